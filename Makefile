@@ -1,0 +1,36 @@
+# The environment is made by the second command of the README; everything here runs inside it.
+PYTHON := .venv/bin/python
+COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix states lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+
+demo: ## run the demo on an embedded SQLite file
+	.venv/bin/tenure demo
+
+test: ## run every check, then every test
+	$(PYTHON) -m tests
+
+check: ## run the checks alone: format, lint, types, import contracts
+	$(PYTHON) -m tests check
+
+fix: ## format the code and repair what the linter can
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+states: ## rewrite the files that are generated from the code and the tests
+	$(PYTHON) -m tools.states
+	$(PYTHON) -m tools.requirements
+
+lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
+	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml
+	$(COMPILE) --extra postgres --extra fast --constraints requirements-dev.lock \
+		--output-file requirements.lock pyproject.toml
+
+clean: ## remove caches and build results, keep the environment
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,46 @@
+"""What can be wrong with a JSON document: the limits, the stable codes, and the words for each."""
+
+from tenure.core.errors import InvalidJson
+
+LARGEST_DOCUMENT = 262_144
+DEEPEST = 64
+MOST_KEYS = 10_000
+MOST_DIGITS = 308  # every integer of that many digits is within the range of a 64-bit float
+
+_LONGEST_ECHO = 64
+
+_WORDS = {
+    "malformed-json": ("is not JSON", "send one JSON value in UTF-8"),
+    "duplicate-key": ("stands more than once in its object", "send each key once"),
+    "too-deep": (f"is nested more than {DEEPEST} levels deep", "send a flatter document"),
+    "too-many-keys": (f"is an object of more than {MOST_KEYS:,} keys", "send a list, or several documents"),
+    "number-range": ("is a number that a 64-bit float cannot hold", "send it as a string"),
+    "invalid-character": ("holds a NUL or a lone surrogate", "leave the character out, or encode the text"),
+    "too-large": ("is too large", "keep large data elsewhere and pass a reference to it"),
+    "not-json": ("has no form in JSON", "use dict, list, str, int, float, bool, None or a msgspec struct"),
+}
+
+
+class Fault(Exception):
+    """One thing that is wrong with a document; `path` gathers the way to it from the inside out."""
+
+    def __init__(self, code: str, *path: str, detail: str = "") -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+        self.path: list[str | int] = list(path)
+
+    def as_error(self) -> InvalidJson:
+        """The same in words for whoever sent the document."""
+        problem, remedy = _WORDS[self.code]
+        detail = f" ({self.detail})" if self.detail else ""
+        return InvalidJson(self.code, _pointer(self.path), problem + detail, remedy)
+
+
+def _pointer(path: list[str | int]) -> str:
+    """The JSON pointer, cut short where it would echo too much of what was sent."""
+    escaped = (str(place).replace("~", "~0").replace("/", "~1") for place in reversed(path))
+    pointer = "".join(f"/{place}" for place in escaped)
+    if len(pointer) > _LONGEST_ECHO:
+        pointer = pointer[: _LONGEST_ECHO - 1] + "…"
+    return pointer.encode(errors="replace").decode().replace("\x00", "?")

@@ -1,0 +1,181 @@
+"""What follows from the way an attempt ended: the only place that says retry, snooze or fail.
+
+An attempt reports its ending as plain data, so that it may come from another process. Whether attempts are
+left is not known here: the store counts them, and turns `Recoverable` into a failure when they are used up.
+"""
+
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+
+from msgspec import Struct
+
+from tenure.core.documents import storable
+from tenure.core.errors import Fatal, Retry, Snooze
+from tenure.core.job import (
+    HORIZON,
+    Document,
+    Failure,
+    Outcome,
+    Recoverable,
+    RetryPolicy,
+    Stopped,
+    Succeeded,
+    Suspended,
+    Unrecoverable,
+)
+
+LONGEST_MESSAGE = 8_192
+LONGEST_TRACEBACK = 65_536
+
+_MOST_DOUBLINGS = 64
+
+
+class RetryAsked(Struct, frozen=True, tag=True):
+    """The handler raised `Retry`; without `after` the policy's backoff applies."""
+
+    after: timedelta | None = None
+
+
+class SnoozeAsked(Struct, frozen=True, tag=True):
+    """The handler raised `Snooze`."""
+
+    for_: timedelta
+
+
+class FatalAsked(Struct, frozen=True, tag=True):
+    """The handler raised `Fatal`."""
+
+
+Asked = RetryAsked | SnoozeAsked | FatalAsked
+
+
+class Returned(Struct, frozen=True, tag=True):
+    """The handler returned."""
+
+    result: Document
+
+
+class Raised(Struct, frozen=True, tag=True):
+    """The handler raised; `lineage` names the exception's class and its bases, most specific first."""
+
+    error: Failure
+    lineage: tuple[str, ...]
+    asked: Asked | None = None
+
+
+class Crashed(Struct, frozen=True, tag=True):
+    """The process of the attempt died without a report."""
+
+    error: Failure
+
+
+class TimedOut(Struct, frozen=True, tag=True):
+    """The attempt was stopped because it took longer than its job allows."""
+
+    after: timedelta
+
+
+class OutOfMemory(Struct, frozen=True, tag=True):
+    """The attempt was killed because it took more memory than it may."""
+
+
+class WasStopped(Struct, frozen=True, tag=True):
+    """The attempt was stopped because its job was asked to stop."""
+
+
+AttemptEnd = Returned | Raised | Crashed | TimedOut | OutOfMemory | WasStopped
+
+
+def decide(end: AttemptEnd, attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> Outcome:
+    """What an attempt's ending means for its job; the handler's own wish goes before the policy's lists."""
+    match end:
+        case Returned(result):
+            return Succeeded(result)
+        case WasStopped():
+            return Stopped()
+        case Raised(asked=SnoozeAsked(wait)):
+            return Suspended(_bounded(wait))
+        case Raised(error, asked=RetryAsked(timedelta() as wait)):
+            return Recoverable(error, _bounded(wait))
+        case Raised(error) if _is_fatal(end, policy):
+            return Unrecoverable(error)
+        case _:
+            return Recoverable(_failure(end), backoff(attempt, policy, random))
+
+
+def backoff(attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> timedelta:
+    """How long to wait after attempt number `attempt` (from 1) failed: min(cap, base * 2^attempt + jitter).
+
+    The jitter is uniform from nothing to one base; `random` answers from 0 up to 1.
+    """
+    base, cap = policy.base.total_seconds(), policy.cap.total_seconds()
+    seconds = base * 2.0 ** min(attempt, _MOST_DOUBLINGS) + base * random()
+    return policy.cap if seconds >= cap else timedelta(seconds=seconds)
+
+
+def describe(error: BaseException) -> Raised:
+    """An exception as data that any store takes and any process reads."""
+    names = tuple(qualified_name(kind) for kind in type(error).__mro__ if kind is not object)
+    lines = traceback.format_exception(error)
+    failure = Failure(names[0], _head(_message(error)), _tail("".join(lines)))
+    return Raised(failure, names, _asked(error))
+
+
+def qualified_name(kind: type) -> str:
+    """The name by which a policy's lists know an exception: `ValueError`, `package.module.Class`."""
+    prefix = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return storable(prefix + kind.__qualname__)
+
+
+def _is_fatal(end: Raised, policy: RetryPolicy) -> bool:
+    if end.asked is not None:
+        return isinstance(end.asked, FatalAsked)
+    for name in end.lineage:
+        if name in policy.fatal_on:
+            return True
+        if name in policy.retry_on:
+            return False
+    return bool(policy.retry_on)
+
+
+def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
+    match end:
+        case Raised(error) | Crashed(error):
+            return error
+        case TimedOut(after):
+            return Failure("TimedOut", f"the attempt had not ended after {after}")
+        case OutOfMemory():
+            return Failure("OutOfMemory", "the attempt took more memory than it may")
+
+
+def _bounded(wait: timedelta) -> timedelta:
+    return min(max(wait, timedelta(0)), HORIZON)
+
+
+def _asked(error: BaseException) -> Asked | None:
+    match error:
+        case Retry(after=after):
+            return RetryAsked(after)
+        case Snooze(for_=timedelta() as wait):
+            return SnoozeAsked(wait)
+        case Fatal():
+            return FatalAsked()
+        case _:
+            return None
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # a broken __str__ must not hide what went wrong
+        return "<the exception's own message cannot be read>"
+
+
+def _head(text: str) -> str:
+    return storable(text).encode()[:LONGEST_MESSAGE].decode(errors="ignore")
+
+
+def _tail(text: str) -> str:
+    # The end of a traceback says what happened; its beginning is mostly our own frames.
+    return storable(text).encode()[-LONGEST_TRACEBACK:].decode(errors="ignore")

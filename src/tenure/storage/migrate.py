@@ -1,0 +1,45 @@
+"""Numbered migrations: which there are, which are missing, and when a database is too new for this code."""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import NamedTuple
+
+from tenure.core.errors import SchemaMismatch
+
+
+class Migration(NamedTuple):
+    """One numbered change of the schema; it is applied in a transaction of its own."""
+
+    number: int
+    name: str
+    text: str
+
+
+def known(package: str) -> list[Migration]:
+    """The migrations of a store's package, in order."""
+    found = []
+    for file in files(package).joinpath("migrations").iterdir():
+        if file.name.endswith(".sql"):
+            number, _, name = file.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), name, file.read_text("utf-8")))
+    return sorted(found)
+
+
+def missing(package: str, applied: Iterable[int]) -> list[Migration]:
+    """What a database still lacks. Raises SchemaMismatch when it has what this code does not know."""
+    migrations = known(package)
+    newest = max(applied := set(applied), default=0)
+    if newest > migrations[-1].number:
+        raise SchemaMismatch(
+            f"the database has schema {newest}, this version of tenure knows {migrations[-1].number}: "
+            "upgrade tenure on this machine"
+        )
+    return [migration for migration in migrations if migration.number not in applied]
+
+
+def require_current(package: str, applied: Iterable[int]) -> None:
+    """Raise SchemaMismatch unless a database has exactly the migrations this code knows."""
+    if lacking := missing(package, applied):
+        raise SchemaMismatch(
+            f"the database lacks migration {lacking[0].number}_{lacking[0].name}: run `tenure migrate`"
+        )

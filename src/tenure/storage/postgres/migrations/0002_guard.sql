@@ -1,0 +1,52 @@
+-- Written from src/tenure/core/states.py by `make states`; do not edit.
+
+-- Whether the table of steps leads from one state to the other.
+CREATE FUNCTION tenure.is_step(source tenure.state, target tenure.state) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE source
+        WHEN 'created' THEN target IN ('scheduled', 'queued', 'cancelled')
+        WHEN 'scheduled' THEN target IN ('queued', 'cancelled')
+        WHEN 'queued' THEN target IN ('running', 'cancelled')
+        WHEN 'running' THEN target IN ('queued', 'cancelling', 'retrying', 'suspended', 'succeeded', 'failed', 'buried')
+        WHEN 'cancelling' THEN target IN ('succeeded', 'failed', 'cancelled')
+        WHEN 'retrying' THEN target IN ('queued', 'failed', 'cancelled')
+        WHEN 'suspended' THEN target IN ('queued', 'cancelled')
+        ELSE false END
+$$;
+
+CREATE FUNCTION tenure.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'tenure: %', TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+END
+$$;
+
+CREATE TRIGGER guard_first BEFORE INSERT ON tenure.job_state FOR EACH ROW
+    WHEN (NEW.state NOT IN ('created', 'scheduled', 'queued'))
+    EXECUTE FUNCTION tenure.refuse('a job is not born in this state');
+
+CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
+    WHEN (OLD.state <> NEW.state AND NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1))
+    EXECUTE FUNCTION tenure.refuse('no step leads there');
+
+CREATE TRIGGER guard_final BEFORE UPDATE ON tenure.job_state FOR EACH ROW
+    WHEN (OLD.state IN ('succeeded', 'failed', 'cancelled', 'buried'))
+    EXECUTE FUNCTION tenure.refuse('a finished job never changes');
+
+CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
+    WHEN (NEW.fence < OLD.fence OR NEW.id <> OLD.id)
+    EXECUTE FUNCTION tenure.refuse('a fence never falls');
+
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('jobs are not deleted');
+
+CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.job FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.event FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.attempt FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.result FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');

@@ -1,0 +1,123 @@
+"""Connections to PostgreSQL, and the one place where its errors become ours."""
+
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from tenure.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreRefused, StoreUnavailable
+from tenure.storage import statements
+
+T = TypeVar("T")
+Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
+
+_GUARD = "TN001"
+_OUTAGE_CLASSES = ("08", "28", "3D", "53", "57", "58")
+_UNSENT = (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError)
+
+
+class Pool:
+    """Runs statements by name. Holds no session state, so that a transaction-mode pooler may stand between."""
+
+    def __init__(self, dsn: str, *, pooled: bool, size: int, timeout: float) -> None:
+        self._dsn = dsn
+        # A pooler hands each transaction to any backend: statements prepared on one are unknown to the next.
+        self._options: dict[str, Any] = {"statement_cache_size": 0} if pooled else {}
+        self._size = size
+        self._timeout = timeout
+        self._pool: asyncpg.Pool | None = None
+        self._statements = {
+            name: statements.numbered(text)
+            for name, text in statements.load("tenure.storage.postgres").items()
+        }
+
+    async def open(self) -> None:
+        """Connect once, to be sure that the server answers."""
+        if self._pool is None:
+            self._pool = await self._translated(
+                lambda: asyncpg.create_pool(
+                    self._dsn,
+                    min_size=1,
+                    max_size=self._size,
+                    timeout=self._timeout,
+                    command_timeout=self._timeout,
+                    reset=_keep,
+                    **self._options,
+                )
+            )
+
+    async def close(self) -> None:
+        """Disconnect; what is under way is finished first."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            await pool.close()
+
+    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+        """Run one statement in a transaction of its own. A deadlock is tried once more."""
+        text, names = self._statements[statement]
+        arguments = [values[name] for name in names]
+        pool = self._opened()
+        try:
+            return await self._translated(lambda: pool.fetch(text, *arguments))
+        except _Deadlock:
+            return await self._translated(lambda: pool.fetch(text, *arguments))
+
+    async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run a task that needs several statements on one connection."""
+        pool = self._opened()
+
+        async def borrowed() -> T:
+            async with pool.acquire() as connection:
+                return await task(connection)
+
+        return await self._translated(borrowed)
+
+    def _opened(self) -> asyncpg.Pool:
+        if self._pool is None:
+            raise StoreUnavailable("the store is not open: call open() first")
+        return self._pool
+
+    async def _translated(self, action: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await action()
+        except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ssl.SSLError) as error:
+            raise _ours(error, self._where()) from error
+
+    def _where(self) -> str:
+        parts = urlsplit(self._dsn)
+        return f"{parts.hostname or 'local socket'}:{parts.port or 5432}/{parts.path.lstrip('/')}"
+
+
+class _Deadlock(StoreBusy):
+    """Two transactions waited for each other and ours was undone; nothing was written."""
+
+
+async def _keep(_connection: asyncpg.Connection) -> None:
+    """Statements leave nothing behind in the session, so there is nothing to reset and no round trip to spend."""
+
+
+def _ours(error: Exception, where: str) -> StoreError:
+    """The error of `tenure.core.errors` that says the same."""
+    code = str(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, asyncpg.DeadlockDetectedError):
+        return _Deadlock("two transactions waited for each other; nothing was written, try again")
+    if isinstance(error, asyncpg.LockNotAvailableError):
+        return StoreBusy("another open transaction holds what was needed; nothing was written, try again")
+    if code in ("42P01", "3F000", "42704", "42883"):
+        return SchemaMismatch(
+            f"the database at {where} has no tenure schema, or an older one: run `tenure migrate`"
+        )
+    if not code or code.startswith(_OUTAGE_CLASSES):
+        unknown = not isinstance(error, (*_UNSENT, ConnectionRefusedError)) and not code.startswith(
+            ("28", "3D")
+        )
+        return StoreUnavailable(f"PostgreSQL at {where} is not available: {_brief(error)}", unknown=unknown)
+    if code == _GUARD:
+        return StoreRefused(f"the database refused the step: {_brief(error)}")
+    return StoreRefused(f"PostgreSQL refused the statement ({code}): {_brief(error)}")
+
+
+def _brief(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200] or type(error).__name__

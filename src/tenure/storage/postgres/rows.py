@@ -1,0 +1,67 @@
+"""New jobs and leases as the columns that PostgreSQL's statements unnest."""
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from tenure.core.job import Lease, Line, NewJob
+from tenure.storage.values import Reported, binding, millis, written_names
+
+_NO_TIME = timedelta(0)
+
+
+def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> dict[str, list[Any]]:
+    """New jobs."""
+    policies = [job.policy for job in jobs]
+    return {
+        "ids": list(ids),
+        "queues": [job.queue for job in jobs],
+        "definitions": [job.definition for job in jobs],
+        "versions": [job.version for job in jobs],
+        "priorities": [job.priority for job in jobs],
+        "namespaces": [job.namespace for job in jobs],
+        "scopes": [job.scope for job in jobs],
+        "keys": [job.key for job in jobs],
+        "params": [job.params for job in jobs],
+        "hashes": [binding(job) for job in jobs],
+        "run_ats": [job.run_at for job in jobs],
+        "delays": [job.delay for job in jobs],
+        "holds": [job.hold for job in jobs],
+        "max_attempts": [policy.max_attempts for policy in policies],
+        "on_lost": [policy.on_lost for policy in policies],
+        "timeouts": [millis(policy.timeout) for policy in policies],
+        "graces": [millis(policy.grace) for policy in policies],
+        "bases": [millis(policy.retry.base) for policy in policies],
+        "caps": [millis(policy.retry.cap) for policy in policies],
+        "retry_on": [written_names(policy.retry.retry_on) for policy in policies],
+        "fatal_on": [written_names(policy.retry.fatal_on) for policy in policies],
+        "parents": [job.parent for job in jobs],
+        "replays_of": [job.replay_of for job in jobs],
+        "traceparents": [job.traceparent for job in jobs],
+    }
+
+
+def lines(named: Collection[Line]) -> dict[str, list[Any]]:
+    """Lines by their names."""
+    return {
+        "queues": [line.queue for line in named],
+        "definitions": [line.definition for line in named],
+        "versions": [line.version for line in named],
+    }
+
+
+def leases(held: Collection[Lease]) -> dict[str, list[Any]]:
+    """Leases."""
+    return {"jobs": [lease.job for lease in held], "fences": [lease.fence for lease in held]}
+
+
+def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
+    """Reports on attempts."""
+    return {
+        **leases([report.lease for report in given]),
+        "endings": [report.ending for report in given],
+        "results": [report.result for report in given],
+        "errors": [report.error for report in given],
+        "afters": [report.after or _NO_TIME for report in given],
+    }

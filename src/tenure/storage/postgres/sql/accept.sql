@@ -1,0 +1,40 @@
+-- Let held jobs go: to `scheduled` while their time is ahead, else to `queued`.
+-- Answers for every job found, whether it moved or not.
+WITH
+found AS MATERIALIZED (
+    SELECT s.id, s.state AS source, s.line, s.rank, s.due_at, nextval('tenure.place') AS seq,
+           CASE WHEN s.due_at > tenure.now() THEN 'scheduled' ELSE 'queued' END::tenure.state AS target
+      FROM tenure.job_state s
+     WHERE s.id = ANY (:ids::uuid[])
+     ORDER BY s.id
+       FOR UPDATE
+),
+moved AS (
+    UPDATE tenure.job_state s
+       SET state      = found.target,
+           n          = s.n + 1,
+           seq        = found.seq,
+           due_at     = CASE WHEN found.target = 'scheduled' THEN s.due_at END,
+           queued_at  = CASE WHEN found.target = 'queued' THEN tenure.now() END,
+           updated_at = tenure.now()
+      FROM found
+     WHERE s.id = found.id AND found.source = 'created'
+    RETURNING s.id, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.due_at
+),
+recorded AS (
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
+    SELECT id, n, 'accepted', 'created', state, attempt, fence, tenure.now(), 'api' FROM moved
+),
+released AS (
+    DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id
+),
+lined_up AS (
+    INSERT INTO tenure.ready (line, rank, seq, job)
+    SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
+),
+timed AS (
+    INSERT INTO tenure.timer (due_at, job, kind)
+    SELECT due_at, id, 'scheduled' FROM moved WHERE state = 'scheduled'
+)
+SELECT found.id AS job, coalesce(moved.state, found.source) AS state, moved.id IS NOT NULL AS moved
+  FROM found LEFT JOIN moved USING (id);

@@ -1,0 +1,41 @@
+-- Cancel jobs: nobody's at once, running ones by asking their owner.
+-- Answers for every job found, whether it moved or not.
+WITH
+found AS MATERIALIZED (
+    SELECT s.id, s.state AS source, s.due_at,
+           CASE WHEN s.state = 'running' THEN 'cancelling'
+                WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
+           END::tenure.state AS target
+      FROM tenure.job_state s
+     WHERE s.id = ANY (:ids::uuid[])
+     ORDER BY s.id
+       FOR UPDATE
+),
+moved AS (
+    UPDATE tenure.job_state s
+       SET state               = found.target,
+           n                   = s.n + 1,
+           cancel_requested_at = tenure.now(),
+           due_at              = NULL,
+           finished_at         = CASE WHEN found.target = 'cancelled' THEN tenure.now() END,
+           updated_at          = tenure.now()
+      FROM found
+     WHERE s.id = found.id AND found.target IS NOT NULL
+    RETURNING s.id, found.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, found.due_at
+),
+recorded AS (
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    SELECT id, n, state::text, source, state, attempt, fence, tenure.now(), :actor::text, :reason::text FROM moved
+),
+-- Rows that this statement's snapshot cannot see yet stay behind; a claim or a promotion drops them.
+out_of_line AS (
+    DELETE FROM tenure.ready USING moved
+     WHERE moved.source = 'queued' AND ready.line = moved.line AND ready.rank = moved.rank AND ready.seq = moved.seq
+),
+untimed AS (
+    DELETE FROM tenure.timer USING moved
+     WHERE timer.job = moved.id
+       AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE moved.due_at END
+)
+SELECT found.id AS job, coalesce(moved.state, found.source) AS state, moved.id IS NOT NULL AS moved
+  FROM found LEFT JOIN moved USING (id);

@@ -1,0 +1,14 @@
+-- The history of one job. The job row itself is the record of its creation, so the first event is made from
+-- it: the state it was born in is the one its next event left, or the one it is still in.
+SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state)::text AS type, NULL::tenure.state AS source,
+       coalesce(second.source, s.state) AS target, 0::smallint AS attempt, 0::bigint AS fence, job.created_at AS at,
+       'api' AS actor, NULL AS reason
+  FROM tenure.job
+  JOIN tenure.job_state s ON s.id = job.id
+  LEFT JOIN tenure.event second ON second.job = job.id AND second.n = 2
+ WHERE job.id = :job::uuid
+ UNION ALL
+SELECT job, n, type, source, target, attempt, fence, at, actor, reason
+  FROM tenure.event
+ WHERE event.job = :job::uuid
+ ORDER BY n;

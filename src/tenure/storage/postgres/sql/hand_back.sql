@@ -1,0 +1,59 @@
+-- Give jobs back before their leases run out: in line again, the attempt refunded.
+-- What was killed and must not run twice is buried. Answers with the jobs that moved.
+WITH
+given AS MATERIALIZED (
+    SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :killed::boolean[]) AS given (job, fence, killed)
+),
+held AS MATERIALIZED (
+    SELECT id FROM tenure.lease
+     WHERE id = ANY (:fences::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
+),
+returned AS MATERIALIZED (
+    SELECT s.id, s.state AS source, s.fence, s.attempt, given.killed, nextval('tenure.place') AS seq,
+           s.hand_backs < :most::integer AS refunded,
+           CASE WHEN s.state = 'cancelling'                                      THEN 'cancelled'
+                WHEN given.killed AND job.on_lost = 'bury'                       THEN 'buried'
+                WHEN s.hand_backs >= :most::integer AND s.attempt >= s.max_attempts THEN 'failed'
+                ELSE 'queued'
+           END::tenure.state AS target
+      FROM given
+      JOIN held ON held.id = given.fence
+      JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
+      JOIN tenure.job ON job.id = s.id
+     ORDER BY s.id
+       FOR UPDATE OF s
+),
+moved AS (
+    UPDATE tenure.job_state s
+       SET state       = returned.target,
+           lease       = NULL,
+           n           = s.n + 1,
+           attempt     = s.attempt - CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
+           hand_backs  = s.hand_backs + CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
+           failures    = s.failures + CASE WHEN returned.target IN ('buried', 'failed') THEN 1 ELSE 0 END,
+           seq         = returned.seq,
+           queued_at   = CASE WHEN returned.target = 'queued' THEN tenure.now() ELSE s.queued_at END,
+           finished_at = CASE WHEN returned.target <> 'queued' THEN tenure.now() END,
+           updated_at  = tenure.now()
+      FROM returned
+     WHERE s.id = returned.id AND s.lease = returned.fence
+    RETURNING s.id, returned.source, s.state, s.n, returned.attempt, s.fence, s.line, s.rank, s.seq, s.started_at,
+              returned.killed
+),
+recorded AS (
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    SELECT id, n, CASE WHEN state = 'queued' THEN 'handed_back' ELSE state::text END, source, state, attempt, fence,
+           tenure.now(), :worker::text, CASE WHEN killed THEN 'killed at shutdown' ELSE 'not started' END
+      FROM moved
+),
+ended AS (
+    INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending)
+    SELECT id, fence, attempt, :worker::text, started_at, tenure.now(),
+           CASE WHEN killed THEN 'killed' ELSE 'handed_back' END
+      FROM moved
+),
+lined_up AS (
+    INSERT INTO tenure.ready (line, rank, seq, job)
+    SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
+)
+SELECT id AS job, fence, state FROM moved;

@@ -1,0 +1,39 @@
+-- Prolong the leases that a worker still holds, and write progress under them.
+-- A lease that has run out is not revived, even if nobody has reaped it yet.
+-- Answers with the jobs still owned; the worker stops what belongs to every other lease.
+WITH
+given AS MATERIALIZED (
+    SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :progress::text[]) AS given (job, fence, progress)
+),
+kept AS MATERIALIZED (
+    UPDATE tenure.lease
+       SET expires_at = tenure.now() + :lease_for::interval, heartbeat_at = tenure.now()
+     WHERE id = ANY (:fences::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
+    RETURNING id
+),
+telling AS MATERIALIZED (
+    SELECT s.id, given.progress
+      FROM given
+      JOIN kept ON kept.id = given.fence
+      JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
+     WHERE given.progress IS NOT NULL
+     ORDER BY s.id
+       FOR UPDATE OF s
+),
+told AS (
+    UPDATE tenure.job_state s
+       SET progress = telling.progress, updated_at = tenure.now()
+      FROM telling
+     WHERE s.id = telling.id
+),
+-- Settling leaves lease rows behind, since it must not lock them; those nobody is owned under go here.
+swept AS (
+    DELETE FROM tenure.lease
+     WHERE owner = :worker::text
+       AND id <> ALL (:fences::bigint[])
+       AND NOT EXISTS (SELECT FROM tenure.job_state s WHERE s.id = ANY (lease.jobs) AND s.lease = lease.id)
+)
+SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
+  FROM given
+  JOIN kept ON kept.id = given.fence
+  JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence;

@@ -1,0 +1,44 @@
+-- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
+-- A timer that its job no longer waits for is dropped.
+WITH
+due AS MATERIALIZED (
+    SELECT timer.ctid AS tid, timer.kind, s.id, s.state AS source,
+           s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended') AS counts,
+           nextval('tenure.place') AS seq
+      FROM (SELECT timer.*, timer.ctid
+              FROM tenure.timer
+             WHERE timer.due_at <= tenure.now()
+             ORDER BY timer.due_at, timer.job
+             LIMIT :limit::integer
+               FOR UPDATE SKIP LOCKED) timer
+      JOIN tenure.job_state s ON s.id = timer.job
+     ORDER BY timer.due_at, timer.job
+       FOR UPDATE OF s SKIP LOCKED
+),
+dropped AS (
+    DELETE FROM tenure.timer WHERE ctid = ANY (ARRAY(SELECT tid FROM due))
+),
+moved AS (
+    UPDATE tenure.job_state s
+       SET state       = CASE due.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END::tenure.state,
+           n           = s.n + 1,
+           seq         = due.seq,
+           due_at      = NULL,
+           queued_at   = CASE due.kind WHEN 'give_up' THEN s.queued_at ELSE tenure.now() END,
+           finished_at = CASE due.kind WHEN 'give_up' THEN tenure.now() END,
+           updated_at  = tenure.now()
+      FROM due
+     WHERE s.id = due.id AND due.counts
+    RETURNING s.id, due.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq
+),
+recorded AS (
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    SELECT id, n, CASE WHEN source = 'suspended' THEN 'resumed' ELSE state::text END, source, state, attempt, fence,
+           tenure.now(), 'clock', CASE WHEN state = 'failed' THEN 'given up' END
+      FROM moved
+),
+lined_up AS (
+    INSERT INTO tenure.ready (line, rank, seq, job)
+    SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
+)
+SELECT id AS job, source, state AS target FROM moved ORDER BY seq;

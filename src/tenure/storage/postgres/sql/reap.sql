@@ -1,0 +1,64 @@
+-- Take jobs from owners whose leases have run out: back in line while attempts are left.
+-- By fence, so that a job claimed anew in the meantime is left alone.
+WITH
+expired AS MATERIALIZED (
+    SELECT id, owner, jobs
+      FROM tenure.lease
+     WHERE expires_at <= tenure.now()
+     ORDER BY id
+     LIMIT :limit::integer
+       FOR UPDATE SKIP LOCKED
+),
+lost AS MATERIALIZED (
+    SELECT s.id, s.state AS source, s.fence, expired.owner, nextval('tenure.place') AS seq,
+           CASE WHEN s.state = 'cancelling'        THEN 'cancelled'
+                WHEN job.on_lost = 'bury'          THEN 'buried'
+                WHEN s.attempt >= s.max_attempts   THEN 'failed'
+                ELSE 'queued'
+           END::tenure.state AS target
+      FROM expired
+     CROSS JOIN unnest(expired.jobs) AS member (id)
+      JOIN tenure.job_state s ON s.id = member.id AND s.lease = expired.id
+      JOIN tenure.job ON job.id = s.id
+     ORDER BY s.id
+       FOR UPDATE OF s SKIP LOCKED
+),
+moved AS (
+    UPDATE tenure.job_state s
+       SET state       = lost.target,
+           lease       = NULL,
+           n           = s.n + 1,
+           failures    = s.failures + CASE WHEN lost.target = 'cancelled' THEN 0 ELSE 1 END,
+           seq         = lost.seq,
+           queued_at   = CASE WHEN lost.target = 'queued' THEN tenure.now() ELSE s.queued_at END,
+           finished_at = CASE WHEN lost.target <> 'queued' THEN tenure.now() END,
+           updated_at  = tenure.now()
+      FROM lost
+     WHERE s.id = lost.id AND s.lease = lost.fence
+    RETURNING s.id, lost.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.started_at, lost.owner
+),
+recorded AS (
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    SELECT id, n, CASE WHEN state = 'queued' THEN 'orphaned' ELSE state::text END, source, state, attempt, fence,
+           tenure.now(), 'reaper', 'lease ran out'
+      FROM moved
+),
+ended AS (
+    INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
+    SELECT id, fence, attempt, owner, started_at, tenure.now(), 'lost',
+           '{"kind":"WorkerLost","message":"the lease ran out"}'
+      FROM moved
+),
+lined_up AS (
+    INSERT INTO tenure.ready (line, rank, seq, job)
+    SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
+),
+-- A lease stays while a job of it could not be locked; the next run comes back to it.
+swept AS (
+    DELETE FROM tenure.lease USING expired
+     WHERE lease.id = expired.id
+       AND NOT EXISTS (SELECT FROM tenure.job_state s
+                        WHERE s.id = ANY (expired.jobs) AND s.lease = expired.id
+                          AND s.id NOT IN (SELECT id FROM moved))
+)
+SELECT id AS job, source, state AS target FROM moved ORDER BY id;

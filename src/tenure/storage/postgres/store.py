@@ -1,0 +1,222 @@
+"""The PostgreSQL store, verb by verb; what each promises stands in `tenure.storage.contract`."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from tenure.core.job import (
+    MOST_HAND_BACKS,
+    MOST_SUSPENSIONS,
+    Attempt,
+    Beat,
+    Claimed,
+    Enqueued,
+    Event,
+    Job,
+    Lease,
+    Line,
+    Moved,
+    NewJob,
+    Order,
+    Pulse,
+    Report,
+    Round,
+    Settled,
+    Standing,
+)
+from tenure.core.states import State
+from tenure.storage import values
+from tenure.storage.identity import Identity
+from tenure.storage.postgres import rows, schema
+from tenure.storage.postgres.coalesce import Coalescer
+from tenure.storage.postgres.places import Place, Places
+from tenure.storage.postgres.pool import Pool
+
+MOST_A_STATEMENT = 1_000
+"""How many coalesced jobs ride on one statement; a single call may bring more."""
+
+
+class PostgresStore:
+    """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
+
+    def __init__(
+        self, dsn: str, *, pooled: bool = False, connections: int = 10, timeout: float = 30.0
+    ) -> None:
+        """`pooled` says that a transaction-mode pooler stands in between; `timeout` bounds every statement."""
+        self._pool = Pool(dsn, pooled=pooled, size=connections, timeout=timeout)
+        self._enqueues = Coalescer(self._enqueue, most=MOST_A_STATEMENT, lanes=2)
+        self._known_lines: set[Line] = set()
+        self._places: dict[tuple[Line, ...], Places] = {}
+        self._identity: Identity | None = None
+
+    async def open(self) -> None:
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._enqueues.close()
+        await self._pool.close()
+
+    async def migrate(self) -> list[str]:
+        return await self._pool.work(schema.migrate)
+
+    async def verify(self) -> None:
+        await self._pool.work(schema.verify)
+
+    async def now(self) -> datetime:
+        [row] = await self._pool.run("now")
+        moment: datetime = row["now"]
+        return moment
+
+    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        values.check_batch(jobs)
+        if not jobs:
+            return []
+        if self._identity is None:
+            self._identity = Identity(await self.now())
+        return await self._enqueues.call(jobs)
+
+    async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
+        return _in_order(ids, await self._pool.run("accept", ids=sorted(set(ids))))
+
+    async def cancel(
+        self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
+    ) -> list[Standing]:
+        return _in_order(
+            ids, await self._pool.run("cancel", ids=sorted(set(ids)), actor=actor, reason=reason)
+        )
+
+    async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
+        return _in_order(ids, await self._pool.run("give_up", ids=sorted(set(ids))))
+
+    async def get(self, job: UUID) -> Job | None:
+        found = await self._pool.run("get", job=job)
+        return values.job_from(found[0]) if found else None
+
+    async def events(self, job: UUID) -> list[Event]:
+        return [values.event_from(row) for row in await self._pool.run("events", job=job)]
+
+    async def attempts(self, job: UUID) -> list[Attempt]:
+        return [values.attempt_from(row) for row in await self._pool.run("attempts", job=job)]
+
+    async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
+        places = await self._look_up(order)
+        in_turn = places.in_turn() if order.limit else []
+        given = values.reported(reports)
+        if not given and not in_turn:
+            return Round(Settled({}, []), [])
+        answer = await self._pool.run(
+            "settle_and_claim.turn",
+            **rows.reports(given),
+            worker=order.worker,
+            lease_for=order.lease_for,
+            limit=order.limit,
+            most_suspensions=MOST_SUSPENSIONS,
+            lines=[place[0] for place, _ in in_turn],
+            ranks=[place[1] for place, _ in in_turn],
+            after_seqs=[hint for _, hint in in_turn],
+        )
+        accepted = {Lease(row["id"], row["fence"]): State(row["settled"]) for row in answer if row["settled"]}
+        taken = [row for row in answer if not row["settled"]]
+        return Round(_settled((report.lease for report in reports), accepted), _claimed(taken, places, order))
+
+    async def heartbeat(self, pulse: Pulse) -> Beat:
+        held = sorted(set(pulse.leases))
+        answer = await self._pool.run(
+            "heartbeat",
+            **rows.leases(held),
+            progress=[
+                values.written(pulse.progress[lease]) if lease in pulse.progress else None for lease in held
+            ],
+            worker=pulse.worker,
+            lease_for=pulse.lease_for,
+        )
+        kept = {Lease(row["job"], row["fence"]): row["cancelling"] for row in answer}
+        return Beat(
+            kept=frozenset(kept),
+            lost=frozenset(held) - frozenset(kept),
+            cancelling=frozenset(lease for lease, cancelling in kept.items() if cancelling),
+        )
+
+    async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
+        given = sorted({*unstarted, *killed})
+        if not given:
+            return Settled({}, [])
+        answer = await self._pool.run(
+            "hand_back",
+            **rows.leases(given),
+            killed=[lease in set(killed) for lease in given],
+            worker=worker,
+            most=MOST_HAND_BACKS,
+        )
+        return _settled(
+            [*unstarted, *killed], {Lease(row["job"], row["fence"]): State(row["state"]) for row in answer}
+        )
+
+    async def promote(self, limit: int) -> list[Moved]:
+        return _moved(await self._pool.run("promote", limit=limit))
+
+    async def reap(self, limit: int) -> list[Moved]:
+        return _moved(await self._pool.run("reap", limit=limit))
+
+    async def _enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """One statement for the jobs of one or many callers; a second one only where keys were taken."""
+        assert self._identity is not None
+        await self._open_lines({values.line_of(job) for job in jobs} - self._known_lines)
+        ids = [job.id or self._identity.make() for job in jobs]
+        columns = rows.asked(jobs, ids)
+        answers: dict[int, Enqueued] = {}
+        for row in await self._pool.run("enqueue.record", **columns):
+            index = row["position"] - 1
+            answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
+            self._note((row["line"], -jobs[index].priority))
+        if len(answers) < len(jobs):
+            for row in await self._pool.run("enqueue.find", **columns):
+                found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
+                answers.setdefault(row["position"] - 1, found)
+        return [answers[index] for index in range(len(jobs))]
+
+    async def _open_lines(self, unknown: set[Line]) -> None:
+        if unknown:
+            await self._pool.run("enqueue.lines", **rows.lines(unknown))
+            self._known_lines |= unknown
+            for places in self._places.values():
+                places.forget()
+
+    def _note(self, place: Place) -> None:
+        for places in self._places.values():
+            places.add(place)
+
+    async def _look_up(self, order: Order) -> Places:
+        places = self._places.setdefault(order.lines, Places())
+        if order.limit and places.are_stale:
+            found = await self._pool.run("settle_and_claim.places", **rows.lines(order.lines))
+            places.learn(
+                {row["line"]: Line(row["queue"], row["definition"], row["version"]) for row in found},
+                [(row["line"], row["rank"]) for row in found if row["rank"] is not None],
+            )
+        return places
+
+
+def _in_order(ids: Sequence[UUID], answer: list[asyncpg.Record]) -> list[Standing]:
+    by_id = {row["job"]: Standing(row["job"], State(row["state"]), row["moved"]) for row in answer}
+    return [by_id[job] for job in ids if job in by_id]
+
+
+def _settled(asked: Iterable[Lease], accepted: dict[Lease, State]) -> Settled:
+    return Settled(accepted, [lease for lease in dict.fromkeys(asked) if lease not in accepted])
+
+
+def _claimed(taken: list[asyncpg.Record], places: Places, order: Order) -> list[Claimed]:
+    last: dict[Place, int] = {}
+    for row in taken:
+        place = (row["line"], row["rank"])
+        last[place] = max(last.get(place, 0), row["seq"])
+    places.claimed(last, short=len(taken) < order.limit)
+    taken.sort(key=lambda row: (row["rank"], row["seq"]))
+    return [values.claimed_from(row, places.lines[row["line"]]) for row in taken]
+
+
+def _moved(answer: list[asyncpg.Record]) -> list[Moved]:
+    return [Moved(row["job"], State(row["source"]), State(row["target"])) for row in answer]

@@ -1,0 +1,127 @@
+-- How Tenure keeps jobs in SQLite: the same tables as on PostgreSQL, for the same reasons.
+--
+-- `job` is what was asked, written once; `job_state` is where the job is, one narrow row; `ready` holds who
+-- may be claimed, `timer` who waits for the clock: both small, so that a claim costs the same however much
+-- history there is. `event`, `attempt` and `result` are only ever added to. A claim takes a batch of jobs under one
+-- row of `lease`; its id is the fence, which only grows. Times are microseconds since 1970.
+
+CREATE TABLE tenure_line (
+    id          INTEGER PRIMARY KEY,
+    version     INTEGER NOT NULL,
+    queue       TEXT    NOT NULL,
+    definition  TEXT    NOT NULL,
+    UNIQUE (queue, definition, version)
+) STRICT;
+
+CREATE TABLE tenure_job (
+    id               TEXT    PRIMARY KEY NOT NULL,
+    line             INTEGER NOT NULL,
+    priority         INTEGER NOT NULL,
+    max_attempts     INTEGER NOT NULL,
+    created_at       INTEGER NOT NULL,
+    run_at           INTEGER,
+    timeout_ms       INTEGER NOT NULL,
+    grace_ms         INTEGER NOT NULL,
+    backoff_base_ms  INTEGER NOT NULL,
+    backoff_cap_ms   INTEGER NOT NULL,
+    on_lost          TEXT    NOT NULL CHECK (on_lost IN ('retry', 'bury')),
+    namespace        TEXT    NOT NULL,
+    scope            TEXT    NOT NULL,
+    params           TEXT    NOT NULL,
+    params_hash      BLOB,
+    key              TEXT,
+    retry_on         TEXT,
+    fatal_on         TEXT,
+    parent           TEXT,
+    replay_of        TEXT,
+    traceparent      TEXT
+) STRICT;
+CREATE UNIQUE INDEX tenure_job_key ON tenure_job (namespace, scope, key) WHERE key IS NOT NULL;
+
+CREATE TABLE tenure_job_state (
+    id                   TEXT    PRIMARY KEY NOT NULL,
+    line                 INTEGER NOT NULL,
+    rank                 INTEGER NOT NULL,   -- place in line: lower first, so it is the priority negated
+    max_attempts         INTEGER NOT NULL,
+    state                TEXT    NOT NULL,
+    n                    INTEGER NOT NULL,   -- events so far; the job row itself is the first
+    fence                INTEGER NOT NULL DEFAULT 0,
+    lease                INTEGER,
+    seq                  INTEGER NOT NULL DEFAULT 0,
+    updated_at           INTEGER NOT NULL,
+    due_at               INTEGER,
+    queued_at            INTEGER,
+    started_at           INTEGER,
+    finished_at          INTEGER,
+    cancel_requested_at  INTEGER,
+    suspensions          INTEGER NOT NULL DEFAULT 0,
+    attempt              INTEGER NOT NULL DEFAULT 0,
+    failures             INTEGER NOT NULL DEFAULT 0,
+    hand_backs           INTEGER NOT NULL DEFAULT 0,
+    progress             TEXT,
+    CONSTRAINT lease_while_owned CHECK ((state IN ('running', 'cancelling')) = (lease IS NOT NULL)),
+    CONSTRAINT lease_is_fence    CHECK (lease = fence),
+    CONSTRAINT attempts_bounded  CHECK (attempt BETWEEN 0 AND max_attempts)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_ready (
+    line  INTEGER NOT NULL,
+    rank  INTEGER NOT NULL,
+    seq   INTEGER NOT NULL,
+    job   TEXT    NOT NULL,
+    PRIMARY KEY (line, rank, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_timer (
+    due_at  INTEGER NOT NULL,                -- held jobs wait at the end of time
+    job     TEXT    NOT NULL,
+    kind    TEXT    NOT NULL CHECK (kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')),
+    PRIMARY KEY (due_at, job)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_lease (
+    id            INTEGER PRIMARY KEY,
+    expires_at    INTEGER NOT NULL,
+    heartbeat_at  INTEGER NOT NULL,
+    owner         TEXT    NOT NULL,
+    jobs          TEXT    NOT NULL           -- a JSON array of ids
+) STRICT;
+
+CREATE TABLE tenure_event (
+    job      TEXT    NOT NULL,
+    n        INTEGER NOT NULL,
+    source   TEXT    NOT NULL,
+    target   TEXT    NOT NULL,
+    attempt  INTEGER NOT NULL,
+    fence    INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    type     TEXT    NOT NULL,
+    actor    TEXT    NOT NULL,
+    reason   TEXT,
+    PRIMARY KEY (job, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_attempt (
+    job         TEXT    NOT NULL,
+    fence       INTEGER NOT NULL,
+    started_at  INTEGER NOT NULL,
+    ended_at    INTEGER NOT NULL,
+    number      INTEGER NOT NULL,
+    ending      TEXT    NOT NULL,
+    worker      TEXT    NOT NULL,
+    error       TEXT,
+    PRIMARY KEY (job, fence)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_result (
+    job   TEXT PRIMARY KEY NOT NULL,
+    body  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Numbers that only grow: the next place in line, the next fence, and the latest time this store has seen,
+-- so that a clock set back never takes the store's time back with it.
+CREATE TABLE tenure_sequence (
+    name  TEXT    PRIMARY KEY NOT NULL,
+    n     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO tenure_sequence VALUES ('place', 0), ('fence', 0), ('clock', 0);

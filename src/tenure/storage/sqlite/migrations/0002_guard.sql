@@ -1,0 +1,62 @@
+-- Written from src/tenure/core/states.py by `make states`; do not edit.
+
+CREATE TRIGGER tenure_guard_first BEFORE INSERT ON tenure_job_state
+    WHEN NEW.state NOT IN ('created', 'scheduled', 'queued')
+BEGIN SELECT RAISE(ABORT, 'tenure: a job is not born in this state'); END;
+
+CREATE TRIGGER tenure_guard_step BEFORE UPDATE ON tenure_job_state
+    WHEN OLD.state <> NEW.state AND NOT (CASE OLD.state
+        WHEN 'created' THEN NEW.state IN ('scheduled', 'queued', 'cancelled')
+        WHEN 'scheduled' THEN NEW.state IN ('queued', 'cancelled')
+        WHEN 'queued' THEN NEW.state IN ('running', 'cancelled')
+        WHEN 'running' THEN NEW.state IN ('queued', 'cancelling', 'retrying', 'suspended', 'succeeded', 'failed', 'buried')
+        WHEN 'cancelling' THEN NEW.state IN ('succeeded', 'failed', 'cancelled')
+        WHEN 'retrying' THEN NEW.state IN ('queued', 'failed', 'cancelled')
+        WHEN 'suspended' THEN NEW.state IN ('queued', 'cancelled')
+        ELSE 0 END
+         AND NEW.n = OLD.n + 1)
+BEGIN SELECT RAISE(ABORT, 'tenure: no step leads there'); END;
+
+CREATE TRIGGER tenure_guard_final BEFORE UPDATE ON tenure_job_state
+    WHEN OLD.state IN ('succeeded', 'failed', 'cancelled', 'buried')
+BEGIN SELECT RAISE(ABORT, 'tenure: a finished job never changes'); END;
+
+CREATE TRIGGER tenure_guard_fence BEFORE UPDATE ON tenure_job_state
+    WHEN NEW.fence < OLD.fence OR NEW.id <> OLD.id
+BEGIN SELECT RAISE(ABORT, 'tenure: a fence never falls'); END;
+
+CREATE TRIGGER tenure_guard_delete BEFORE DELETE ON tenure_job_state
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: jobs are not deleted'); END;
+
+CREATE TRIGGER tenure_guard_job_update BEFORE UPDATE ON tenure_job
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_job_delete BEFORE DELETE ON tenure_job
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_event_update BEFORE UPDATE ON tenure_event
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_event_delete BEFORE DELETE ON tenure_event
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_attempt_update BEFORE UPDATE ON tenure_attempt
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_attempt_delete BEFORE DELETE ON tenure_attempt
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_result_update BEFORE UPDATE ON tenure_result
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_result_delete BEFORE DELETE ON tenure_result
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;

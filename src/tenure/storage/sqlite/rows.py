@@ -1,0 +1,89 @@
+"""Between core values and SQLite's rows: times are microseconds since 1970, ids are text."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from tenure.core.job import NewJob
+from tenure.storage.values import Reported, binding, millis, written_names
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_IDS = frozenset({"id", "job", "parent", "replay_of"})
+
+
+def micros(moment: datetime) -> int:
+    """A time as SQLite keeps it."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(at: int) -> datetime:
+    """A time as the rest of the code knows it."""
+    return _EPOCH + timedelta(microseconds=at)
+
+
+def duration(length: timedelta | None) -> int | None:
+    """A length of time as SQLite adds it to a time."""
+    return None if length is None else length // _MICROSECOND
+
+
+def native(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with its ids and times in Python's own types. Columns are told apart by their names."""
+    return {name: _native(name, value) for name, value in row.items()}
+
+
+def _native(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _IDS:
+        return UUID(value)
+    if name == "at" or name.endswith("_at"):
+        return moment(value)
+    return value
+
+
+def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
+    """New jobs, in the columns of the scratch table `given_job`."""
+    return [
+        _asked(position, job, job_id) for position, (job, job_id) in enumerate(zip(jobs, ids, strict=True), 1)
+    ]
+
+
+def _asked(position: int, job: NewJob, job_id: UUID) -> tuple[Any, ...]:
+    policy = job.policy
+    return (
+        position,
+        str(job_id),
+        job.queue,
+        job.definition,
+        job.version,
+        job.priority,
+        job.namespace,
+        job.scope,
+        job.key,
+        job.params,
+        binding(job),
+        None if job.run_at is None else micros(job.run_at),
+        duration(job.delay),
+        job.hold,
+        policy.max_attempts,
+        str(policy.on_lost),
+        millis(policy.timeout),
+        millis(policy.grace),
+        millis(policy.retry.base),
+        millis(policy.retry.cap),
+        written_names(policy.retry.retry_on),
+        written_names(policy.retry.fatal_on),
+        None if job.parent is None else str(job.parent),
+        None if job.replay_of is None else str(job.replay_of),
+        job.traceparent,
+    )
+
+
+def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
+    """Reports on attempts, in the columns of the scratch table `given`."""
+    return [
+        (str(lease.job), lease.fence, str(ending), result, error, duration(after))
+        for lease, ending, result, error, after in given
+    ]

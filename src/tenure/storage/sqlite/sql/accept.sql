@@ -1,0 +1,51 @@
+-- Let held jobs go: to `scheduled` while their time is ahead, else to `queued`.
+-- Answers for every job found, whether it moved or not.
+
+-- part: given
+INSERT INTO temp.given (job) VALUES (?);
+
+-- part: found
+INSERT INTO temp.moving (id, target, due_at)
+SELECT s.id, CASE WHEN s.due_at > :now THEN 'scheduled' ELSE 'queued' END, s.due_at
+  FROM temp.given JOIN tenure_job_state s ON s.id = given.job
+ WHERE s.state = 'created'
+ ORDER BY s.id;
+
+-- part: moved
+UPDATE tenure_job_state AS s
+   SET state      = m.target,
+       n          = s.n + 1,
+       seq        = m.position + (SELECT n FROM tenure_sequence WHERE name = 'place'),
+       due_at     = CASE WHEN m.target = 'scheduled' THEN s.due_at END,
+       queued_at  = CASE WHEN m.target = 'queued' THEN :now END,
+       updated_at = :now
+  FROM temp.moving m
+ WHERE s.id = m.id;
+
+-- part: numbered
+UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name = 'place';
+
+-- part: recorded
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
+SELECT s.id, s.n, 'accepted', 'created', s.state, s.attempt, s.fence, :now, 'api'
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: released
+DELETE FROM tenure_timer
+ WHERE (due_at, job) IN (SELECT 9223372036854775807, id FROM temp.moving);
+
+-- part: lined_up
+INSERT INTO tenure_ready (line, rank, seq, job)
+SELECT s.line, s.rank, s.seq, s.id
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+ WHERE s.state = 'queued';
+
+-- part: timed
+INSERT INTO tenure_timer (due_at, job, kind)
+SELECT due_at, id, 'scheduled' FROM temp.moving WHERE target = 'scheduled';
+
+-- part: answer
+SELECT s.id AS job, s.state, m.id IS NOT NULL AS moved
+  FROM temp.given
+  JOIN tenure_job_state s ON s.id = given.job
+  LEFT JOIN temp.moving m ON m.id = s.id;

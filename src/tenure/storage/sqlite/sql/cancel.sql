@@ -1,0 +1,43 @@
+-- Cancel jobs: nobody's at once, running ones by asking their owner.
+-- Answers for every job found, whether it moved or not.
+
+-- part: given
+INSERT INTO temp.given (job) VALUES (?);
+
+-- part: found
+INSERT INTO temp.moving (id, source, target, due_at)
+SELECT s.id, s.state, CASE WHEN s.state = 'running' THEN 'cancelling' ELSE 'cancelled' END,
+       CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE s.due_at END
+  FROM temp.given JOIN tenure_job_state s ON s.id = given.job
+ WHERE s.state IN ('running', 'created', 'scheduled', 'queued', 'retrying', 'suspended');
+
+-- part: moved
+UPDATE tenure_job_state AS s
+   SET state               = m.target,
+       n                   = s.n + 1,
+       cancel_requested_at = :now,
+       due_at              = NULL,
+       finished_at         = CASE WHEN m.target = 'cancelled' THEN :now END,
+       updated_at          = :now
+  FROM temp.moving m
+ WHERE s.id = m.id;
+
+-- part: recorded
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
+SELECT s.id, s.n, s.state, m.source, s.state, s.attempt, s.fence, :now, :actor, :reason
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: out_of_line
+DELETE FROM tenure_ready
+ WHERE (line, rank, seq) IN (SELECT s.line, s.rank, s.seq
+                               FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+                              WHERE m.source = 'queued');
+
+-- part: untimed
+DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving);
+
+-- part: answer
+SELECT s.id AS job, s.state, m.id IS NOT NULL AS moved
+  FROM temp.given
+  JOIN tenure_job_state s ON s.id = given.job
+  LEFT JOIN temp.moving m ON m.id = s.id;

@@ -1,0 +1,14 @@
+-- The history of one job. The job row itself is the record of its creation, so the first event is made from
+-- it: the state it was born in is the one its next event left, or the one it is still in.
+SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS source,
+       coalesce(second.source, s.state) AS target, 0 AS attempt, 0 AS fence, job.created_at AS at, 'api' AS actor,
+       NULL AS reason
+  FROM tenure_job job
+  JOIN tenure_job_state s ON s.id = job.id
+  LEFT JOIN tenure_event second ON second.job = job.id AND second.n = 2
+ WHERE job.id = :job
+ UNION ALL
+SELECT job, n, type, source, target, attempt, fence, at, actor, reason
+  FROM tenure_event
+ WHERE job = :job
+ ORDER BY n;

@@ -1,0 +1,57 @@
+-- Give jobs back before their leases run out: in line again, the attempt refunded.
+-- What was killed and must not run twice is buried. Answers with the jobs that moved.
+
+-- part: given
+INSERT INTO temp.given (job, fence, killed) VALUES (?, ?, ?);
+
+-- part: returned
+INSERT INTO temp.moving (id, source, fence, attempt, ending, target)
+SELECT s.id, s.state, s.fence, s.attempt, CASE WHEN given.killed THEN 'killed' ELSE 'handed_back' END,
+       CASE WHEN s.state = 'cancelling'                                   THEN 'cancelled'
+            WHEN given.killed AND job.on_lost = 'bury'                    THEN 'buried'
+            WHEN s.hand_backs >= :most AND s.attempt >= s.max_attempts    THEN 'failed'
+            ELSE 'queued'
+       END
+  FROM temp.given
+  JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
+  JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
+  JOIN tenure_job job ON job.id = s.id
+ ORDER BY s.id;
+
+-- part: moved
+UPDATE tenure_job_state AS s
+   SET state       = m.target,
+       lease       = NULL,
+       n           = s.n + 1,
+       attempt     = s.attempt - (m.target = 'queued' AND s.hand_backs < :most),
+       hand_backs  = s.hand_backs + (m.target = 'queued' AND s.hand_backs < :most),
+       failures    = s.failures + (m.target IN ('buried', 'failed')),
+       seq         = m.position + (SELECT n FROM tenure_sequence WHERE name = 'place'),
+       queued_at   = CASE WHEN m.target = 'queued' THEN :now ELSE s.queued_at END,
+       finished_at = CASE WHEN m.target <> 'queued' THEN :now END,
+       updated_at  = :now
+  FROM temp.moving m
+ WHERE s.id = m.id;
+
+-- part: numbered
+UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name = 'place';
+
+-- part: recorded
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
+SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'handed_back' ELSE s.state END, m.source, s.state, m.attempt,
+       s.fence, :now, :worker, CASE WHEN m.ending = 'killed' THEN 'killed at shutdown' ELSE 'not started' END
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: ended
+INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending)
+SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: lined_up
+INSERT INTO tenure_ready (line, rank, seq, job)
+SELECT s.line, s.rank, s.seq, s.id
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+ WHERE s.state = 'queued';
+
+-- part: answer
+SELECT id AS job, fence, target AS state FROM temp.moving;

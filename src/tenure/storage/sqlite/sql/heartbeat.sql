@@ -1,0 +1,35 @@
+-- Prolong the leases that a worker still holds, and write progress under them.
+-- A lease that has run out is not revived, even if nobody has reaped it yet.
+-- Answers with the jobs still owned; the worker stops what belongs to every other lease.
+
+-- part: given
+INSERT INTO temp.given (job, fence, progress) VALUES (?, ?, ?);
+
+-- part: kept
+UPDATE tenure_lease
+   SET expires_at = :now + :lease_for, heartbeat_at = :now
+ WHERE id IN (SELECT fence FROM temp.given) AND owner = :worker AND expires_at > :now;
+
+-- part: told
+UPDATE tenure_job_state AS s
+   SET progress = given.progress, updated_at = :now
+  FROM temp.given
+  JOIN tenure_lease lease ON lease.id = given.fence
+ WHERE s.id = given.job AND s.lease = given.fence AND given.progress IS NOT NULL
+   AND lease.owner = :worker AND lease.expires_at > :now;
+
+-- part: swept
+-- Settling leaves lease rows behind; those nobody is owned under go here.
+DELETE FROM tenure_lease
+ WHERE owner = :worker
+   AND id NOT IN (SELECT fence FROM temp.given)
+   AND NOT EXISTS (SELECT 1
+                     FROM json_each(tenure_lease.jobs) member
+                     JOIN tenure_job_state s ON s.id = member.value AND s.lease = tenure_lease.id);
+
+-- part: answer
+SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
+  FROM temp.given
+  JOIN tenure_lease lease ON lease.id = given.fence
+  JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
+ WHERE lease.owner = :worker AND lease.expires_at > :now;

@@ -1,0 +1,43 @@
+-- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
+
+-- part: due
+INSERT INTO temp.moving (id, source, target, due_at)
+SELECT s.id, s.state, CASE timer.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END, timer.due_at
+  FROM tenure_timer timer
+  JOIN tenure_job_state s ON s.id = timer.job
+ WHERE timer.due_at <= :now AND s.due_at = timer.due_at
+ ORDER BY timer.due_at, timer.job
+ LIMIT :limit;
+
+-- part: dropped
+DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving);
+
+-- part: moved
+UPDATE tenure_job_state AS s
+   SET state       = m.target,
+       n           = s.n + 1,
+       seq         = m.position + (SELECT n FROM tenure_sequence WHERE name = 'place'),
+       due_at      = NULL,
+       queued_at   = CASE m.target WHEN 'queued' THEN :now ELSE s.queued_at END,
+       finished_at = CASE m.target WHEN 'failed' THEN :now END,
+       updated_at  = :now
+  FROM temp.moving m
+ WHERE s.id = m.id;
+
+-- part: numbered
+UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name = 'place';
+
+-- part: recorded
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
+SELECT s.id, s.n, CASE WHEN m.source = 'suspended' THEN 'resumed' ELSE s.state END, m.source, s.state, s.attempt,
+       s.fence, :now, 'clock', CASE WHEN s.state = 'failed' THEN 'given up' END
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: lined_up
+INSERT INTO tenure_ready (line, rank, seq, job)
+SELECT s.line, s.rank, s.seq, s.id
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+ WHERE s.state = 'queued';
+
+-- part: answer
+SELECT id AS job, source, target FROM temp.moving ORDER BY position;

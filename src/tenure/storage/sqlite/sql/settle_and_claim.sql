@@ -1,0 +1,127 @@
+-- One turn of a worker, in one transaction: record how attempts ended, then claim the next jobs.
+
+-- part: given
+INSERT INTO temp.given (job, fence, ending, result, error, after) VALUES (?, ?, ?, ?, ?, ?);
+
+-- part: decided
+-- Late is late: a lease that has run out settles nothing, even before the reaper comes.
+INSERT INTO temp.moving (id, source, fence, attempt, ending, result, error, due_at, target)
+SELECT s.id, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
+       CASE WHEN given.ending = 'succeeded'                                          THEN 'succeeded'
+            WHEN given.ending = 'unrecoverable'                                      THEN 'failed'
+            WHEN s.state = 'cancelling'                                              THEN 'cancelled'
+            WHEN given.ending = 'recoverable' AND s.attempt < s.max_attempts         THEN 'retrying'
+            WHEN given.ending = 'suspended' AND s.suspensions < :most_suspensions    THEN 'suspended'
+            ELSE 'failed'
+       END
+  FROM temp.given
+  JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
+  JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
+ WHERE given.ending <> 'stopped' OR s.state = 'cancelling';
+
+-- part: settled
+UPDATE tenure_job_state AS s
+   SET state       = m.target,
+       lease       = NULL,
+       n           = s.n + 1,
+       attempt     = s.attempt - (m.target = 'suspended'),
+       suspensions = s.suspensions + (m.target = 'suspended'),
+       failures    = s.failures + (m.target IN ('retrying', 'failed')),
+       due_at      = CASE WHEN m.target IN ('retrying', 'suspended') THEN m.due_at END,
+       finished_at = CASE WHEN m.target NOT IN ('retrying', 'suspended') THEN :now END,
+       updated_at  = :now
+  FROM temp.moving m
+ WHERE s.id = m.id;
+
+-- part: recorded
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
+SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: ended
+INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
+SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending, m.error
+  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+
+-- part: answered
+INSERT INTO tenure_result (job, body)
+SELECT id, result FROM temp.moving WHERE target = 'succeeded' AND result <> 'null';
+
+-- part: timed
+INSERT INTO tenure_timer (due_at, job, kind)
+SELECT due_at, id, CASE WHEN target = 'retrying' THEN 'retry' ELSE 'resume' END
+  FROM temp.moving WHERE target IN ('retrying', 'suspended');
+
+-- part: places
+-- Where jobs stand in the lines a worker serves, in the order to serve them: hops from one rank to the next, so
+-- that a long line costs no more than a short one. Lines of equal rank take turns in going first.
+INSERT INTO temp.place (line, rank)
+WITH RECURSIVE
+served (line) AS (
+    SELECT line.id
+      FROM json_each(:lines) wanted
+      JOIN tenure_line line ON line.queue = wanted.value ->> 0 AND line.definition = wanted.value ->> 1
+                           AND line.version = wanted.value ->> 2
+     WHERE :limit > 0
+),
+hop (line, rank) AS (
+    SELECT line, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = served.line) FROM served
+     UNION ALL
+    SELECT line, (SELECT min(rank) FROM tenure_ready
+                   WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
+      FROM hop WHERE rank IS NOT NULL
+)
+SELECT line, rank FROM hop WHERE rank IS NOT NULL
+ ORDER BY rank, (line + :turn) % (SELECT max(id) + 1 FROM tenure_line);
+
+-- part: picked
+INSERT INTO temp.picked (line, rank, seq, job)
+SELECT ready.line, ready.rank, ready.seq, ready.job
+  FROM temp.place CROSS JOIN tenure_ready ready ON ready.line = place.line AND ready.rank = place.rank
+ ORDER BY place.position, ready.seq
+ LIMIT :limit;
+
+-- part: out_of_line
+DELETE FROM tenure_ready WHERE (line, rank, seq) IN (SELECT line, rank, seq FROM temp.picked);
+
+-- part: fenced
+UPDATE tenure_sequence SET n = n + 1 WHERE name = 'fence' AND EXISTS (SELECT 1 FROM temp.picked);
+
+-- part: leased
+INSERT INTO tenure_lease (id, owner, expires_at, heartbeat_at, jobs)
+SELECT (SELECT n FROM tenure_sequence WHERE name = 'fence'), :worker, :now + :lease_for, :now, json_group_array(job)
+  FROM temp.picked
+HAVING count(*) > 0;
+
+-- part: started
+UPDATE tenure_job_state AS s
+   SET state      = 'running',
+       fence      = lease.n,
+       lease      = lease.n,
+       n          = s.n + 1,
+       attempt    = s.attempt + 1,
+       progress   = NULL,
+       started_at = :now,
+       updated_at = :now
+  FROM temp.picked, tenure_sequence lease
+ WHERE s.id = picked.job AND lease.name = 'fence';
+
+-- part: announced
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
+SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :worker
+  FROM temp.picked JOIN tenure_job_state s ON s.id = picked.job;
+
+-- part: answer
+SELECT id, fence, target AS settled, NULL AS queue, NULL AS definition, NULL AS version, NULL AS attempt,
+       NULL AS queued_at, NULL AS started_at, NULL AS namespace, NULL AS params, NULL AS traceparent,
+       NULL AS max_attempts, NULL AS on_lost, NULL AS timeout_ms, NULL AS grace_ms, NULL AS backoff_base_ms,
+       NULL AS backoff_cap_ms, NULL AS retry_on, NULL AS fatal_on
+  FROM temp.moving
+ UNION ALL
+SELECT s.id, s.fence, NULL, line.queue, line.definition, line.version, s.attempt, s.queued_at, s.started_at,
+       namespace, params, traceparent, job.max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms,
+       backoff_cap_ms, retry_on, fatal_on
+  FROM temp.picked
+  JOIN tenure_job_state s ON s.id = picked.job
+  JOIN tenure_job job ON job.id = s.id
+  JOIN tenure_line line ON line.id = job.line;

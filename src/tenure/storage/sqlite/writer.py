@@ -1,0 +1,176 @@
+"""The one writer of this process: a thread that owns the writing connection and commits in groups.
+
+SQLite admits one writer at a time and charges a disk sync for every commit. So all writes of a process go
+to one thread, which takes whatever has gathered since the last commit, runs it in one transaction, syncs
+once, and only then answers. A lone write goes at once; a hundred concurrent ones share a sync.
+
+Within the transaction every task has a savepoint of its own: one that fails takes back its own changes and
+nobody else's. If the commit itself fails, nothing happened, and every task of the group is told so with an
+error of its own.
+
+Writers of several processes queue at a lock on a file beside the database. SQLite's own waiting is a sleep and
+a try again, without a queue, under which a busy process starves the others; the lock makes it fair. It is an
+economy only: what keeps the data right is SQLite's own lock, taken inside.
+
+Time is read once a transaction, after the lock is held.
+"""
+
+import asyncio
+import copy
+import fcntl
+import os
+import queue
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import apsw
+
+from tenure.core.errors import StoreError, StoreUnavailable
+from tenure.storage.sqlite.clock import StoreClock
+from tenure.storage.sqlite.connection import open_writer, translated
+
+T = TypeVar("T")
+Task = Callable[[apsw.Connection, int], Any]
+"""Work inside a transaction: it is given the connection and the store's time."""
+
+_MOST_A_GROUP = 256
+
+
+class _Waiting(NamedTuple):
+    task: Task
+    loop: asyncio.AbstractEventLoop
+    answer: "asyncio.Future[Any]"
+
+
+class Writer:
+    """Runs tasks in the writing thread, in the order in which they came."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._failure: StoreError | None = None
+
+    async def open(self) -> None:
+        """Open the file, which is made if there is none."""
+        if self._thread is None:
+            opened = threading.Event()
+            self._thread = threading.Thread(
+                target=self._live, args=(opened,), name="tenure-writer", daemon=True
+            )
+            self._thread.start()
+            await asyncio.to_thread(opened.wait)
+            if self._failure is not None:
+                self._thread = None
+                raise self._failure
+
+    async def close(self) -> None:
+        """Do what was handed in, then close the file."""
+        if self._thread is not None:
+            thread, self._thread = self._thread, None
+            self._waiting.put(None)
+            await asyncio.to_thread(thread.join)
+
+    async def run(self, task: Callable[[apsw.Connection, int], T]) -> T:
+        """Run a task in a transaction; when the answer comes, it is durable."""
+        if self._thread is None:
+            raise StoreUnavailable("the store is not open: call open() first")
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._waiting.put(_Waiting(task, loop, answer))
+        return await answer
+
+    def _live(self, opened: threading.Event) -> None:
+        try:
+            with translated(self._path):
+                connection = open_writer(self._path)
+                self._clock = StoreClock(connection)
+                turnstile = os.open(f"{self._path}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except StoreError as error:
+            self._failure = error
+            return
+        finally:
+            opened.set()
+        try:
+            while group := self._next_group():
+                fcntl.flock(turnstile, fcntl.LOCK_EX)
+                try:
+                    answers = self._commit(connection, group)
+                finally:
+                    fcntl.flock(turnstile, fcntl.LOCK_UN)
+                _tell(group, answers)
+        finally:
+            os.close(turnstile)
+            connection.close()
+
+    def _next_group(self) -> list[_Waiting]:
+        """Whatever has gathered; waits only while there is nothing. Empty at the end."""
+        group: list[_Waiting] = []
+        while len(group) < _MOST_A_GROUP:
+            try:
+                waiting = self._waiting.get(block=not group)
+            except queue.Empty:
+                break
+            if waiting is None:
+                if group:
+                    self._waiting.put(None)
+                break
+            group.append(waiting)
+        return group
+
+    def _commit(self, connection: apsw.Connection, group: list[_Waiting]) -> list[Any]:
+        """One transaction for the group; an answer or an error for each of its tasks."""
+        try:
+            with translated(self._path):
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    now = self._clock.read(connection)
+                    answers = [self._attempt(connection, waiting.task, now) for waiting in group]
+                    self._clock.keep(connection, now)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+                return answers
+        except Exception as error:
+            return [copy.copy(error) for _ in group]
+
+    def _attempt(self, connection: apsw.Connection, task: Task, now: int) -> Any:
+        """One task in its own savepoint; what it raises is its answer, unless SQLite gave up the transaction."""
+        connection.execute("SAVEPOINT task")
+        try:
+            with translated(self._path):
+                answer = task(connection, now)
+        except Exception as error:
+            if not connection.in_transaction:
+                raise
+            connection.execute("ROLLBACK TO task")
+            answer = error
+        connection.execute("RELEASE task")
+        return answer
+
+
+def _tell(group: list[_Waiting], answers: list[Any]) -> None:
+    """Wake each event loop once, with all the answers that are for it."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+    for waiting, answer in zip(group, answers, strict=True):
+        by_loop.setdefault(waiting.loop, []).append((waiting.answer, answer))
+    for loop, told in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_resolve, told)
+        except RuntimeError:
+            # The loop is closed: nobody is left to be told, and the work is done.
+            continue
+
+
+def _resolve(told: list[tuple["asyncio.Future[Any]", Any]]) -> None:
+    for future, answer in told:
+        if future.done():
+            continue
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)

@@ -1,0 +1,207 @@
+"""Between core values and the columns that both stores have in common.
+
+A row here is a mapping by column name whose times are `datetime` and whose ids are `UUID`; each store brings
+its rows into that form.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from tenure.core.documents import canonical_hash
+from tenure.core.errors import InvalidInput
+from tenure.core.job import (
+    LARGEST_BATCH,
+    NULL,
+    Attempt,
+    Claimed,
+    Ending,
+    Event,
+    Failure,
+    Job,
+    Lease,
+    Line,
+    NewJob,
+    OnLost,
+    Policy,
+    Progress,
+    Recoverable,
+    Report,
+    RetryPolicy,
+    Stopped,
+    Succeeded,
+    Suspended,
+    Unrecoverable,
+)
+from tenure.core.states import State
+
+
+class Row(Protocol):
+    """A row of either store."""
+
+    def keys(self) -> Iterable[str]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+_encode = msgspec.json.Encoder().encode
+_names = msgspec.json.Decoder(tuple[str, ...]).decode
+_failure = msgspec.json.Decoder(Failure).decode
+_progress = msgspec.json.Decoder(Progress).decode
+
+
+def check_batch(jobs: Sequence[NewJob]) -> None:
+    """Refuse a batch that is too large to be one transaction."""
+    if len(jobs) > LARGEST_BATCH:
+        raise InvalidInput("jobs", f"are {len(jobs):,} in one call", f"give at most {LARGEST_BATCH:,}")
+
+
+def line_of(job: NewJob) -> Line:
+    """The line that a new job will stand in."""
+    return Line(job.queue, job.definition, job.version)
+
+
+def binding(job: NewJob) -> bytes | None:
+    """What a key or an id given by the caller binds; nothing when there is neither."""
+    return canonical_hash(job.params) if job.key is not None or job.id is not None else None
+
+
+def millis(duration: timedelta) -> int:
+    """A duration in whole milliseconds."""
+    return duration // timedelta(milliseconds=1)
+
+
+def written_names(names: Sequence[str]) -> str | None:
+    """Exception names as JSON, or nothing."""
+    return _encode(names).decode() if names else None
+
+
+def written(value: Failure | Progress) -> str:
+    """A small value as JSON."""
+    return _encode(value).decode()
+
+
+class Reported(NamedTuple):
+    """A report as columns."""
+
+    lease: Lease
+    ending: Ending
+    result: str | None = None
+    error: str | None = None
+    after: timedelta | None = None
+
+
+def reported(reports: Iterable[Report]) -> list[Reported]:
+    """Reports as columns, sorted by job; of several for one lease the first counts."""
+    first: dict[Lease, Report] = {}
+    for report in reports:
+        first.setdefault(report.lease, report)
+    return [_columns(first[lease]) for lease in sorted(first)]
+
+
+def _columns(report: Report) -> Reported:
+    match report.outcome:
+        case Succeeded(result):
+            return Reported(report.lease, Ending.SUCCEEDED, result=result)
+        case Recoverable(error, after):
+            return Reported(report.lease, Ending.RECOVERABLE, error=written(error), after=after)
+        case Unrecoverable(error):
+            return Reported(report.lease, Ending.UNRECOVERABLE, error=written(error))
+        case Stopped():
+            return Reported(report.lease, Ending.STOPPED)
+        case Suspended(after):
+            return Reported(report.lease, Ending.SUSPENDED, after=after)
+
+
+@lru_cache(maxsize=1024)
+def _policy(
+    max_attempts: int,
+    on_lost: str,
+    timeout_ms: int,
+    grace_ms: int,
+    base_ms: int,
+    cap_ms: int,
+    retry_on: str | None,
+    fatal_on: str | None,
+) -> Policy:
+    return Policy(
+        max_attempts=max_attempts,
+        on_lost=OnLost(on_lost),
+        timeout=timedelta(milliseconds=timeout_ms),
+        grace=timedelta(milliseconds=grace_ms),
+        retry=RetryPolicy(
+            base=timedelta(milliseconds=base_ms),
+            cap=timedelta(milliseconds=cap_ms),
+            retry_on=_names(retry_on) if retry_on else (),
+            fatal_on=_names(fatal_on) if fatal_on else (),
+        ),
+    )
+
+
+def policy_of(row: Row) -> Policy:
+    """The policy copied with a job; equal ones are one object, since most jobs share a few."""
+    return _policy(
+        row["max_attempts"],
+        row["on_lost"],
+        row["timeout_ms"],
+        row["grace_ms"],
+        row["backoff_base_ms"],
+        row["backoff_cap_ms"],
+        row["retry_on"],
+        row["fatal_on"],
+    )
+
+
+def claimed_from(row: Row, line: Line) -> Claimed:
+    """A row of the claim."""
+    return Claimed(
+        lease=Lease(row["id"], row["fence"]),
+        namespace=row["namespace"],
+        definition=line.definition,
+        version=line.version,
+        queue=line.queue,
+        params=row["params"],
+        policy=policy_of(row),
+        attempt=row["attempt"],
+        traceparent=row["traceparent"],
+        queued_at=row["queued_at"],
+        started_at=row["started_at"],
+    )
+
+
+_SAME_IN_JOB = (
+    *("id", "namespace", "definition", "version", "queue", "priority", "params", "scope", "key", "parent"),
+    *("replay_of", "traceparent", "created_at", "run_at", "fence", "attempt", "failures", "hand_backs"),
+    *("suspensions", "due_at", "queued_at", "started_at", "finished_at", "updated_at", "cancel_requested_at"),
+    *("worker", "heartbeat_at", "lease_expires_at"),
+)
+
+
+def job_from(row: Row) -> Job:
+    """A row of `get`. A success without a stored body returned null."""
+    state = State(row["state"])
+    return Job(
+        **{name: row[name] for name in _SAME_IN_JOB},
+        policy=policy_of(row),
+        state=state,
+        events=row["n"],
+        progress=_progress(row["progress"]) if row["progress"] else None,
+        result=row["result"] or (NULL if state is State.SUCCEEDED else None),
+        error=_failure(row["error"]) if row["error"] else None,
+    )
+
+
+def event_from(row: Row) -> Event:
+    """A row of `events`."""
+    source = row["source"]
+    return Event(**{**row, "source": State(source) if source else None, "target": State(row["target"])})
+
+
+def attempt_from(row: Row) -> Attempt:
+    """A row of `attempts`."""
+    ending, error = row["ending"], row["error"]
+    return Attempt(
+        **{**row, "ending": Ending(ending) if ending else None, "error": _failure(error) if error else None}
+    )

@@ -1,0 +1,40 @@
+"""Every check, then every test: ``python -m tests [arguments of pytest]``.
+
+``python -m tests check`` runs the checks alone. The first stage that fails ends the run with its status.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+# Not resolved: a virtual environment's interpreter is a link, and the tools lie beside the link.
+TOOLS = Path(sys.executable).parent
+
+CHECKS: dict[str, list[str]] = {
+    "format": ["ruff", "format", "--check", "."],
+    "lint": ["ruff", "check", "."],
+    "types": ["mypy"],
+    "import contracts": ["lint-imports", "--no-logo"],
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the stages in order and answer with the status of the last one run."""
+    stages = dict(CHECKS)
+    if arguments != ["check"]:
+        stages["tests"] = ["pytest", *arguments]
+    began = time.monotonic()
+    for name, command in stages.items():
+        print(f"== {name}: {' '.join(command)}", flush=True)
+        status = subprocess.run([TOOLS / command[0], *command[1:]], cwd=ROOT, check=False).returncode
+        if status != 0:
+            print(f"== {name} failed", flush=True)
+            return status
+    print(f"== all passed in {time.monotonic() - began:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""The locks hold everything that the project declares, and name no registry."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCKS = {"requirements.lock": ("postgres", "fast"), "requirements-dev.lock": ("dev",)}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_satisfies_every_declared_dependency(name: str) -> None:
+    locked = _locked(name)
+    for requirement in _declared(*LOCKS[name]):
+        version = locked.get(canonicalize_name(requirement.name))
+        assert version, f"{requirement.name} is not in {name}: run `make lock`"
+        assert requirement.specifier.contains(version, prereleases=True), f"{name}: run `make lock`"
+
+
+def test_both_locks_agree() -> None:
+    assert _locked("requirements.lock").items() <= _locked("requirements-dev.lock").items()
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_version_has_a_hash(name: str) -> None:
+    entries = re.split(r"^(?=[a-z0-9])", (ROOT / name).read_text(), flags=re.MULTILINE)[1:]
+    assert len(entries) == len(_locked(name))
+    assert not [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_names_no_registry(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert "index-url" not in text
+    assert "find-links" not in text
+
+
+def _locked(name: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)==(\S+)", (ROOT / name).read_text(), flags=re.MULTILINE))
+
+
+def _declared(*extras: str) -> list[Requirement]:
+    texts = [
+        *PROJECT["dependencies"],
+        *(text for extra in extras for text in PROJECT["optional-dependencies"][extra]),
+    ]
+    declared = []
+    for requirement in map(Requirement, texts):
+        if requirement.name == PROJECT["name"]:
+            declared += _declared(*requirement.extras)
+        else:
+            declared.append(requirement)
+    return declared

@@ -1,0 +1,48 @@
+"""The public surface of the library is what it lists, no more and no less."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import tenure
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_listed_name_can_be_imported() -> None:
+    missing = [name for name in tenure.__all__ if not hasattr(tenure, name)]
+    assert not missing
+
+
+def test_no_name_is_listed_twice() -> None:
+    assert len(tenure.__all__) == len(set(tenure.__all__))
+
+
+def test_no_other_name_leaks() -> None:
+    leaks = [
+        name
+        for name, value in vars(tenure).items()
+        if not name.startswith("_") and name not in tenure.__all__ and not _is_submodule(value)
+    ]
+    assert not leaks
+
+
+def test_the_version_is_the_one_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert tenure.__version__ == project["version"]
+    assert re.search(
+        rf"^## \[(Unreleased|{re.escape(tenure.__version__)})\]", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+
+
+def test_importing_the_package_loads_no_third_party_package_that_is_optional() -> None:
+    program = "import sys, tenure; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    assert not {"asyncpg", "uvloop", "rich", "aiobotocore"} & set(loaded)
+
+
+def _is_submodule(value: object) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.startswith("tenure.")

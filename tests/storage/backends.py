@@ -1,0 +1,123 @@
+"""The two kinds of database the contract suite runs on: how to make one empty, and how to reach behind it.
+
+Plain SQL is written once, with PostgreSQL's names (`tenure.job_state`); on SQLite the prefix becomes
+`tenure_`. Only what both dialects share belongs into such a text.
+"""
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import apsw
+import asyncpg
+
+from tests.postgres_server import PostgresServer
+from tests.storage.clock import START, Clock
+from tenure.storage.contract import Store
+from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.sqlite.rows import micros
+from tenure.storage.sqlite.store import SqliteStore
+
+Refused = (apsw.ConstraintError, asyncpg.PostgresError)
+"""What a database raises when its own guards refuse a statement."""
+
+_CLOCK_ON_POSTGRES = """
+    CREATE TABLE IF NOT EXISTS tenure.test_clock (at timestamptz NOT NULL);
+    CREATE OR REPLACE FUNCTION tenure.now() RETURNS timestamptz LANGUAGE sql STABLE
+        AS 'SELECT at FROM tenure.test_clock';
+"""
+_TABLES_OF_POSTGRES = """
+    SELECT string_agg(format('tenure.%I', tablename), ', ') FROM pg_tables
+     WHERE schemaname = 'tenure' AND tablename NOT IN ('migration')
+"""
+
+
+class Backend(Protocol):
+    """One database under test."""
+
+    clock: Clock
+    kind: str
+
+    async def prepare(self) -> None: ...
+    async def dispose(self) -> None: ...
+
+    def store(self) -> Store:
+        """Another store on the same database, not yet opened."""
+
+    async def sql(self, text: str) -> list[tuple[Any, ...]]:
+        """Run plain SQL in a transaction of its own, as somebody with a database shell would."""
+
+
+class SqliteBackend:
+    """A database file of its own."""
+
+    kind = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = Clock(self._set_clock)
+
+    async def prepare(self) -> None:
+        migrating = self.store()
+        await migrating.open()
+        await migrating.migrate()
+        await migrating.close()
+        await self.sql("CREATE TABLE tenure.test_clock (at INTEGER NOT NULL)")
+        await self.sql(f"INSERT INTO tenure.test_clock VALUES ({micros(START)})")
+
+    async def dispose(self) -> None:
+        pass
+
+    def store(self) -> SqliteStore:
+        return SqliteStore(self.path)
+
+    async def sql(self, text: str) -> list[tuple[Any, ...]]:
+        return await asyncio.to_thread(self._run, text.replace("tenure.", "tenure_"))
+
+    def _run(self, text: str) -> list[tuple[Any, ...]]:
+        connection = apsw.Connection(str(self.path))
+        try:
+            connection.set_busy_timeout(10_000)
+            return list(connection.execute(text))
+        finally:
+            connection.close()
+
+    async def _set_clock(self, at: datetime) -> None:
+        await self.sql(f"UPDATE tenure.test_clock SET at = {micros(at)}")
+
+
+class PostgresBackend:
+    """A database on the suite's own server, shared by all tests and emptied for each."""
+
+    kind = "postgres"
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+        self.dsn = server.dsn("contract")
+        self.clock = Clock(self._set_clock)
+
+    async def prepare(self) -> None:
+        if not self._server.has_database("contract"):
+            self._server.create_database("contract")
+            migrating = self.store()
+            await migrating.open()
+            await migrating.migrate()
+            await migrating.close()
+        self._connection = await asyncpg.connect(self.dsn)
+        await self._connection.execute(_CLOCK_ON_POSTGRES)
+        tables = await self._connection.fetchval(_TABLES_OF_POSTGRES)
+        await self._connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+        await self._connection.execute("INSERT INTO tenure.test_clock VALUES ($1)", START)
+
+    async def dispose(self) -> None:
+        await self._connection.close()
+
+    def store(self) -> PostgresStore:
+        return PostgresStore(self.dsn)
+
+    async def sql(self, text: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await self._connection.fetch(text)]
+
+    async def _set_clock(self, at: datetime) -> None:
+        await self._connection.execute("UPDATE tenure.test_clock SET at = $1", at)

@@ -1,0 +1,129 @@
+"""Opening and closing: what is written outlives the store; a database that is not there is named as such."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+import pytest
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.job import NewJob, Order, Pulse
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.backends import Backend
+from tests.storage.clock import START, Clock
+from tests.storage.telling import (
+    claim,
+    count,
+    enqueue_one,
+    found,
+    job_in,
+    record_of,
+    seconds,
+    settle,
+    succeeded,
+)
+
+JOB = uuid4()
+VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
+    "migrate": lambda store: store.migrate(),
+    "verify": lambda store: store.verify(),
+    "now": lambda store: store.now(),
+    "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
+    "accept": lambda store: store.accept([JOB]),
+    "cancel": lambda store: store.cancel([JOB]),
+    "give_up": lambda store: store.give_up([JOB]),
+    "get": lambda store: store.get(JOB),
+    "events": lambda store: store.events(JOB),
+    "attempts": lambda store: store.attempts(JOB),
+    "settle_and_claim": claim,
+    "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[])),
+    "hand_back": lambda store: store.hand_back("a", unstarted=[], killed=[]),
+    "promote": lambda store: store.promote(1),
+    "reap": lambda store: store.reap(1),
+}
+QUIET = {"heartbeat", "hand_back"}
+"""Asked about nothing, these may answer without the database."""
+
+
+async def test_a_database_that_is_not_there_cannot_be_opened(unreachable: Store) -> None:
+    with pytest.raises(StoreUnavailable) as caught:
+        await unreachable.open()
+    assert not caught.value.unknown
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - QUIET))
+async def test_every_verb_on_a_database_that_is_not_there_says_so(unreachable: Store, verb: str) -> None:
+    with pytest.raises(StoreUnavailable):
+        await unreachable.open()
+    with pytest.raises(StoreUnavailable):
+        await VERBS[verb](unreachable)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - QUIET))
+async def test_every_verb_on_a_closed_store_says_so(store: Store, verb: str) -> None:
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await VERBS[verb](store)
+
+
+async def test_closing_what_could_not_be_opened_is_harmless(unreachable: Store) -> None:
+    with pytest.raises(StoreUnavailable):
+        await unreachable.open()
+    await unreachable.close()
+
+
+async def test_closing_twice_is_harmless(store: Store) -> None:
+    await store.close()
+    await store.close()
+
+
+async def test_closing_finishes_what_was_handed_in(store: Store, other: Store, backend: Backend) -> None:
+    """S3.25, S3.28: shutdown loses nothing and writes nothing in part."""
+    *answers, _ = await asyncio.gather(
+        *(store.enqueue([NewJob(definition="mail")] * 10) for _ in range(20)), store.close()
+    )
+    for enqueued in answers:
+        assert enqueued is not None
+        assert [(await found(other, answer.id)).state for answer in enqueued] == [State.QUEUED] * 10
+    assert await count(backend, "tenure.job") == await count(backend, "tenure.job_state") == 200
+
+
+async def test_everything_is_there_when_the_database_is_opened_again(store: Store, backend: Backend) -> None:
+    """S0.4, S0.59, S0.76: all that was asked, and all that happened, is rebuilt from the database."""
+    jobs = [await job_in(store, state, key=state.value, traceparent="00-1-2-01") for state in State]
+    before = [await record_of(store, job) for job in jobs]
+    await store.close()
+
+    again = backend.store()
+    await again.open()
+    assert [await record_of(again, job) for job in jobs] == before
+    await again.close()
+
+
+async def test_a_lease_outlives_the_connection_it_was_made_on(
+    store: Store, other: Store, clock: Clock
+) -> None:
+    """S0.76: no lock is lost or left behind with a connection; only time ends a lease."""
+    kept, lost = await enqueue_one(store), await enqueue_one(store)
+    claimed = {owned.lease.job: owned for owned in await claim(store, lease_for=seconds(30))}
+    await store.close()
+
+    assert await claim(other, worker="b") == []
+    assert (await settle(other, [succeeded(claimed[kept])])).accepted == {
+        claimed[kept].lease: State.SUCCEEDED
+    }
+    await clock.advance(seconds(31))
+    assert [step.job for step in await other.reap(10)] == [lost]
+    assert [owned.lease.job for owned in await claim(other, worker="b")] == [lost]
+
+
+async def test_time_is_the_stores(store: Store, other: Store, clock: Clock) -> None:
+    assert await store.now() == await other.now() == START
+    later = await clock.advance(seconds(90))
+    assert await store.now() == await other.now() == later
+
+
+async def test_an_order_for_nothing_is_answered_with_nothing(store: Store) -> None:
+    answer = await store.settle_and_claim([], Order(worker="a", lines=(), limit=0))
+    assert (answer.settled.accepted, list(answer.settled.lost), list(answer.claimed)) == ({}, [], [])

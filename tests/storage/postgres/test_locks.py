@@ -1,0 +1,313 @@
+"""Locks: nobody waits for a neighbour, nobody waits in a circle, and an error hits only whom it concerns."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from tenure.core.errors import StoreBusy, StoreUnavailable, TenureError
+from tenure.core.job import Claimed, Document, NewJob, Policy, Progress, Pulse
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import PostgresBackend
+from tests.storage.clock import Clock
+from tests.storage.postgres.relay import Relay
+from tests.storage.telling import (
+    claim,
+    enqueue_one,
+    found,
+    hold_together,
+    seconds,
+    settle,
+    state_of,
+    succeeded,
+)
+
+PATIENCE = 5.0
+"""Seconds after which a statement is taken to wait for a lock; none of these tests takes a tenth of that."""
+
+
+async def lock(foreign: asyncpg.Connection, table: str, job: UUID) -> None:
+    """Let the foreign transaction hold one job's row."""
+    column = "id" if table == "job_state" else "job"
+    locked = await foreign.fetch(f"SELECT FROM tenure.{table} WHERE {column} = $1 FOR UPDATE", job)
+    assert len(locked) == 1
+
+
+async def claim_the_rest(store: Store) -> set[UUID]:
+    """Claim twice: the first may begin behind what it passed over; once it fell short, the next may not."""
+    return {claimed.lease.job for _ in range(2) for claimed in await claim(store)}
+
+
+async def hold_key(foreign: asyncpg.Connection, key: str) -> None:
+    """Let the foreign transaction record a job with this key, a copy of one that is there."""
+    await foreign.execute(f"""
+        INSERT INTO tenure.job
+        SELECT (jsonb_populate_record(job, jsonb_build_object('id', gen_random_uuid(), 'key', '{key}'))).*
+          FROM tenure.job LIMIT 1""")
+
+
+async def until_waiting(backend: PostgresBackend, number: int) -> None:
+    """Return once so many statements wait for a lock."""
+    async with asyncio.timeout(PATIENCE):
+        while await _backends(backend, "wait_event_type = 'Lock'") < number:
+            pass
+
+
+async def deadlocks(backend: PostgresBackend) -> int:
+    """The deadlocks that the server has found; a connection's are counted for certain once it has ended."""
+    async with asyncio.timeout(PATIENCE):
+        while await _backends(backend, "true"):
+            pass
+    [(found_so_far,)] = await backend.sql(
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    )
+    return int(found_so_far)
+
+
+async def _backends(backend: PostgresBackend, which: str) -> int:
+    [(number,)] = await backend.sql(f"""
+        SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND backend_type = 'client backend'
+           AND pid <> pg_backend_pid() AND {which}""")
+    return int(number)
+
+
+@pytest.mark.parametrize("table", ["job_state", "ready"])
+async def test_a_claim_passes_over_a_locked_job(
+    store: Store, foreign: asyncpg.Connection, table: str
+) -> None:
+    """S0.66, S0.68: it takes the next ones instead of waiting, and the locked one another time."""
+    jobs = [await enqueue_one(store) for _ in range(12)]
+    await lock(foreign, table, jobs[1])
+
+    async with asyncio.timeout(PATIENCE):
+        claimed = await claim(store, limit=10)
+
+    free = [job for job in jobs if job != jobs[1]]
+    assert [one.lease.job for one in claimed] == free[:10]
+    await foreign.execute("ROLLBACK")
+    assert await claim_the_rest(store) == {jobs[1], jobs[11]}
+
+
+async def test_a_claim_of_one_passes_over_a_locked_job(store: Store, foreign: asyncpg.Connection) -> None:
+    """S0.66: the job behind it is as good."""
+    locked, following = await enqueue_one(store), await enqueue_one(store)
+    await lock(foreign, "job_state", locked)
+    async with asyncio.timeout(PATIENCE):
+        assert [one.lease.job for one in await claim(store, limit=1)] == [following]
+    await foreign.execute("ROLLBACK")
+    assert await claim_the_rest(store) == {locked}
+
+
+async def test_a_promotion_passes_over_a_locked_job(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """What is due and free moves on; what is locked moves on later."""
+    jobs = [await enqueue_one(store, delay=seconds(n)) for n in (1, 2, 3)]
+    await clock.advance(seconds(3))
+    await lock(foreign, "job_state", jobs[0])
+
+    async with asyncio.timeout(PATIENCE):
+        assert [moved.job for moved in await store.promote(10)] == jobs[1:]
+    await foreign.execute("ROLLBACK")
+    assert [moved.job for moved in await store.promote(10)] == [jobs[0]]
+
+
+async def test_the_reaper_comes_back_for_a_locked_job(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """S3.50: the rest of the lease is taken at once, and the lease is not forgotten."""
+    jobs = [await enqueue_one(store) for _ in range(3)]
+    await claim(store, lease_for=seconds(30))
+    await clock.advance(seconds(30))
+    await lock(foreign, "job_state", jobs[1])
+
+    async with asyncio.timeout(PATIENCE):
+        assert {moved.job for moved in await store.reap(10)} == {jobs[0], jobs[2]}
+    await foreign.execute("ROLLBACK")
+    assert [moved.job for moved in await store.reap(10)] == [jobs[1]]
+
+
+async def test_reading_does_not_wait(store: Store, foreign: asyncpg.Connection) -> None:
+    """S4.42: plain reads see the last committed state, whoever holds the row."""
+    job = await enqueue_one(store)
+    await lock(foreign, "job_state", job)
+    async with asyncio.timeout(PATIENCE):
+        assert (await found(store, job)).state is State.QUEUED
+        assert len(await store.events(job)) == 1
+
+
+async def test_only_the_call_whose_key_is_held_is_refused(store: Store, foreign: asyncpg.Connection) -> None:
+    """Calls that ride on the same statement do not suffer for each other."""
+    await enqueue_one(store)
+    await hold_key(foreign, "held")
+    asked = [NewJob(definition="mail", key=key) for key in ("a", "b", "c", "held", "d", "e", "f")]
+
+    async with asyncio.timeout(PATIENCE):
+        answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
+
+    busy = answers.pop(3)
+    assert isinstance(busy, StoreBusy)
+    for answer in answers:
+        assert not isinstance(answer, BaseException), answer
+        assert answer[0].fresh
+
+
+async def test_a_refused_key_may_be_tried_again(store: Store, foreign: asyncpg.Connection) -> None:
+    """Nothing was written; once the foreign transaction is gone, the key is free or taken, as it left it."""
+    await enqueue_one(store)
+    await hold_key(foreign, "held")
+    with pytest.raises(StoreBusy):
+        await store.enqueue([NewJob(definition="mail"), NewJob(definition="mail", key="held")])
+    assert len(await claim(store)) == 1
+
+    await foreign.execute("ROLLBACK")
+    [answer] = await store.enqueue([NewJob(definition="mail", key="held")])
+    assert answer.fresh
+    assert [one.lease.job for one in await claim(store)] == [answer.id]
+
+
+async def test_a_data_error_fails_only_its_own_call(store: Store) -> None:
+    """PostgreSQL cannot keep a NUL in a text; whoever sends one learns of it, and nobody else does."""
+    spoilt = NewJob(definition="mail", params=Document('{"a":"\x00"}'))
+    asked = [NewJob(definition="mail") for _ in range(8)]
+    asked.insert(4, spoilt)
+
+    answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
+
+    assert isinstance(answers.pop(4), TenureError)
+    for answer in answers:
+        assert not isinstance(answer, BaseException), answer
+    assert len(await claim(store)) == 8
+
+
+async def test_an_outage_fails_every_call_with_an_error_of_its_own(
+    backend: PostgresBackend, foreign: asyncpg.Connection
+) -> None:
+    """Both the call in flight, which may have been written, and those that wait for the next statement."""
+    relay = Relay(backend.dsn)
+    store = PostgresStore(await relay.open())
+    await store.open()
+    await enqueue_one(store)
+    await foreign.execute("LOCK TABLE tenure.job IN SHARE MODE")
+    calls = [asyncio.create_task(store.enqueue([NewJob(definition="mail")])) for _ in range(6)]
+    await until_waiting(backend, 1)
+
+    await relay.cut()
+    async with asyncio.timeout(PATIENCE):
+        outages = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert len({id(outage) for outage in outages}) == 6
+    for outage in outages:
+        assert isinstance(outage, StoreUnavailable)
+    assert any(isinstance(outage, StoreUnavailable) and outage.unknown for outage in outages)
+    await store.close()
+
+
+async def test_the_store_goes_on_after_an_outage(store: Store, backend: PostgresBackend) -> None:
+    """S0.5: connections that the server ended are replaced; what was recorded before is still there.
+
+    Now and then a dead connection is noticed only when it is used; that is an outage like any other, never an
+    error of the driver. It depends on what arrives first, hence the repetition.
+    """
+    for _ in range(25):
+        job = await enqueue_one(store)
+        await backend.sql("""
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()""")
+
+        claimed: list[Claimed] = []
+        while not claimed:
+            try:
+                claimed = await claim(store)
+            except StoreUnavailable:
+                pass
+
+        assert [one.lease.job for one in claimed] == [job]
+        assert (await settle(store, [succeeded(one) for one in claimed])).lost == []
+
+
+async def _cancel(store: Store, batch: Sequence[Claimed]) -> None:
+    await store.cancel([claimed.lease.job for claimed in batch])
+
+
+async def _settle(store: Store, batch: Sequence[Claimed]) -> None:
+    await settle(store, [succeeded(claimed) for claimed in batch])
+
+
+async def _hand_back(store: Store, batch: Sequence[Claimed]) -> None:
+    leases = [claimed.lease for claimed in batch]
+    await store.hand_back("a", unstarted=leases[::2], killed=leases[1::2])
+
+
+async def _heartbeat(store: Store, batch: Sequence[Claimed]) -> None:
+    leases = [claimed.lease for claimed in batch]
+    await store.heartbeat(Pulse(worker="a", leases=leases, progress=dict.fromkeys(leases, Progress(0.5))))
+
+
+Verb = Callable[[Store, Sequence[Claimed]], Awaitable[None]]
+
+
+@pytest.mark.parametrize("second", [_cancel, _settle, _hand_back, _heartbeat])
+@pytest.mark.parametrize("first", [_cancel, _settle, _hand_back, _heartbeat])
+async def test_nobody_waits_in_a_circle(
+    backend: PostgresBackend, foreign: asyncpg.Connection, first: Verb, second: Verb
+) -> None:
+    """Two verbs go through the same jobs from opposite ends and are held up in the middle, both of them.
+
+    Whoever locks in the order given meets the other one there. The server's count is asked, since a deadlock
+    that was tried again is as good as hidden otherwise.
+    """
+    one, two = backend.store(), backend.store()
+    await one.open()
+    await two.open()
+    await one.enqueue([NewJob(definition="mail") for _ in range(21)])
+    batch = await claim(one, limit=21)
+    await lock(foreign, "job_state", batch[10].lease.job)
+
+    async with asyncio.timeout(PATIENCE):
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_run(first, one, batch))
+            await until_waiting(backend, 1)
+            both.create_task(_run(second, two, batch[::-1]))
+            await until_waiting(backend, 2)
+            await foreign.execute("ROLLBACK")
+    for claimed in batch:
+        assert hold_together(await one.events(claimed.lease.job))
+    await one.close()
+    await two.close()
+    await foreign.close()
+    assert await deadlocks(backend) == 0
+
+
+async def _run(verb: Verb, store: Store, batch: Sequence[Claimed]) -> None:
+    await verb(store, batch)
+
+
+async def test_a_settlement_held_up_until_its_lease_has_ended_and_a_reaper(
+    store: Store, backend: PostgresBackend, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """S0.61, S3.49: the reaper passes over what is being settled; each job has one ending."""
+    await store.enqueue([NewJob(definition="mail", policy=Policy(max_attempts=1)) for _ in range(9)])
+    batch = await claim(store, lease_for=seconds(30))
+    await lock(foreign, "job_state", batch[4].lease.job)
+
+    async with asyncio.timeout(PATIENCE):
+        settling = asyncio.create_task(settle(store, [succeeded(claimed) for claimed in reversed(batch)]))
+        await until_waiting(backend, 1)
+        await clock.advance(seconds(30))
+        reaped = await store.reap(10)
+        await foreign.execute("ROLLBACK")
+        settled = await settling
+        reaped += await store.reap(10)
+
+    assert sorted(moved.job for moved in reaped) == sorted(lease.job for lease in settled.lost)
+    assert len(settled.accepted) + len(settled.lost) == 9
+    for claimed in batch:
+        is_settled = claimed.lease in settled.accepted
+        assert await state_of(store, claimed.lease.job) is (State.SUCCEEDED if is_settled else State.FAILED)
+        assert hold_together(await store.events(claimed.lease.job))

@@ -1,0 +1,191 @@
+"""The sentences of the contract suite: short ways to say what happens to a job."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from tenure.core.job import (
+    Attempt,
+    Claimed,
+    Document,
+    Event,
+    Failure,
+    Job,
+    Lease,
+    Line,
+    NewJob,
+    OnLost,
+    Order,
+    Outcome,
+    Policy,
+    Recoverable,
+    Report,
+    Settled,
+    Stopped,
+    Succeeded,
+    Suspended,
+    Unrecoverable,
+)
+from tenure.core.states import FIRST, State, is_legal
+from tenure.storage.contract import Store
+from tests.storage.backends import Backend
+
+MAIL = Line("default", "mail")
+BOOM = Failure("ValueError", "boom")
+
+
+def seconds(count: float) -> timedelta:
+    return timedelta(seconds=count)
+
+
+async def enqueue_one(store: Store, definition: str = "mail", **asked: Any) -> UUID:
+    """Record one job and answer with its id."""
+    [enqueued] = await store.enqueue([NewJob(definition=definition, **asked)])
+    return enqueued.id
+
+
+async def claim(
+    store: Store,
+    worker: str = "a",
+    limit: int = 10,
+    lines: Iterable[Line] = (MAIL,),
+    lease_for: timedelta = seconds(30),
+) -> list[Claimed]:
+    """Claim without settling anything."""
+    order = Order(worker=worker, lines=tuple(lines), limit=limit, lease_for=lease_for)
+    return list((await store.settle_and_claim([], order)).claimed)
+
+
+async def settle(store: Store, reports: Iterable[Report], worker: str = "a") -> Settled:
+    """Settle without claiming anything."""
+    return (await store.settle_and_claim(list(reports), Order(worker=worker, lines=(), limit=0))).settled
+
+
+def report(claimed: Claimed | Lease, outcome: Outcome) -> Report:
+    return Report(claimed.lease if isinstance(claimed, Claimed) else claimed, outcome)
+
+
+def succeeded(claimed: Claimed | Lease, result: str = '{"ok":true}') -> Report:
+    return report(claimed, Succeeded(Document(result)))
+
+
+def recoverable(claimed: Claimed | Lease, after: timedelta = seconds(5), error: Failure = BOOM) -> Report:
+    return report(claimed, Recoverable(error, after))
+
+
+def unrecoverable(claimed: Claimed | Lease, error: Failure = BOOM) -> Report:
+    return report(claimed, Unrecoverable(error))
+
+
+def stopped(claimed: Claimed | Lease) -> Report:
+    return report(claimed, Stopped())
+
+
+def suspended(claimed: Claimed | Lease, after: timedelta = seconds(60)) -> Report:
+    return report(claimed, Suspended(after))
+
+
+async def state_of(store: Store, job: UUID) -> State:
+    found = await store.get(job)
+    assert found is not None
+    return found.state
+
+
+async def path_of(store: Store, job: UUID) -> list[str]:
+    """The event types of one job, in order."""
+    return [event.type for event in await store.events(job)]
+
+
+async def job_in(store: Store, state: State, **asked: Any) -> UUID:
+    """Bring a job into a state, the way jobs get there; its definition bears the state's name."""
+    if state is State.CREATED:
+        asked["hold"] = True
+    elif state is State.SCHEDULED:
+        asked["delay"] = seconds(60)
+    elif state is State.BURIED:
+        asked["policy"] = Policy(on_lost=OnLost.BURY)
+    job = await enqueue_one(store, state.value, **asked)
+    if state is State.CANCELLED:
+        await store.cancel([job])
+    elif state not in FIRST:
+        [owned] = await claim(store, limit=1, lines=[Line(asked.get("queue", "default"), state.value)])
+        assert owned.lease.job == job
+        await _end_in(store, owned, state)
+    return job
+
+
+async def _end_in(store: Store, owned: Claimed, state: State) -> None:
+    match state:
+        case State.CANCELLING:
+            await store.cancel([owned.lease.job])
+        case State.RETRYING:
+            await settle(store, [recoverable(owned)])
+        case State.SUSPENDED:
+            await settle(store, [suspended(owned)])
+        case State.SUCCEEDED:
+            await settle(store, [succeeded(owned)])
+        case State.FAILED:
+            await settle(store, [unrecoverable(owned)])
+        case State.BURIED:
+            await store.hand_back("a", unstarted=[], killed=[owned.lease])
+
+
+async def found(store: Store, job: UUID) -> Job:
+    """A job that is there."""
+    job_found = await store.get(job)
+    assert job_found is not None
+    return job_found
+
+
+async def record_of(store: Store, job: UUID) -> tuple[Job, list[Event], list[Attempt]]:
+    """All that is on record of one job: compare two of these to see that nothing changed."""
+    return await found(store, job), await store.events(job), await store.attempts(job)
+
+
+async def count(backend: Backend, table: str) -> int:
+    """How many rows a table has, by plain SQL."""
+    [(rows,)] = await backend.sql(f"SELECT count(*) FROM {table}")
+    return int(rows)
+
+
+def hold_together(events: Sequence[Event]) -> bool:
+    """Whether a history has no gap: each event is the next, by a legal step from where the last one led."""
+    sources = [None, *(event.target for event in events)]
+    return all(
+        event.n == n and event.source == source and is_legal(source, event.target)
+        for n, (event, source) in enumerate(zip(events, sources, strict=False), start=1)
+    )
+
+
+async def spoil_next_event(backend: Backend, key: str) -> None:
+    """Put an event where a job's next step would write its own, so that no step can be recorded."""
+    await backend.sql(f"""
+        INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor)
+        SELECT s.id, s.n + 1, 'queued', 'running', 1, 1, s.updated_at, 'started', 'nobody'
+          FROM tenure.job_state s JOIN tenure.job j ON j.id = s.id WHERE j.key = '{key}'""")
+
+
+async def step_over_spoilt_event(backend: Backend, key: str) -> None:
+    """Let a job with a spoilt event go on, one number further."""
+    await backend.sql(f"""
+        UPDATE tenure.job_state SET n = n + 1 WHERE id = (SELECT id FROM tenure.job WHERE key = '{key}')""")
+
+
+async def columns_of(backend: Backend, table: str) -> list[str]:
+    """The columns of a table, as the database itself says."""
+    lists = {
+        "sqlite": f"SELECT name FROM pragma_table_info('{table}')",
+        "postgres": f"SELECT attname FROM pg_attribute WHERE attrelid = '{table}'::regclass"
+        " AND attnum > 0 AND NOT attisdropped",
+    }
+    return [name for (name,) in await backend.sql(lists[backend.kind])]
+
+
+async def copy_row(backend: Backend, table: str, where: str, **changed: str) -> None:
+    """Insert a row once more by plain SQL, some columns changed to other SQL expressions."""
+    columns = await columns_of(backend, table)
+    values = ", ".join(changed.get(column, column) for column in columns)
+    await backend.sql(
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table} WHERE {where}"
+    )
