@@ -49,7 +49,7 @@ class Store(Protocol):
         """
 
     async def verify(self) -> None:
-        """Raise SchemaMismatch unless the schema is this code's and the guards are exactly the table of steps."""
+        """Raise SchemaMismatch unless the schema is this code's and its guards are the table of steps."""
 
     async def now(self) -> datetime:
         """The store's time: the only time that counts."""
@@ -129,8 +129,11 @@ class Store(Protocol):
         """
 
     async def promote(self, limit: int) -> list[Moved]:
-        """Take up to `limit` due steps of the clock: `scheduled`, `retrying` and `suspended` to `queued`, given-up
-        ones to `failed`. Earliest due first; rows locked by others are skipped."""
+        """Take up to `limit` due steps of the clock, earliest due first.
+
+        `scheduled`, `retrying` and `suspended` to `queued`, given-up ones to `failed`. Rows locked by others
+        are skipped.
+        """
 
     async def reap(self, limit: int) -> list[Moved]:
         """Take the jobs of up to `limit` leases that have run out from their owners.

@@ -1,22 +1,38 @@
 """The databases' own guards, written from the table of steps.
 
 A guard is the last line: whatever code, shell or script talks to the database, it takes no step that
-`STEPS` does not have. `python -m tools.states` writes both texts into the migrations; `verify` compares what a
-database really holds with what is written here.
+`STEPS` does not have. `python -m tools.states` writes both texts into the migrations; `verify` compares what
+a database really holds with what is written here.
 """
 
+import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from tenure.core.states import FINAL, FIRST, MOVES, State
+from tenure.core.states import FINAL, FIRST, MOVES, OWNED, State
 
 HEADER = "-- Written from src/tenure/core/states.py by `make states`; do not edit.\n"
-FROZEN = ("job", "event", "attempt", "result")
-"""Tables whose rows are written once and never changed."""
+RECORDS = {"job": ("id",), "event": ("job", "n"), "attempt": ("job", "fence"), "result": ("job",)}
+"""Tables whose rows are written once and never changed, with their keys."""
+
+REFUSE = """
+BEGIN
+    RAISE EXCEPTION 'tenure: %', TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+END
+"""
+"""The body of PostgreSQL's refusal."""
+
+_BORN = "a job is not born in this state"
+_STEP = "no step leads there"
+_FINAL = "a finished job never changes"
+_FENCE = "a fence never falls"
+_DELETE = "jobs are not deleted"
+_RECORD = "what is on record stays as it is"
 
 
 def postgres_guard() -> str:
     """The guard of the PostgreSQL store, as a migration."""
+    triggers = "".join(f"\n{trigger};\n" for trigger in postgres_triggers().values())
     return f"""{HEADER}
 -- Whether the table of steps leads from one state to the other.
 CREATE FUNCTION tenure.is_step(source tenure.state, target tenure.state) RETURNS boolean
@@ -24,37 +40,35 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT {_cases("source", "target", otherwise="false")}
 $$;
 
-CREATE FUNCTION tenure.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'tenure: %', TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
-END
-$$;
+CREATE FUNCTION tenure.refuse() RETURNS trigger LANGUAGE plpgsql AS $${REFUSE}$$;
 
-CREATE TRIGGER guard_first BEFORE INSERT ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.state NOT IN ({_words(FIRST)}))
-    EXECUTE FUNCTION tenure.refuse('a job is not born in this state');
+ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
+    {postgres_lease_check()};
+{triggers}"""
 
-CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (OLD.state <> NEW.state AND NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1))
-    EXECUTE FUNCTION tenure.refuse('no step leads there');
 
-CREATE TRIGGER guard_final BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (OLD.state IN ({_words(FINAL)}))
-    EXECUTE FUNCTION tenure.refuse('a finished job never changes');
+def postgres_triggers() -> dict[str, str]:
+    """The triggers of the PostgreSQL store by table and name, worded as the database words them."""
+    illegal = "NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1)"
+    triggers = [
+        _row_guard("guard_first", "INSERT", f"NEW.state <> ALL ({_array(FIRST)})", _BORN),
+        _row_guard("guard_step", "UPDATE", f"OLD.state <> NEW.state AND {illegal}", _STEP),
+        _row_guard("guard_final", "UPDATE", f"OLD.state = ANY ({_array(FINAL)})", _FINAL),
+        _row_guard("guard_fence", "UPDATE", "NEW.fence < OLD.fence OR NEW.id <> OLD.id", _FENCE),
+        _statement_guard("guard_delete", "DELETE", "job_state", _DELETE),
+        *(_statement_guard("guard_record", "DELETE OR UPDATE", table, _RECORD) for table in RECORDS),
+    ]
+    return dict(triggers)
 
-CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.fence < OLD.fence OR NEW.id <> OLD.id)
-    EXECUTE FUNCTION tenure.refuse('a fence never falls');
 
-CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH STATEMENT
-    EXECUTE FUNCTION tenure.refuse('jobs are not deleted');
-""" + "".join(
-        f"""
-CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.{table} FOR EACH STATEMENT
-    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
-"""
-        for table in FROZEN
-    )
+def postgres_lease_check() -> str:
+    """The condition that a lease is there exactly while somebody owns the job."""
+    return f"CHECK ((state = ANY ({_array(OWNED)})) = (lease IS NOT NULL))"
+
+
+def same_wording(ours: str, theirs: str) -> bool:
+    """Whether a text of ours is what PostgreSQL shows, which adds parentheses and casts of its own."""
+    return _plain(ours) == _plain(theirs)
 
 
 def sqlite_guard() -> str:
@@ -63,57 +77,70 @@ def sqlite_guard() -> str:
 
 
 def sqlite_triggers() -> dict[str, str]:
-    """The guard of the SQLite store, trigger by trigger, in the very text that the database keeps."""
+    """The triggers of the SQLite store by name, in the very text that the database keeps."""
     state = "tenure_job_state"
     illegal = f"NOT ({_cases('OLD.state', 'NEW.state', otherwise='0')}\n         AND NEW.n = OLD.n + 1)"
     triggers = [
-        _refusal(
-            "guard_first",
-            f"INSERT ON {state}",
-            f"NEW.state NOT IN ({_words(FIRST)})",
-            "a job is not born in this state",
-        ),
-        _refusal(
-            "guard_step", f"UPDATE ON {state}", f"OLD.state <> NEW.state AND {illegal}", "no step leads there"
-        ),
-        _refusal(
-            "guard_final",
-            f"UPDATE ON {state}",
-            f"OLD.state IN ({_words(FINAL)})",
-            "a finished job never changes",
-        ),
-        _refusal(
-            "guard_fence",
-            f"UPDATE ON {state}",
-            "NEW.fence < OLD.fence OR NEW.id <> OLD.id",
-            "a fence never falls",
-        ),
-        _refusal("guard_delete", f"DELETE ON {state}", "true", "jobs are not deleted"),
+        _refusal("guard_first", f"INSERT ON {state}", f"NEW.state NOT IN ({_words(FIRST)})", _BORN),
+        _refusal("guard_step", f"UPDATE ON {state}", f"OLD.state <> NEW.state AND {illegal}", _STEP),
+        _refusal("guard_final", f"UPDATE ON {state}", f"OLD.state IN ({_words(FINAL)})", _FINAL),
+        _refusal("guard_fence", f"UPDATE ON {state}", "NEW.fence < OLD.fence OR NEW.id <> OLD.id", _FENCE),
+        _refusal("guard_delete", f"DELETE ON {state}", "true", _DELETE),
+        _no_replacing("job_state", ("id",)),
     ]
-    for table in FROZEN:
-        for verb in ("UPDATE", "DELETE"):
-            name = f"guard_{table}_{verb.lower()}"
-            triggers.append(
-                _refusal(name, f"{verb} ON tenure_{table}", "true", "what is on record stays as it is")
-            )
+    for table, key in RECORDS.items():
+        triggers += [
+            _refusal(f"guard_{table}_update", f"UPDATE ON tenure_{table}", "true", _RECORD),
+            _refusal(f"guard_{table}_delete", f"DELETE ON tenure_{table}", "true", _RECORD),
+            _no_replacing(table, key),
+        ]
     return dict(triggers)
 
 
+def sqlite_lease_check() -> str:
+    """The condition that a lease is there exactly while somebody owns the job."""
+    return f"CHECK ((state IN ({_words(OWNED)})) = (lease IS NOT NULL))"
+
+
+def _row_guard(name: str, on: str, when: str, message: str) -> tuple[str, str]:
+    text = f"CREATE TRIGGER {name} BEFORE {on} ON tenure.job_state FOR EACH ROW\n    WHEN ({when})"
+    return f"job_state.{name}", f"{text}\n    EXECUTE FUNCTION tenure.refuse('{message}')"
+
+
+def _statement_guard(name: str, on: str, table: str, message: str) -> tuple[str, str]:
+    text = f"CREATE TRIGGER {name} BEFORE {on} ON tenure.{table} FOR EACH STATEMENT"
+    return f"{table}.{name}", f"{text}\n    EXECUTE FUNCTION tenure.refuse('{message}')"
+
+
+def _no_replacing(table: str, key: tuple[str, ...]) -> tuple[str, str]:
+    """INSERT OR REPLACE deletes the row in its way without asking a trigger; this one asks first."""
+    same = " AND ".join(f"{column} = NEW.{column}" for column in key)
+    there = f"EXISTS (SELECT 1 FROM tenure_{table} WHERE {same})"  # noqa: S608 - our own names
+    return _refusal(f"guard_{table}_replace", f"INSERT ON tenure_{table}", there, _RECORD)
+
+
 def _refusal(name: str, on: str, when: str, message: str) -> tuple[str, str]:
-    text = f"CREATE TRIGGER tenure_{name} BEFORE {on}\n    WHEN {when}\nBEGIN SELECT RAISE(ABORT, 'tenure: {message}'); END"
-    return f"tenure_{name}", text
+    text = f"CREATE TRIGGER tenure_{name} BEFORE {on}\n    WHEN {when}\n"
+    return f"tenure_{name}", f"{text}BEGIN SELECT RAISE(ABORT, 'tenure: {message}'); END"
 
 
 def _cases(source: str, target: str, *, otherwise: str) -> str:
+    ordered = sorted(MOVES, key=lambda move: list(State).index(move[0]))
     lines = [
         f"        WHEN '{state}' THEN {target} IN ({_words(move[1] for move in moves)})"
-        for state, moves in groupby(
-            sorted(MOVES, key=lambda move: list(State).index(move[0])), key=lambda move: move[0]
-        )
+        for state, moves in groupby(ordered, key=lambda move: move[0])
     ]
     return f"CASE {source}\n" + "\n".join(lines) + f"\n        ELSE {otherwise} END"
+
+
+def _array(states: Iterable[State]) -> str:
+    return f"ARRAY[{_words(states)}]::tenure.state[]"
 
 
 def _words(states: Iterable[State]) -> str:
     chosen = set(states)
     return ", ".join(f"'{state}'" for state in State if state in chosen)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"::tenure\.state(\[\])?|[\s()]", "", text.lower())

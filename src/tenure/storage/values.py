@@ -4,10 +4,11 @@ A row here is a mapping by column name whose times are `datetime` and whose ids 
 its rows into that form.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
+from uuid import UUID
 
 import msgspec
 
@@ -17,6 +18,7 @@ from tenure.core.job import (
     LARGEST_BATCH,
     NULL,
     Attempt,
+    Beat,
     Claimed,
     Ending,
     Event,
@@ -24,13 +26,17 @@ from tenure.core.job import (
     Job,
     Lease,
     Line,
+    Moved,
     NewJob,
     OnLost,
     Policy,
     Progress,
+    Pulse,
     Recoverable,
     Report,
     RetryPolicy,
+    Settled,
+    Standing,
     Stopped,
     Succeeded,
     Suspended,
@@ -154,10 +160,43 @@ def policy_of(row: Row) -> Policy:
     )
 
 
+def accepted_from(rows: Iterable[Row]) -> dict[Lease, State]:
+    """The reports that counted, and where each led."""
+    return {Lease(row["job"], row["fence"]): State(row["state"]) for row in rows}
+
+
+def settled(given: Iterable[Lease], accepted: Mapping[Lease, State]) -> Settled:
+    """The answer to reports; whoever is not among the accepted has lost its lease."""
+    return Settled(accepted, [lease for lease in dict.fromkeys(given) if lease not in accepted])
+
+
+def standings(ids: Iterable[UUID], rows: Iterable[Row]) -> list[Standing]:
+    """One answer for each job that exists, in the order asked."""
+    found = {row["job"]: Standing(row["job"], State(row["state"]), bool(row["moved"])) for row in rows}
+    return [found[job] for job in ids if job in found]
+
+
+def moved_from(rows: Iterable[Row]) -> list[Moved]:
+    """The steps that a duty took."""
+    return [Moved(row["job"], State(row["source"]), State(row["target"])) for row in rows]
+
+
+def beat_from(held: Iterable[Lease], rows: Iterable[Row]) -> Beat:
+    """The answer to a pulse: what the rows do not name is lost."""
+    kept = {Lease(row["job"], row["fence"]): bool(row["cancelling"]) for row in rows}
+    stop = frozenset(lease for lease, cancelling in kept.items() if cancelling)
+    return Beat(kept=frozenset(kept), lost=frozenset(held) - frozenset(kept), cancelling=stop)
+
+
+def progress_under(pulse: Pulse, lease: Lease) -> str | None:
+    """What a pulse says of one lease's progress."""
+    return written(pulse.progress[lease]) if lease in pulse.progress else None
+
+
 def claimed_from(row: Row, line: Line) -> Claimed:
     """A row of the claim."""
     return Claimed(
-        lease=Lease(row["id"], row["fence"]),
+        lease=Lease(row["job"], row["fence"]),
         namespace=row["namespace"],
         definition=line.definition,
         version=line.version,

@@ -102,6 +102,16 @@ async def test_a_fatal_error_is_kept_with_its_attempt(store: Store) -> None:
     assert (attempt.ending, attempt.error) == (Ending.UNRECOVERABLE, error)
 
 
+async def test_an_error_is_recorded_even_with_characters_that_no_store_takes(store: Store) -> None:
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await settle(store, [recoverable(owned, error=Failure("OSError", "no file \udcff\x00", "in \ud800"))])
+    [attempt] = await store.attempts(job)
+    assert attempt.error is not None
+    assert attempt.error.message.startswith("no file ")
+    assert (await found(store, job)).state is State.RETRYING
+
+
 async def test_a_stopped_attempt_says_so(store: Store) -> None:
     job = await enqueue_one(store)
     [owned] = await claim(store)

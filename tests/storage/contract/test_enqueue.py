@@ -53,6 +53,22 @@ async def test_a_time_that_is_not_ahead_means_now(store: Store, run_at: datetime
     assert (job.state, job.run_at, job.queued_at) == (State.QUEUED, run_at, START)
 
 
+@pytest.mark.parametrize(
+    "run_at",
+    [
+        datetime.max.replace(tzinfo=UTC),
+        datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5))),
+        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))),
+    ],
+)
+async def test_a_time_beyond_the_calendar_is_refused(
+    store: Store, backend: Backend, run_at: datetime
+) -> None:
+    with pytest.raises(InvalidInput):
+        await enqueue_one(store, run_at=run_at)
+    assert await count(backend, "tenure.job") == 0
+
+
 async def test_a_delay_of_nothing_means_now(store: Store) -> None:
     assert await state_of(store, await enqueue_one(store, delay=seconds(0))) is State.QUEUED
 

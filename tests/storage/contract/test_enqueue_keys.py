@@ -15,7 +15,6 @@ from tests.storage.telling import (
     claim,
     copy_row,
     count,
-    enqueue_one,
     found,
     job_in,
     record_of,
@@ -210,13 +209,14 @@ async def test_a_key_already_taken_outweighs_the_id_of_the_repeat(store: Store) 
     assert await store.get(other_id) is None
 
 
+@pytest.mark.parametrize(
+    "unlike", [{"key": "another"}, {"key": None}, {"scope": "s"}, {"namespace": "theirs"}]
+)
 async def test_an_id_that_is_taken_under_another_key_is_not_what_was_asked_for(
-    store: Store, backend: Backend
+    store: Store, backend: Backend, unlike: dict[str, Any]
 ) -> None:
-    mine = await enqueue_one(store, key="k")
-    assert await ask(store, key="another", id=mine) == Enqueued(
-        mine, State.QUEUED, fresh=False, matches=False
-    )
+    mine = (await ask(store)).id
+    assert await ask(store, id=mine, **unlike) == Enqueued(mine, State.QUEUED, fresh=False, matches=False)
     assert await count(backend, "tenure.job") == 1
 
 

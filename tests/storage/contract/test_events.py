@@ -148,6 +148,15 @@ async def test_a_reason_of_any_length_is_kept(store: Store) -> None:
     assert (await store.events(job))[-1].reason == why
 
 
+async def test_a_reason_is_recorded_even_with_characters_that_no_store_takes(store: Store) -> None:
+    job = await enqueue_one(store)
+    await store.cancel([job], actor="ann \udcff", reason="because \ud800\x00 of it")
+    last = (await store.events(job))[-1]
+    assert last.actor.startswith("ann ")
+    assert last.reason is not None
+    assert last.reason.startswith("because ")
+
+
 async def test_the_history_outlives_the_end_of_the_job(store: Store, clock: Clock) -> None:
     """S0.72: nobody who works on a job deletes it or what is known of it."""
     job = await job_in(store, State.SUCCEEDED)

@@ -48,8 +48,13 @@ async def test_a_job_handed_back_is_anybodys_at_once(store: Store, way: str) -> 
     assert second.lease.fence > first.lease.fence
 
 
-@pytest.mark.parametrize(("way", "ending"), [("unstarted", Ending.HANDED_BACK), ("killed", Ending.KILLED)])
-async def test_a_hand_back_is_on_record(store: Store, clock: Clock, way: str, ending: Ending) -> None:
+@pytest.mark.parametrize(
+    ("way", "ending", "reason"),
+    [("unstarted", Ending.HANDED_BACK, "not started"), ("killed", Ending.KILLED, "killed at shutdown")],
+)
+async def test_a_hand_back_is_on_record(
+    store: Store, clock: Clock, way: str, ending: Ending, reason: str
+) -> None:
     """One event by the worker, and an attempt that says how it ended."""
     job = await enqueue_one(store)
     begun = clock.now
@@ -59,7 +64,8 @@ async def test_a_hand_back_is_on_record(store: Store, clock: Clock, way: str, en
 
     *_, event = await store.events(job)
     assert (event.type, event.source, event.target) == ("handed_back", State.RUNNING, State.QUEUED)
-    assert (event.actor, event.fence, event.at) == ("a", claimed.lease.fence, ended)
+    assert (event.actor, event.attempt, event.fence) == ("a", 1, claimed.lease.fence)
+    assert (event.at, event.reason) == (ended, reason)
     [attempt] = await store.attempts(job)
     assert (attempt.number, attempt.fence, attempt.worker) == (1, claimed.lease.fence, "a")
     assert (attempt.started_at, attempt.ended_at, attempt.ending) == (begun, ended, ending)
@@ -176,6 +182,21 @@ async def test_a_job_is_handed_back_once(store: Store) -> None:
     assert (settled.accepted, settled.lost) == ({claimed.lease: State.QUEUED}, [])
     assert await path_of(store, job) == ["queued", "started", "handed_back"]
     assert len(await claim(store)) == 1
+
+
+async def test_an_old_and_a_new_lease_on_one_job_may_be_given_back_together(
+    store: Store, clock: Clock
+) -> None:
+    job = await enqueue_one(store)
+    [old] = await claim(store, lease_for=seconds(30))
+    await clock.advance(seconds(30))
+    await store.reap(10)
+    [new] = await claim(store, lease_for=seconds(30))
+
+    settled = await hand_back(store, "unstarted", old, new)
+
+    assert (settled.accepted, settled.lost) == ({new.lease: State.QUEUED}, [old.lease])
+    assert (await found(store, job)).hand_backs == 1
 
 
 async def test_what_is_not_named_is_kept(store: Store, backend: Backend) -> None:

@@ -184,6 +184,7 @@ async def test_a_job_given_up_fails_at_the_next_promotion(store: Store, clock: C
     assert dead.attempt == 1
     last = (await store.events(job))[-1]
     assert (last.type, last.source, last.target) == ("failed", State.RETRYING, State.FAILED)
+    assert (last.actor, last.reason) == ("clock", "given up")
     await clock.advance(seconds(3600))
     assert await store.promote(10) == []
 

@@ -65,6 +65,7 @@ async def test_an_orphan_is_on_record(store: Store, clock: Clock) -> None:
     *_, event = await store.events(job)
     assert (event.type, event.source, event.target) == ("orphaned", State.RUNNING, State.QUEUED)
     assert (event.actor, event.attempt, event.fence, event.at) == ("reaper", 1, claimed.lease.fence, now)
+    assert event.reason == "lease ran out"
     [attempt] = await store.attempts(job)
     assert (attempt.number, attempt.fence, attempt.worker) == (1, claimed.lease.fence, "a")
     assert (attempt.started_at, attempt.ending) == (begun, Ending.LOST)

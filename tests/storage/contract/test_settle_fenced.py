@@ -1,4 +1,4 @@
-"""Settling: who is not believed. Only the owner, only under its fence, only while the lease holds, only once."""
+"""Settling: who is not believed. Only the owner, under its fence, while the lease holds, and only once."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -166,6 +166,20 @@ async def test_the_first_of_two_reports_counts(store: Store) -> None:
     assert (settled.accepted, settled.lost) == ({claimed.lease: State.SUCCEEDED}, [])
     assert (await found(store, job)).result == '"first"'
     assert await path_of(store, job) == ["queued", "started", "succeeded"]
+
+
+async def test_an_old_and_a_new_lease_on_one_job_may_be_reported_together(store: Store, clock: Clock) -> None:
+    """S0.77: a worker that got its own orphan again, and finished both times, is believed once."""
+    job = await enqueue_one(store)
+    [old] = await claim(store, lease_for=seconds(30))
+    await clock.advance(seconds(30))
+    await store.reap(10)
+    [new] = await claim(store, lease_for=seconds(30))
+
+    settled = await settle(store, [succeeded(old, '"old"'), succeeded(new, '"new"')])
+
+    assert (settled.accepted, settled.lost) == ({new.lease: State.SUCCEEDED}, [old.lease])
+    assert (await found(store, job)).result == '"new"'
 
 
 async def test_an_unknown_job_is_lost(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Locks: nobody waits for a neighbour, nobody waits in a circle, and an error hits only whom it concerns."""
+"""Locks: nobody waits for a neighbour, and nobody waits in a circle."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,14 +7,12 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tenure.core.errors import StoreBusy, StoreUnavailable, TenureError
-from tenure.core.job import Claimed, Document, NewJob, Policy, Progress, Pulse
+from tenure.core.job import Claimed, NewJob, Policy, Progress, Pulse
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import Clock
-from tests.storage.postgres.relay import Relay
+from tests.storage.postgres.waiting import PATIENCE, deadlocks, until_waiting
 from tests.storage.telling import (
     claim,
     enqueue_one,
@@ -25,9 +23,6 @@ from tests.storage.telling import (
     state_of,
     succeeded,
 )
-
-PATIENCE = 5.0
-"""Seconds after which a statement is taken to wait for a lock; none of these tests takes a tenth of that."""
 
 
 async def lock(foreign: asyncpg.Connection, table: str, job: UUID) -> None:
@@ -40,40 +35,6 @@ async def lock(foreign: asyncpg.Connection, table: str, job: UUID) -> None:
 async def claim_the_rest(store: Store) -> set[UUID]:
     """Claim twice: the first may begin behind what it passed over; once it fell short, the next may not."""
     return {claimed.lease.job for _ in range(2) for claimed in await claim(store)}
-
-
-async def hold_key(foreign: asyncpg.Connection, key: str) -> None:
-    """Let the foreign transaction record a job with this key, a copy of one that is there."""
-    await foreign.execute(f"""
-        INSERT INTO tenure.job
-        SELECT (jsonb_populate_record(job, jsonb_build_object('id', gen_random_uuid(), 'key', '{key}'))).*
-          FROM tenure.job LIMIT 1""")
-
-
-async def until_waiting(backend: PostgresBackend, number: int) -> None:
-    """Return once so many statements wait for a lock."""
-    async with asyncio.timeout(PATIENCE):
-        while await _backends(backend, "wait_event_type = 'Lock'") < number:
-            pass
-
-
-async def deadlocks(backend: PostgresBackend) -> int:
-    """The deadlocks that the server has found; a connection's are counted for certain once it has ended."""
-    async with asyncio.timeout(PATIENCE):
-        while await _backends(backend, "true"):
-            pass
-    [(found_so_far,)] = await backend.sql(
-        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-    )
-    return int(found_so_far)
-
-
-async def _backends(backend: PostgresBackend, which: str) -> int:
-    [(number,)] = await backend.sql(f"""
-        SELECT count(*) FROM pg_stat_activity
-         WHERE datname = current_database() AND backend_type = 'client backend'
-           AND pid <> pg_backend_pid() AND {which}""")
-    return int(number)
 
 
 @pytest.mark.parametrize("table", ["job_state", "ready"])
@@ -139,96 +100,6 @@ async def test_reading_does_not_wait(store: Store, foreign: asyncpg.Connection) 
     async with asyncio.timeout(PATIENCE):
         assert (await found(store, job)).state is State.QUEUED
         assert len(await store.events(job)) == 1
-
-
-async def test_only_the_call_whose_key_is_held_is_refused(store: Store, foreign: asyncpg.Connection) -> None:
-    """Calls that ride on the same statement do not suffer for each other."""
-    await enqueue_one(store)
-    await hold_key(foreign, "held")
-    asked = [NewJob(definition="mail", key=key) for key in ("a", "b", "c", "held", "d", "e", "f")]
-
-    async with asyncio.timeout(PATIENCE):
-        answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
-
-    busy = answers.pop(3)
-    assert isinstance(busy, StoreBusy)
-    for answer in answers:
-        assert not isinstance(answer, BaseException), answer
-        assert answer[0].fresh
-
-
-async def test_a_refused_key_may_be_tried_again(store: Store, foreign: asyncpg.Connection) -> None:
-    """Nothing was written; once the foreign transaction is gone, the key is free or taken, as it left it."""
-    await enqueue_one(store)
-    await hold_key(foreign, "held")
-    with pytest.raises(StoreBusy):
-        await store.enqueue([NewJob(definition="mail"), NewJob(definition="mail", key="held")])
-    assert len(await claim(store)) == 1
-
-    await foreign.execute("ROLLBACK")
-    [answer] = await store.enqueue([NewJob(definition="mail", key="held")])
-    assert answer.fresh
-    assert [one.lease.job for one in await claim(store)] == [answer.id]
-
-
-async def test_a_data_error_fails_only_its_own_call(store: Store) -> None:
-    """PostgreSQL cannot keep a NUL in a text; whoever sends one learns of it, and nobody else does."""
-    spoilt = NewJob(definition="mail", params=Document('{"a":"\x00"}'))
-    asked = [NewJob(definition="mail") for _ in range(8)]
-    asked.insert(4, spoilt)
-
-    answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
-
-    assert isinstance(answers.pop(4), TenureError)
-    for answer in answers:
-        assert not isinstance(answer, BaseException), answer
-    assert len(await claim(store)) == 8
-
-
-async def test_an_outage_fails_every_call_with_an_error_of_its_own(
-    backend: PostgresBackend, foreign: asyncpg.Connection
-) -> None:
-    """Both the call in flight, which may have been written, and those that wait for the next statement."""
-    relay = Relay(backend.dsn)
-    store = PostgresStore(await relay.open())
-    await store.open()
-    await enqueue_one(store)
-    await foreign.execute("LOCK TABLE tenure.job IN SHARE MODE")
-    calls = [asyncio.create_task(store.enqueue([NewJob(definition="mail")])) for _ in range(6)]
-    await until_waiting(backend, 1)
-
-    await relay.cut()
-    async with asyncio.timeout(PATIENCE):
-        outages = await asyncio.gather(*calls, return_exceptions=True)
-
-    assert len({id(outage) for outage in outages}) == 6
-    for outage in outages:
-        assert isinstance(outage, StoreUnavailable)
-    assert any(isinstance(outage, StoreUnavailable) and outage.unknown for outage in outages)
-    await store.close()
-
-
-async def test_the_store_goes_on_after_an_outage(store: Store, backend: PostgresBackend) -> None:
-    """S0.5: connections that the server ended are replaced; what was recorded before is still there.
-
-    Now and then a dead connection is noticed only when it is used; that is an outage like any other, never an
-    error of the driver. It depends on what arrives first, hence the repetition.
-    """
-    for _ in range(25):
-        job = await enqueue_one(store)
-        await backend.sql("""
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-             WHERE datname = current_database() AND pid <> pg_backend_pid()""")
-
-        claimed: list[Claimed] = []
-        while not claimed:
-            try:
-                claimed = await claim(store)
-            except StoreUnavailable:
-                pass
-
-        assert [one.lease.job for one in claimed] == [job]
-        assert (await settle(store, [succeeded(one) for one in claimed])).lost == []
 
 
 async def _cancel(store: Store, batch: Sequence[Claimed]) -> None:

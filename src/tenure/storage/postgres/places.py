@@ -51,7 +51,7 @@ class Places:
             self._hints.setdefault(place, 0)
 
     def in_turn(self) -> list[tuple[Place, int]]:
-        """Places with their hints in the order to serve them; places of equal rank take turns in going first."""
+        """Places and hints in the order to serve them; places of equal rank take turns in going first."""
         self._turn += 1
         by_rank: dict[int, list[Place]] = {}
         for place in sorted(self._hints, key=lambda place: (place[1], place[0])):

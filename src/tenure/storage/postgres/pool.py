@@ -15,11 +15,15 @@ Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
 
 _GUARD = "TN001"
 _OUTAGE_CLASSES = ("08", "28", "3D", "53", "57", "58")
+_DRIVER_ERRORS = (
+    *(asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError),
+    *(OSError, TimeoutError, ssl.SSLError, ValueError),
+)
 _UNSENT = (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError)
 
 
 class Pool:
-    """Runs statements by name. Holds no session state, so that a transaction-mode pooler may stand between."""
+    """Runs statements by name. Holds no session state: a transaction-mode pooler may stand in between."""
 
     def __init__(self, dsn: str, *, pooled: bool, size: int, timeout: float) -> None:
         self._dsn = dsn
@@ -82,7 +86,7 @@ class Pool:
     async def _translated(self, action: Callable[[], Awaitable[T]]) -> T:
         try:
             return await action()
-        except (TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ssl.SSLError) as error:
+        except _DRIVER_ERRORS as error:
             raise _ours(error, self._where()) from error
 
     def _where(self) -> str:
@@ -95,7 +99,7 @@ class _Deadlock(StoreBusy):
 
 
 async def _keep(_connection: asyncpg.Connection) -> None:
-    """Statements leave nothing behind in the session, so there is nothing to reset and no round trip to spend."""
+    """Statements leave nothing behind in the session: there is nothing to reset, no round trip to spend."""
 
 
 def _ours(error: Exception, where: str) -> StoreError:
@@ -109,6 +113,8 @@ def _ours(error: Exception, where: str) -> StoreError:
         return SchemaMismatch(
             f"the database at {where} has no tenure schema, or an older one: run `tenure migrate`"
         )
+    if isinstance(error, ValueError):
+        return StoreRefused(f"a value cannot be sent to PostgreSQL: {_brief(error)}")
     if not code or code.startswith(_OUTAGE_CLASSES):
         unknown = not isinstance(error, (*_UNSENT, ConnectionRefusedError)) and not code.startswith(
             ("28", "3D")

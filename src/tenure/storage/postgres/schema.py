@@ -1,9 +1,9 @@
-"""The schema of the PostgreSQL store: applying migrations, and making sure that the guards are the right ones."""
+"""The schema of the PostgreSQL store: applying migrations, and making sure that its guards are ours."""
 
 from tenure.core.errors import SchemaMismatch
 from tenure.core.states import MOVES, State
+from tenure.storage import guards
 from tenure.storage import migrate as migrations
-from tenure.storage.guards import FROZEN
 from tenure.storage.postgres.pool import Connection
 
 PACKAGE = "tenure.storage.postgres"
@@ -32,12 +32,11 @@ _TRIGGERS = """
       JOIN pg_namespace ON pg_namespace.oid = relnamespace
      WHERE nspname = 'tenure' AND NOT tgisinternal AND tgenabled IN ('O', 'A')
 """
-_GUARDS = {
-    **{f"job_state.guard_{name}": "tenure.refuse(" for name in ("first", "final", "fence", "delete")},
-    **{f"{table}.guard_frozen": "tenure.refuse(" for table in FROZEN},
-    "job_state.guard_step": "tenure.is_step(old.state, new.state)",
-}
-"""The triggers that must be there and switched on, and what each must say."""
+_REFUSE = "SELECT prosrc FROM pg_proc WHERE oid = to_regproc('tenure.refuse')"
+_LEASE_CHECK = """
+    SELECT pg_get_constraintdef(oid) FROM pg_constraint
+     WHERE conrelid = 'tenure.job_state'::regclass AND conname = 'lease_while_owned' AND convalidated
+"""
 
 
 async def migrate(connection: Connection) -> list[str]:
@@ -65,10 +64,14 @@ async def verify(connection: Connection) -> None:
     if difference := steps ^ set(MOVES):
         source, target = min(difference)
         raise SchemaMismatch(f"the database's guard differs from this code on the step {source} to {target}")
-    triggers = {row["name"]: row["text"] for row in await connection.fetch(_TRIGGERS)}
-    for name, text in _GUARDS.items():
-        if text not in triggers.get(name, ""):
+    held = {row["name"]: row["text"] for row in await connection.fetch(_TRIGGERS)}
+    held["lease_while_owned"] = await connection.fetchval(_LEASE_CHECK) or ""
+    ours = {**guards.postgres_triggers(), "lease_while_owned": guards.postgres_lease_check()}
+    for name, text in ours.items():
+        if not guards.same_wording(text, held.get(name, "")):
             raise SchemaMismatch(f"the database's guard {name} is missing, switched off or not ours")
+    if await connection.fetchval(_REFUSE) != guards.REFUSE:
+        raise SchemaMismatch("the database's function tenure.refuse is not ours")
 
 
 async def _numbers(connection: Connection) -> list[int]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
+from tenure.core.errors import StoreRefused
 from tenure.core.job import (
     MOST_HAND_BACKS,
     MOST_SUSPENSIONS,
@@ -44,7 +46,7 @@ class PostgresStore:
     def __init__(
         self, dsn: str, *, pooled: bool = False, connections: int = 10, timeout: float = 30.0
     ) -> None:
-        """`pooled` says that a transaction-mode pooler stands in between; `timeout` bounds every statement."""
+        """`pooled`: a transaction-mode pooler stands in between. `timeout` bounds every statement."""
         self._pool = Pool(dsn, pooled=pooled, size=connections, timeout=timeout)
         self._enqueues = Coalescer(self._enqueue, most=MOST_A_STATEMENT, lanes=2)
         self._known_lines: set[Line] = set()
@@ -73,22 +75,21 @@ class PostgresStore:
         values.check_batch(jobs)
         if not jobs:
             return []
-        if self._identity is None:
-            self._identity = Identity(await self.now())
         return await self._enqueues.call(jobs)
 
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
-        return _in_order(ids, await self._pool.run("accept", ids=sorted(set(ids))))
+        answer = await self._pool.run("accept", ids=sorted(set(ids)))
+        self._note_queued(answer)
+        return values.standings(ids, answer)
 
     async def cancel(
         self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
     ) -> list[Standing]:
-        return _in_order(
-            ids, await self._pool.run("cancel", ids=sorted(set(ids)), actor=actor, reason=reason)
-        )
+        answer = await self._pool.run("cancel", ids=sorted(set(ids)), actor=actor, reason=reason)
+        return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
-        return _in_order(ids, await self._pool.run("give_up", ids=sorted(set(ids))))
+        return values.standings(ids, await self._pool.run("give_up", ids=sorted(set(ids))))
 
     async def get(self, job: UUID) -> Job | None:
         found = await self._pool.run("get", job=job)
@@ -105,6 +106,7 @@ class PostgresStore:
         in_turn = places.in_turn() if order.limit else []
         given = values.reported(reports)
         if not given and not in_turn:
+            places.forget()
             return Round(Settled({}, []), [])
         answer = await self._pool.run(
             "settle_and_claim.turn",
@@ -117,32 +119,25 @@ class PostgresStore:
             ranks=[place[1] for place, _ in in_turn],
             after_seqs=[hint for _, hint in in_turn],
         )
-        accepted = {Lease(row["id"], row["fence"]): State(row["settled"]) for row in answer if row["settled"]}
-        taken = [row for row in answer if not row["settled"]]
-        return Round(_settled((report.lease for report in reports), accepted), _claimed(taken, places, order))
+        accepted = values.accepted_from(row for row in answer if row["state"])
+        taken = [row for row in answer if not row["state"]]
+        return Round(
+            values.settled((report.lease for report in reports), accepted), _claimed(taken, places, order)
+        )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))
         answer = await self._pool.run(
             "heartbeat",
             **rows.leases(held),
-            progress=[
-                values.written(pulse.progress[lease]) if lease in pulse.progress else None for lease in held
-            ],
+            progress=[values.progress_under(pulse, lease) for lease in held],
             worker=pulse.worker,
             lease_for=pulse.lease_for,
         )
-        kept = {Lease(row["job"], row["fence"]): row["cancelling"] for row in answer}
-        return Beat(
-            kept=frozenset(kept),
-            lost=frozenset(held) - frozenset(kept),
-            cancelling=frozenset(lease for lease, cancelling in kept.items() if cancelling),
-        )
+        return values.beat_from(held, answer)
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         given = sorted({*unstarted, *killed})
-        if not given:
-            return Settled({}, [])
         answer = await self._pool.run(
             "hand_back",
             **rows.leases(given),
@@ -150,24 +145,29 @@ class PostgresStore:
             worker=worker,
             most=MOST_HAND_BACKS,
         )
-        return _settled(
-            [*unstarted, *killed], {Lease(row["job"], row["fence"]): State(row["state"]) for row in answer}
-        )
+        self._note_queued(answer)
+        return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
-        return _moved(await self._pool.run("promote", limit=limit))
+        answer = await self._pool.run("promote", limit=limit)
+        self._note_queued(answer)
+        return values.moved_from(answer)
 
     async def reap(self, limit: int) -> list[Moved]:
-        return _moved(await self._pool.run("reap", limit=limit))
+        answer = await self._pool.run("reap", limit=limit)
+        self._note_queued(answer)
+        return values.moved_from(answer)
 
     async def _enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """One statement for the jobs of one or many callers; a second one only where keys were taken."""
-        assert self._identity is not None
-        await self._open_lines({values.line_of(job) for job in jobs} - self._known_lines)
+        if self._identity is None:
+            self._identity = Identity(await self.now())
+        lines = {values.line_of(job) for job in jobs}
+        await self._open_lines(lines - self._known_lines)
         ids = [job.id or self._identity.make() for job in jobs]
         columns = rows.asked(jobs, ids)
         answers: dict[int, Enqueued] = {}
-        for row in await self._pool.run("enqueue.record", **columns):
+        for row in await self._record(lines, columns):
             index = row["position"] - 1
             answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
             self._note((row["line"], -jobs[index].priority))
@@ -177,12 +177,27 @@ class PostgresStore:
                 answers.setdefault(row["position"] - 1, found)
         return [answers[index] for index in range(len(jobs))]
 
+    async def _record(self, lines: set[Line], columns: dict[str, list[Any]]) -> list[asyncpg.Record]:
+        try:
+            return await self._pool.run("enqueue.record", **columns)
+        except StoreRefused as refusal:
+            # A line we had seen is gone: the database was restored or made anew under us.
+            if getattr(refusal.__cause__, "column_name", None) != "line":
+                raise
+            self._known_lines.clear()
+            await self._open_lines(lines)
+            return await self._pool.run("enqueue.record", **columns)
+
     async def _open_lines(self, unknown: set[Line]) -> None:
         if unknown:
             await self._pool.run("enqueue.lines", **rows.lines(unknown))
             self._known_lines |= unknown
             for places in self._places.values():
                 places.forget()
+
+    def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
+        for row in moved:
+            self._note((row["line"], row["rank"]))
 
     def _note(self, place: Place) -> None:
         for places in self._places.values():
@@ -199,15 +214,6 @@ class PostgresStore:
         return places
 
 
-def _in_order(ids: Sequence[UUID], answer: list[asyncpg.Record]) -> list[Standing]:
-    by_id = {row["job"]: Standing(row["job"], State(row["state"]), row["moved"]) for row in answer}
-    return [by_id[job] for job in ids if job in by_id]
-
-
-def _settled(asked: Iterable[Lease], accepted: dict[Lease, State]) -> Settled:
-    return Settled(accepted, [lease for lease in dict.fromkeys(asked) if lease not in accepted])
-
-
 def _claimed(taken: list[asyncpg.Record], places: Places, order: Order) -> list[Claimed]:
     last: dict[Place, int] = {}
     for row in taken:
@@ -216,7 +222,3 @@ def _claimed(taken: list[asyncpg.Record], places: Places, order: Order) -> list[
     places.claimed(last, short=len(taken) < order.limit)
     taken.sort(key=lambda row: (row["rank"], row["seq"]))
     return [values.claimed_from(row, places.lines[row["line"]]) for row in taken]
-
-
-def _moved(answer: list[asyncpg.Record]) -> list[Moved]:
-    return [Moved(row["job"], State(row["source"]), State(row["target"])) for row in answer]

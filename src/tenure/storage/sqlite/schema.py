@@ -1,10 +1,10 @@
-"""The schema of the SQLite store: applying migrations, and making sure that the guards are the right ones."""
+"""The schema of the SQLite store: applying migrations, and making sure that its guards are ours."""
 
 import apsw
 
 from tenure.core.errors import SchemaMismatch
+from tenure.storage import guards
 from tenure.storage import migrate as migrations
-from tenure.storage.guards import sqlite_triggers
 
 PACKAGE = "tenure.storage.sqlite"
 
@@ -16,6 +16,7 @@ _LEDGER = """
     ) STRICT
 """
 _APPLIED = "SELECT number FROM tenure_migration"
+_STATE_TABLE = "SELECT sql FROM sqlite_schema WHERE name = 'tenure_job_state'"
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
 
@@ -35,9 +36,11 @@ def verify(connection: apsw.Connection, _now: int) -> None:
     has_ledger = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'").get
     migrations.require_current(PACKAGE, _numbers(connection) if has_ledger else [])
     held = {str(name): sql for name, sql in connection.execute(_TRIGGERS)}
-    for name, text in sqlite_triggers().items():
+    for name, text in guards.sqlite_triggers().items():
         if held.get(name) != text:
             raise SchemaMismatch(f"the database's guard {name} is missing or differs from this code")
+    if guards.sqlite_lease_check() not in str(connection.execute(_STATE_TABLE).get):
+        raise SchemaMismatch("the database's guard lease_while_owned is missing or differs from this code")
 
 
 def _numbers(connection: apsw.Connection) -> list[int]:

@@ -6,7 +6,10 @@ CREATE TEMP TABLE given_job (
     fatal_on, parent, replay_of, traceparent
 );
 CREATE INDEX temp.given_job_id ON given_job (id);
-CREATE TEMP TABLE given (job PRIMARY KEY, fence, ending, result, error, after, killed, progress) WITHOUT ROWID;
+CREATE INDEX temp.given_job_key ON given_job (key) WHERE key IS NOT NULL;
+CREATE TEMP TABLE given (
+    job, fence, ending, result, error, after, killed, progress, PRIMARY KEY (job, fence)
+) WITHOUT ROWID;
 CREATE TEMP TABLE moving (
     position INTEGER PRIMARY KEY, id, source, target, attempt, fence, seq, due_at, worker, ending, result, error, reason
 );

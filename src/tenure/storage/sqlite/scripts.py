@@ -1,7 +1,7 @@
 """Verbs as scripts: the parts of an SQL file, run in order inside one transaction.
 
-The part `given` takes what the caller brought, row by row, into a scratch table; the parts after it decide and
-move; the part `answer` ends the script with its rows. A part behind the answer is a statement of its own.
+The part `given` takes what the caller brought, row by row, into a scratch table; the parts after it decide
+and move; the part `answer` ends the script with its rows. A part behind the answer is a statement of its own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,10 @@ from tenure.storage import statements
 from tenure.storage.sqlite.connection import fetch
 from tenure.storage.sqlite.rows import native
 
-_CLEAR = "; ".join(
-    f"DELETE FROM temp.{table}" for table in ("given_job", "given", "moving", "place", "picked")
-)
+_CLEAR = """
+    DELETE FROM temp.given_job; DELETE FROM temp.given; DELETE FROM temp.moving;
+    DELETE FROM temp.place; DELETE FROM temp.picked
+"""
 
 
 class Scripts:

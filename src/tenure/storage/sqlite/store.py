@@ -1,6 +1,6 @@
 """The SQLite store, verb by verb; what each promises stands in `tenure.storage.contract`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,15 @@ class SqliteStore:
         )
 
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
-        return _in_order(ids, await self._run("accept", _ids(ids)))
+        return values.standings(ids, await self._run("accept", _ids(ids)))
 
     async def cancel(
         self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
     ) -> list[Standing]:
-        return _in_order(ids, await self._run("cancel", _ids(ids), actor=actor, reason=reason))
+        return values.standings(ids, await self._run("cancel", _ids(ids), actor=actor, reason=reason))
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
-        return _in_order(ids, await self._run("give_up", _ids(ids)))
+        return values.standings(ids, await self._run("give_up", _ids(ids)))
 
     async def get(self, job: UUID) -> Job | None:
         found = await self._read("get", job)
@@ -110,13 +110,15 @@ class SqliteStore:
             ).decode(),
             turn=self._turn,
         )
-        accepted = {Lease(row["id"], row["fence"]): State(row["settled"]) for row in answer if row["settled"]}
         return Round(
-            _settled((report.lease for report in reports), accepted),
+            values.settled(
+                (report.lease for report in reports),
+                values.accepted_from(row for row in answer if row["state"]),
+            ),
             [
                 values.claimed_from(row, Line(row["queue"], row["definition"], row["version"]))
                 for row in answer
-                if not row["settled"]
+                if not row["state"]
             ],
         )
 
@@ -124,38 +126,27 @@ class SqliteStore:
         held = sorted(set(pulse.leases))
         answer = await self._run(
             "heartbeat",
-            [
-                (
-                    str(lease.job),
-                    lease.fence,
-                    values.written(pulse.progress[lease]) if lease in pulse.progress else None,
-                )
-                for lease in held
-            ],
+            [(str(lease.job), lease.fence, values.progress_under(pulse, lease)) for lease in held],
             worker=pulse.worker,
             lease_for=rows.duration(pulse.lease_for),
         )
-        kept = {Lease(row["job"], row["fence"]): row["cancelling"] for row in answer}
-        return Beat(
-            kept=frozenset(kept),
-            lost=frozenset(held) - frozenset(kept),
-            cancelling=frozenset(lease for lease, cancelling in kept.items() if cancelling),
-        )
+        return values.beat_from(held, answer)
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
-        given = [
-            (str(lease.job), lease.fence, lease in set(killed)) for lease in sorted({*unstarted, *killed})
-        ]
-        answer = await self._run("hand_back", given, worker=worker, most=MOST_HAND_BACKS)
-        return _settled(
-            [*unstarted, *killed], {Lease(row["job"], row["fence"]): State(row["state"]) for row in answer}
+        given = sorted({*unstarted, *killed})
+        answer = await self._run(
+            "hand_back",
+            [(str(lease.job), lease.fence, lease in set(killed)) for lease in given],
+            worker=worker,
+            most=MOST_HAND_BACKS,
         )
+        return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
-        return _moved(await self._run("promote", limit=limit))
+        return values.moved_from(await self._run("promote", limit=limit))
 
     async def reap(self, limit: int) -> list[Moved]:
-        return _moved(await self._run("reap", limit=limit))
+        return values.moved_from(await self._run("reap", limit=limit))
 
     async def _run(self, verb: str, given: Sequence[tuple[Any, ...]] = (), **named: object) -> Rows:
         return await self._writer.run(
@@ -195,16 +186,3 @@ class SqliteStore:
 
 def _ids(ids: Sequence[UUID]) -> list[tuple[str]]:
     return [(str(job),) for job in sorted(set(ids))]
-
-
-def _in_order(ids: Sequence[UUID], answer: Rows) -> list[Standing]:
-    by_id = {row["job"]: Standing(row["job"], State(row["state"]), bool(row["moved"])) for row in answer}
-    return [by_id[job] for job in ids if job in by_id]
-
-
-def _settled(asked: Iterable[Lease], accepted: dict[Lease, State]) -> Settled:
-    return Settled(accepted, [lease for lease in dict.fromkeys(asked) if lease not in accepted])
-
-
-def _moved(answer: Rows) -> list[Moved]:
-    return [Moved(row["job"], State(row["source"]), State(row["target"])) for row in answer]

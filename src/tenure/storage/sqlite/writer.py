@@ -8,9 +8,9 @@ Within the transaction every task has a savepoint of its own: one that fails tak
 nobody else's. If the commit itself fails, nothing happened, and every task of the group is told so with an
 error of its own.
 
-Writers of several processes queue at a lock on a file beside the database. SQLite's own waiting is a sleep and
-a try again, without a queue, under which a busy process starves the others; the lock makes it fair. It is an
-economy only: what keeps the data right is SQLite's own lock, taken inside.
+Writers of several processes queue at a lock on a file beside the database. SQLite's own waiting is a sleep
+and a try again, without a queue, under which a busy process starves the others; the lock makes it fair. It
+is an economy only: what keeps the data right is SQLite's own lock, taken inside.
 
 Time is read once a transaction, after the lock is held.
 """
@@ -139,7 +139,7 @@ class Writer:
             return [copy.copy(error) for _ in group]
 
     def _attempt(self, connection: apsw.Connection, task: Task, now: int) -> Any:
-        """One task in its own savepoint; what it raises is its answer, unless SQLite gave up the transaction."""
+        """One task in a savepoint; what it raises is its answer, unless SQLite gave up the transaction."""
         connection.execute("SAVEPOINT task")
         try:
             with translated(self._path):

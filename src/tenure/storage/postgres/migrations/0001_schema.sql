@@ -73,9 +73,8 @@ CREATE TABLE tenure.job_state (
     failures             smallint     NOT NULL DEFAULT 0,
     hand_backs           smallint     NOT NULL DEFAULT 0,
     progress             text,
-    CONSTRAINT lease_while_owned CHECK ((state IN ('running', 'cancelling')) = (lease IS NOT NULL)),
-    CONSTRAINT lease_is_fence    CHECK (lease = fence),
-    CONSTRAINT attempts_bounded  CHECK (attempt BETWEEN 0 AND max_attempts)
+    CONSTRAINT lease_is_fence   CHECK (lease = fence),
+    CONSTRAINT attempts_bounded CHECK (attempt BETWEEN 0 AND max_attempts)
 ) WITH (fillfactor = 45);
 
 CREATE SEQUENCE tenure.place;

@@ -20,8 +20,11 @@ BEGIN
 END
 $$;
 
+ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
+    CHECK ((state = ANY (ARRAY['running', 'cancelling']::tenure.state[])) = (lease IS NOT NULL));
+
 CREATE TRIGGER guard_first BEFORE INSERT ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.state NOT IN ('created', 'scheduled', 'queued'))
+    WHEN (NEW.state <> ALL (ARRAY['created', 'scheduled', 'queued']::tenure.state[]))
     EXECUTE FUNCTION tenure.refuse('a job is not born in this state');
 
 CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
@@ -29,7 +32,7 @@ CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
     EXECUTE FUNCTION tenure.refuse('no step leads there');
 
 CREATE TRIGGER guard_final BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (OLD.state IN ('succeeded', 'failed', 'cancelled', 'buried'))
+    WHEN (OLD.state = ANY (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]))
     EXECUTE FUNCTION tenure.refuse('a finished job never changes');
 
 CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
@@ -39,14 +42,14 @@ CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('jobs are not deleted');
 
-CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.job FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.job FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
-CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.event FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.event FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
-CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.attempt FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.attempt FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
-CREATE TRIGGER guard_frozen BEFORE UPDATE OR DELETE ON tenure.result FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.result FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');

@@ -36,5 +36,6 @@ timed AS (
     INSERT INTO tenure.timer (due_at, job, kind)
     SELECT due_at, id, 'scheduled' FROM moved WHERE state = 'scheduled'
 )
-SELECT found.id AS job, coalesce(moved.state, found.source) AS state, moved.id IS NOT NULL AS moved
+SELECT found.id AS job, coalesce(moved.state, found.source) AS state, moved.id IS NOT NULL AS moved,
+       found.line, found.rank
   FROM found LEFT JOIN moved USING (id);

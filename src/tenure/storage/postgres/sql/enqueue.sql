@@ -16,7 +16,8 @@ patience AS MATERIALIZED (
     SELECT set_config('lock_timeout', '200ms', true)
 ),
 given AS MATERIALIZED (
-    SELECT asked.*, line.id AS line, tenure.now() AS at, coalesce(asked.run_at, tenure.now() + asked.delay) AS due_at
+    SELECT asked.*, line.id AS line, tenure.now() AS at, coalesce(asked.run_at, tenure.now() + asked.delay) AS due_at,
+           row_number() OVER (PARTITION BY asked.id ORDER BY position) AS copy
       FROM patience
      CROSS JOIN unnest(
                :ids::uuid[], :queues::text[], :definitions::text[], :versions::integer[], :priorities::smallint[],
@@ -42,6 +43,7 @@ recorded AS (
            on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent,
            replay_of, traceparent
       FROM given
+     WHERE copy = 1
      ORDER BY namespace, scope, key, position
     ON CONFLICT DO NOTHING
     RETURNING id
@@ -50,6 +52,7 @@ fresh AS MATERIALIZED (
     SELECT given.*, nextval('tenure.place') AS seq,
            CASE WHEN hold THEN 'created' WHEN due_at > at THEN 'scheduled' ELSE 'queued' END::tenure.state AS state
       FROM given JOIN recorded USING (id)
+     WHERE copy = 1
      ORDER BY position
 ),
 placed AS (
@@ -75,7 +78,8 @@ SELECT position, state, line FROM fresh;
 -- Who took the keys and ids first. A statement of its own, since it must see what `record` could not.
 SELECT asked.position, job.id, job_state.state,
        line.definition = asked.definition AND line.version = asked.version
-       AND job.params_hash IS NOT DISTINCT FROM asked.params_hash AS matches
+       AND job.params_hash IS NOT DISTINCT FROM asked.params_hash AND job.namespace = asked.namespace
+       AND job.scope = asked.scope AND job.key IS NOT DISTINCT FROM asked.key AS matches
   FROM unnest(
            :ids::uuid[], :definitions::text[], :versions::integer[], :namespaces::text[], :scopes::text[],
            :keys::text[], :hashes::bytea[]

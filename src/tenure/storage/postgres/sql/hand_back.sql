@@ -56,4 +56,4 @@ lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)
     SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
 )
-SELECT id AS job, fence, state FROM moved;
+SELECT id AS job, fence, state, line, rank FROM moved;

@@ -41,4 +41,4 @@ lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)
     SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
 )
-SELECT id AS job, source, state AS target FROM moved ORDER BY seq;
+SELECT id AS job, source, state AS target, line, rank FROM moved ORDER BY seq;

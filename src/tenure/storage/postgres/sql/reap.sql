@@ -61,4 +61,4 @@ swept AS (
                         WHERE s.id = ANY (expired.jobs) AND s.lease = expired.id
                           AND s.id NOT IN (SELECT id FROM moved))
 )
-SELECT id AS job, source, state AS target FROM moved ORDER BY id;
+SELECT id AS job, source, state AS target, line, rank FROM moved ORDER BY id;

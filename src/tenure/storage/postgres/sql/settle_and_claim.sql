@@ -105,7 +105,7 @@ announced AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
     SELECT id, n, 'started', 'queued', 'running', attempt, fence, tenure.now(), :worker::text FROM started
 )
-SELECT id, fence, state AS settled, NULL::integer AS line, NULL::smallint AS rank, NULL::bigint AS seq,
+SELECT id AS job, fence, state, NULL::integer AS line, NULL::smallint AS rank, NULL::bigint AS seq,
        NULL::smallint AS attempt, NULL::timestamptz AS queued_at, NULL::timestamptz AS started_at,
        NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent, NULL::smallint AS max_attempts,
        NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,

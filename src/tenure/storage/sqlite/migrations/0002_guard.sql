@@ -29,12 +29,20 @@ CREATE TRIGGER tenure_guard_delete BEFORE DELETE ON tenure_job_state
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: jobs are not deleted'); END;
 
+CREATE TRIGGER tenure_guard_job_state_replace BEFORE INSERT ON tenure_job_state
+    WHEN EXISTS (SELECT 1 FROM tenure_job_state WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
 CREATE TRIGGER tenure_guard_job_update BEFORE UPDATE ON tenure_job
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_job_delete BEFORE DELETE ON tenure_job
     WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_job_replace BEFORE INSERT ON tenure_job
+    WHEN EXISTS (SELECT 1 FROM tenure_job WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_event_update BEFORE UPDATE ON tenure_event
@@ -45,6 +53,10 @@ CREATE TRIGGER tenure_guard_event_delete BEFORE DELETE ON tenure_event
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
+CREATE TRIGGER tenure_guard_event_replace BEFORE INSERT ON tenure_event
+    WHEN EXISTS (SELECT 1 FROM tenure_event WHERE job = NEW.job AND n = NEW.n)
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
 CREATE TRIGGER tenure_guard_attempt_update BEFORE UPDATE ON tenure_attempt
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
@@ -53,10 +65,18 @@ CREATE TRIGGER tenure_guard_attempt_delete BEFORE DELETE ON tenure_attempt
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
+CREATE TRIGGER tenure_guard_attempt_replace BEFORE INSERT ON tenure_attempt
+    WHEN EXISTS (SELECT 1 FROM tenure_attempt WHERE job = NEW.job AND fence = NEW.fence)
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
 CREATE TRIGGER tenure_guard_result_update BEFORE UPDATE ON tenure_result
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_result_delete BEFORE DELETE ON tenure_result
     WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_result_replace BEFORE INSERT ON tenure_result
+    WHEN EXISTS (SELECT 1 FROM tenure_result WHERE job = NEW.job)
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;

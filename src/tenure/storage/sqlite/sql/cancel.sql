@@ -2,7 +2,7 @@
 -- Answers for every job found, whether it moved or not.
 
 -- part: given
-INSERT INTO temp.given (job) VALUES (?);
+INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
 INSERT INTO temp.moving (id, source, target, due_at)

@@ -15,7 +15,10 @@ DELETE FROM temp.given_job
                 WHERE namespace = given_job.namespace AND scope = given_job.scope AND key = given_job.key)
     OR EXISTS (SELECT 1 FROM tenure_job WHERE id = given_job.id)
     OR EXISTS (SELECT 1 FROM temp.given_job earlier
-                WHERE earlier.id = given_job.id AND earlier.position < given_job.position);
+                WHERE earlier.id = given_job.id AND earlier.position < given_job.position)
+    OR EXISTS (SELECT 1 FROM temp.given_job earlier
+                WHERE earlier.key = given_job.key AND earlier.scope = given_job.scope
+                  AND earlier.namespace = given_job.namespace AND earlier.position < given_job.position);
 
 -- part: recorded
 INSERT INTO tenure_job (
@@ -26,8 +29,7 @@ SELECT asked.id, line.id, priority, max_attempts, :now, coalesce(run_at, :now + 
        parent, replay_of, traceparent
   FROM temp.given_job asked
   JOIN tenure_line line USING (queue, definition, version)
- ORDER BY position
-ON CONFLICT DO NOTHING;
+ ORDER BY position;
 
 -- part: placed
 INSERT INTO tenure_job_state (id, line, rank, max_attempts, state, n, seq, updated_at, due_at, queued_at)
@@ -64,7 +66,8 @@ SELECT asked.position, s.state
 -- part: find
 -- Who took a key or an id first.
 SELECT job.id, s.state,
-       line.definition = :definition AND line.version = :version AND job.params_hash IS :params_hash AS matches
+       line.definition = :definition AND line.version = :version AND job.params_hash IS :params_hash
+       AND job.namespace = :namespace AND job.scope = :scope AND job.key IS :key AS matches
   FROM (SELECT * FROM tenure_job WHERE namespace = :namespace AND scope = :scope AND key = :key
          UNION ALL
         SELECT * FROM tenure_job WHERE id = :id

@@ -2,7 +2,7 @@
 -- Answers for every job found; `moved` says whether this call set the mark.
 
 -- part: given
-INSERT INTO temp.given (job) VALUES (?);
+INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
 INSERT INTO temp.moving (id, due_at)

@@ -72,7 +72,7 @@ hop (line, rank) AS (
       FROM hop WHERE rank IS NOT NULL
 )
 SELECT line, rank FROM hop WHERE rank IS NOT NULL
- ORDER BY rank, (line + :turn) % (SELECT max(id) + 1 FROM tenure_line);
+ ORDER BY rank, (row_number() OVER (PARTITION BY rank ORDER BY line) + :turn) % count(*) OVER (PARTITION BY rank);
 
 -- part: picked
 INSERT INTO temp.picked (line, rank, seq, job)
@@ -112,7 +112,7 @@ SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :wor
   FROM temp.picked JOIN tenure_job_state s ON s.id = picked.job;
 
 -- part: answer
-SELECT id, fence, target AS settled, NULL AS queue, NULL AS definition, NULL AS version, NULL AS attempt,
+SELECT id AS job, fence, target AS state, NULL AS queue, NULL AS definition, NULL AS version, NULL AS attempt,
        NULL AS queued_at, NULL AS started_at, NULL AS namespace, NULL AS params, NULL AS traceparent,
        NULL AS max_attempts, NULL AS on_lost, NULL AS timeout_ms, NULL AS grace_ms, NULL AS backoff_base_ms,
        NULL AS backoff_cap_ms, NULL AS retry_on, NULL AS fatal_on

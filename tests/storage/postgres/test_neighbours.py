@@ -1,0 +1,113 @@
+"""Neighbours: an error hits only the call that it concerns, and an outage every call, each for itself."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from tenure.core.errors import StoreBusy, StoreUnavailable, TenureError
+from tenure.core.job import Claimed, Document, NewJob
+from tenure.storage.contract import Store
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import PostgresBackend
+from tests.storage.postgres.relay import Relay
+from tests.storage.postgres.waiting import PATIENCE, until_waiting
+from tests.storage.telling import claim, enqueue_one, settle, succeeded
+
+
+async def hold_key(foreign: asyncpg.Connection, key: str) -> None:
+    """Let the foreign transaction record a job with this key, a copy of one that is there."""
+    await foreign.execute(f"""
+        INSERT INTO tenure.job
+        SELECT (jsonb_populate_record(job, jsonb_build_object('id', gen_random_uuid(), 'key', '{key}'))).*
+          FROM tenure.job LIMIT 1""")
+
+
+async def test_only_the_call_whose_key_is_held_is_refused(store: Store, foreign: asyncpg.Connection) -> None:
+    """Calls that ride on the same statement do not suffer for each other."""
+    await enqueue_one(store)
+    await hold_key(foreign, "held")
+    asked = [NewJob(definition="mail", key=key) for key in ("a", "b", "c", "held", "d", "e", "f")]
+
+    async with asyncio.timeout(PATIENCE):
+        answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
+
+    assert isinstance(answers.pop(3), StoreBusy)
+    for answer in answers:
+        assert not isinstance(answer, BaseException), answer
+        assert answer[0].fresh
+
+
+async def test_a_refused_key_may_be_tried_again(store: Store, foreign: asyncpg.Connection) -> None:
+    """Nothing of the call was written; once the foreign transaction is undone, the key is free."""
+    template = await enqueue_one(store)
+    await hold_key(foreign, "held")
+    with pytest.raises(StoreBusy):
+        await store.enqueue([NewJob(definition="mail"), NewJob(definition="mail", key="held")])
+    assert [one.lease.job for one in await claim(store)] == [template]
+
+    await foreign.execute("ROLLBACK")
+    [answer] = await store.enqueue([NewJob(definition="mail", key="held")])
+    assert answer.fresh
+    assert [one.lease.job for one in await claim(store)] == [answer.id]
+
+
+async def test_a_data_error_fails_only_its_own_call(store: Store) -> None:
+    """PostgreSQL cannot keep a NUL in a text; whoever sends one learns of it, and nobody else does."""
+    spoilt = NewJob(definition="mail", params=Document('{"a":"\x00"}'))
+    asked = [NewJob(definition="mail") for _ in range(8)]
+    asked.insert(4, spoilt)
+
+    answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
+
+    assert isinstance(answers.pop(4), TenureError)
+    for answer in answers:
+        assert not isinstance(answer, BaseException), answer
+    assert len(await claim(store)) == 8
+
+
+async def test_an_outage_fails_every_call_with_an_error_of_its_own(
+    backend: PostgresBackend, foreign: asyncpg.Connection
+) -> None:
+    """Both the call in flight, which may have been written, and those that wait for the next statement."""
+    relay = Relay(backend.dsn)
+    store = PostgresStore(await relay.open())
+    await store.open()
+    await enqueue_one(store)
+    await foreign.execute("LOCK TABLE tenure.job IN SHARE MODE")
+    calls = [asyncio.create_task(store.enqueue([NewJob(definition="mail")])) for _ in range(6)]
+    await until_waiting(backend, 1)
+
+    await relay.cut()
+    async with asyncio.timeout(PATIENCE):
+        outages = await asyncio.gather(*calls, return_exceptions=True)
+
+    assert len({id(outage) for outage in outages}) == 6
+    for outage in outages:
+        assert isinstance(outage, StoreUnavailable)
+    assert any(isinstance(outage, StoreUnavailable) and outage.unknown for outage in outages)
+    await store.close()
+
+
+async def test_the_store_goes_on_after_an_outage(store: Store, backend: PostgresBackend) -> None:
+    """S0.5: connections that the server ended are replaced; what was recorded before is still there.
+
+    Now and then a dead connection is noticed only when it is used; that is an outage like any other, never an
+    error of the driver. It depends on what arrives first, hence the repetition.
+    """
+    for _ in range(25):
+        job = await enqueue_one(store)
+        await backend.sql("""
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()""")
+
+        claimed: list[Claimed] = []
+        async with asyncio.timeout(PATIENCE):
+            while not claimed:
+                try:
+                    claimed = await claim(store)
+                except StoreUnavailable:
+                    pass
+
+        assert [one.lease.job for one in claimed] == [job]
+        assert (await settle(store, [succeeded(one) for one in claimed])).lost == []
