@@ -17,9 +17,9 @@ import msgspec
 
 from tenure.core.faults import DEEPEST, LARGEST_DOCUMENT, MOST_DIGITS, MOST_KEYS, Fault
 from tenure.core.job import Document
+from tenure.core.text import UNSTORABLE
 
 _BEYOND = 10**MOST_DIGITS
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SUSPECT_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 # An open string swallows the rest of the text: nothing is scanned twice, whatever the input.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
@@ -64,11 +64,6 @@ def canonical_hash(document: Document) -> bytes:
     """Sixteen bytes, the same for documents that differ only in white space and the order of keys."""
     # Stored hashes outlive releases: the standard library's spelling of numbers does not change with them.
     return blake2b(_SORTED.encode(json.loads(document)).encode(), digest_size=16).digest()
-
-
-def storable(text: str) -> str:
-    """The text with every character that no store takes (NUL, lone surrogates) replaced by U+FFFD."""
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _text(raw: str | bytes, limit: int) -> str:
@@ -225,7 +220,7 @@ def _check_keys(members: dict[Any, Any]) -> None:
 
 def _check_characters(text: str, *path: str) -> None:
     # Printable text, the usual kind, cannot hold either of them and is told apart faster.
-    if not text.isprintable() and _UNSTORABLE.search(text):
+    if not text.isprintable() and UNSTORABLE.search(text):
         raise Fault("invalid-character", *path)
 
 

@@ -6,7 +6,7 @@ from a store is not checked again.
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NewType, TypeVar
 from uuid import UUID
@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 
 from tenure.core.errors import InvalidInput
 from tenure.core.states import State
+from tenure.core.text import UNSTORABLE
 
 Document = NewType("Document", str)
 """JSON text that has passed the strict check of `tenure.core.documents`."""
@@ -24,11 +25,14 @@ EMPTY = Document("{}")
 NULL = Document("null")
 
 HORIZON = timedelta(days=3653)
+CALENDAR = (datetime(1970, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC))
+"""The earliest and the latest time that a job may be given."""
+
 LARGEST_BATCH = 10_000
 MOST_HAND_BACKS = 20
 MOST_SUSPENSIONS = 10_000
 
-_Measure = TypeVar("_Measure", int, float, timedelta)
+_Measure = TypeVar("_Measure", int, float, timedelta, datetime)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 
 
@@ -74,7 +78,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     retry: RetryPolicy = RetryPolicy()
 
     def __post_init__(self) -> None:
-        if self.on_lost is OnLost.BURY:
+        if self.on_lost == OnLost.BURY:
             force_setattr(self, "max_attempts", 1)
         _within("max_attempts", self.max_attempts, 1, 100)
         _within("timeout", self.timeout, timedelta(seconds=1), timedelta(days=7))
@@ -118,6 +122,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
             raise InvalidInput("delay", "cannot stand beside run_at", "give one of the two")
         if self.run_at is not None and self.run_at.utcoffset() is None:
             raise InvalidInput("run_at", "has no time zone", "give an aware datetime")
+        if self.run_at is not None:
+            _within("run_at", self.run_at, *CALENDAR)
         if self.delay is not None:
             _within("delay", self.delay, timedelta(0), HORIZON)
         if self.traceparent is not None and not (
@@ -205,6 +211,9 @@ class Recoverable(Struct, frozen=True):
     error: Failure
     after: timedelta
 
+    def __post_init__(self) -> None:
+        _within("after", self.after, timedelta(0), HORIZON)
+
 
 class Unrecoverable(Struct, frozen=True):
     """The attempt failed and trying again is pointless."""
@@ -220,6 +229,9 @@ class Suspended(Struct, frozen=True):
     """The handler gave its slot back and wants to be called again `after` a while."""
 
     after: timedelta
+
+    def __post_init__(self) -> None:
+        _within("after", self.after, timedelta(0), HORIZON)
 
 
 Outcome = Succeeded | Recoverable | Unrecoverable | Stopped | Suspended
@@ -254,8 +266,8 @@ class Progress(Struct, frozen=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         _within("fraction", self.fraction, 0.0, 1.0)
-        if len(self.message) > 1000 or "\x00" in self.message:
-            raise InvalidInput("message", "is not at most 1,000 characters without NUL")
+        if len(self.message) > 1000 or UNSTORABLE.search(self.message):
+            raise InvalidInput("message", "is not at most 1,000 characters, NUL and lone surrogates apart")
 
 
 class Pulse(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from tenure.core.documents import storable
 from tenure.core.errors import Fatal, Retry, Snooze
 from tenure.core.job import (
     HORIZON,
@@ -24,6 +23,7 @@ from tenure.core.job import (
     Suspended,
     Unrecoverable,
 )
+from tenure.core.text import storable
 
 LONGEST_MESSAGE = 8_192
 LONGEST_TRACEBACK = 65_536

@@ -43,6 +43,7 @@ from tenure.core.job import (
     Unrecoverable,
 )
 from tenure.core.states import State
+from tenure.core.text import storable
 
 
 class Row(Protocol):
@@ -84,9 +85,10 @@ def written_names(names: Sequence[str]) -> str | None:
     return _encode(names).decode() if names else None
 
 
-def written(value: Failure | Progress) -> str:
-    """A small value as JSON."""
-    return _encode(value).decode()
+def written_failure(error: Failure) -> str:
+    """A failure as JSON. What an exception says must never keep its attempt from being settled."""
+    trace = None if error.traceback is None else storable(error.traceback)
+    return _encode(Failure(storable(error.kind), storable(error.message), trace)).decode()
 
 
 class Reported(NamedTuple):
@@ -112,9 +114,9 @@ def _columns(report: Report) -> Reported:
         case Succeeded(result):
             return Reported(report.lease, Ending.SUCCEEDED, result=result)
         case Recoverable(error, after):
-            return Reported(report.lease, Ending.RECOVERABLE, error=written(error), after=after)
+            return Reported(report.lease, Ending.RECOVERABLE, error=written_failure(error), after=after)
         case Unrecoverable(error):
-            return Reported(report.lease, Ending.UNRECOVERABLE, error=written(error))
+            return Reported(report.lease, Ending.UNRECOVERABLE, error=written_failure(error))
         case Stopped():
             return Reported(report.lease, Ending.STOPPED)
         case Suspended(after):
@@ -190,7 +192,7 @@ def beat_from(held: Iterable[Lease], rows: Iterable[Row]) -> Beat:
 
 def progress_under(pulse: Pulse, lease: Lease) -> str | None:
     """What a pulse says of one lease's progress."""
-    return written(pulse.progress[lease]) if lease in pulse.progress else None
+    return _encode(pulse.progress[lease]).decode() if lease in pulse.progress else None
 
 
 def claimed_from(row: Row, line: Line) -> Claimed:

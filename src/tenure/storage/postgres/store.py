@@ -29,6 +29,7 @@ from tenure.core.job import (
     Standing,
 )
 from tenure.core.states import State
+from tenure.core.text import storable
 from tenure.storage import values
 from tenure.storage.identity import Identity
 from tenure.storage.postgres import rows, schema
@@ -85,7 +86,9 @@ class PostgresStore:
     async def cancel(
         self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
     ) -> list[Standing]:
-        answer = await self._pool.run("cancel", ids=sorted(set(ids)), actor=actor, reason=reason)
+        answer = await self._pool.run(
+            "cancel", ids=sorted(set(ids)), actor=storable(actor), reason=reason and storable(reason)
+        )
         return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:

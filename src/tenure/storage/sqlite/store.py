@@ -29,6 +29,7 @@ from tenure.core.job import (
     Standing,
 )
 from tenure.core.states import State
+from tenure.core.text import storable
 from tenure.storage import values
 from tenure.storage.identity import Identity
 from tenure.storage.sqlite import rows, schema
@@ -81,7 +82,10 @@ class SqliteStore:
     async def cancel(
         self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
     ) -> list[Standing]:
-        return values.standings(ids, await self._run("cancel", _ids(ids), actor=actor, reason=reason))
+        return values.standings(
+            ids,
+            await self._run("cancel", _ids(ids), actor=storable(actor), reason=reason and storable(reason)),
+        )
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._run("give_up", _ids(ids)))
