@@ -52,8 +52,9 @@ def lines(named: Collection[Line]) -> dict[str, list[Any]]:
 
 
 def leases(held: Collection[Lease]) -> dict[str, list[Any]]:
-    """Leases."""
-    return {"jobs": [lease.job for lease in held], "fences": [lease.fence for lease in held]}
+    """Leases, one by one, and the lease rows they share."""
+    fences = [lease.fence for lease in held]
+    return {"jobs": [lease.job for lease in held], "fences": fences, "held": sorted(set(fences))}
 
 
 def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:

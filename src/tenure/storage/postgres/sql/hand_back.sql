@@ -6,7 +6,7 @@ given AS MATERIALIZED (
 ),
 held AS MATERIALIZED (
     SELECT id FROM tenure.lease
-     WHERE id = ANY (:fences::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
+     WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
 returned AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.fence, s.attempt, given.killed, nextval('tenure.place') AS seq,

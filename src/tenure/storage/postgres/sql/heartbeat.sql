@@ -8,7 +8,7 @@ given AS MATERIALIZED (
 kept AS MATERIALIZED (
     UPDATE tenure.lease
        SET expires_at = tenure.now() + :lease_for::interval, heartbeat_at = tenure.now()
-     WHERE id = ANY (:fences::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
+     WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
     RETURNING id
 ),
 telling AS MATERIALIZED (
@@ -30,7 +30,7 @@ told AS (
 swept AS (
     DELETE FROM tenure.lease
      WHERE owner = :worker::text
-       AND id <> ALL (:fences::bigint[])
+       AND id <> ALL (:held::bigint[])
        AND NOT EXISTS (SELECT FROM tenure.job_state s WHERE s.id = ANY (lease.jobs) AND s.lease = lease.id)
 )
 SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling

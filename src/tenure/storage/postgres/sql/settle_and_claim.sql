@@ -10,7 +10,7 @@ given AS MATERIALIZED (
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes. Read, not locked.
 held AS MATERIALIZED (
     SELECT id FROM tenure.lease
-     WHERE id = ANY (:fences::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
+     WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
 -- Rows are locked in the order of ids, here and in every other verb, so that nobody waits in a circle.
 decided AS MATERIALIZED (

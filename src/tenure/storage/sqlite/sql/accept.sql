@@ -5,10 +5,10 @@
 INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
-INSERT INTO temp.moving (id, target, due_at)
-SELECT s.id, CASE WHEN s.due_at > :now THEN 'scheduled' ELSE 'queued' END, s.due_at
-  FROM temp.given JOIN tenure_job_state s ON s.id = given.job
- WHERE s.state = 'created'
+INSERT INTO temp.moving (id, source, target, due_at)
+SELECT s.id, s.state,
+       CASE WHEN s.state <> 'created' THEN NULL WHEN s.due_at > :now THEN 'scheduled' ELSE 'queued' END, s.due_at
+  FROM temp.given CROSS JOIN tenure_job_state s ON s.id = given.job
  ORDER BY s.id;
 
 -- part: moved
@@ -20,7 +20,7 @@ UPDATE tenure_job_state AS s
        queued_at  = CASE WHEN m.target = 'queued' THEN :now END,
        updated_at = :now
   FROM temp.moving m
- WHERE s.id = m.id;
+ WHERE s.id = m.id AND m.target IS NOT NULL;
 
 -- part: numbered
 UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name = 'place';
@@ -28,24 +28,22 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
 SELECT s.id, s.n, 'accepted', 'created', s.state, s.attempt, s.fence, :now, 'api'
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
+ WHERE m.target IS NOT NULL;
 
 -- part: released
 DELETE FROM tenure_timer
- WHERE (due_at, job) IN (SELECT 9223372036854775807, id FROM temp.moving);
+ WHERE (due_at, job) IN (SELECT 9223372036854775807, id FROM temp.moving WHERE target IS NOT NULL);
 
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
- WHERE s.state = 'queued';
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
+ WHERE m.target = 'queued';
 
 -- part: timed
 INSERT INTO tenure_timer (due_at, job, kind)
 SELECT due_at, id, 'scheduled' FROM temp.moving WHERE target = 'scheduled';
 
 -- part: answer
-SELECT s.id AS job, s.state, m.id IS NOT NULL AS moved
-  FROM temp.given
-  JOIN tenure_job_state s ON s.id = given.job
-  LEFT JOIN temp.moving m ON m.id = s.id;
+SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM temp.moving;

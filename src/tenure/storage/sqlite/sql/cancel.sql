@@ -6,10 +6,12 @@ INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
 INSERT INTO temp.moving (id, source, target, due_at)
-SELECT s.id, s.state, CASE WHEN s.state = 'running' THEN 'cancelling' ELSE 'cancelled' END,
+SELECT s.id, s.state,
+       CASE WHEN s.state = 'running' THEN 'cancelling'
+            WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
+       END,
        CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE s.due_at END
-  FROM temp.given JOIN tenure_job_state s ON s.id = given.job
- WHERE s.state IN ('running', 'created', 'scheduled', 'queued', 'retrying', 'suspended');
+  FROM temp.given CROSS JOIN tenure_job_state s ON s.id = given.job;
 
 -- part: moved
 UPDATE tenure_job_state AS s
@@ -20,24 +22,22 @@ UPDATE tenure_job_state AS s
        finished_at         = CASE WHEN m.target = 'cancelled' THEN :now END,
        updated_at          = :now
   FROM temp.moving m
- WHERE s.id = m.id;
+ WHERE s.id = m.id AND m.target IS NOT NULL;
 
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
 SELECT s.id, s.n, s.state, m.source, s.state, s.attempt, s.fence, :now, :actor, :reason
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
+ WHERE m.target IS NOT NULL;
 
 -- part: out_of_line
 DELETE FROM tenure_ready
  WHERE (line, rank, seq) IN (SELECT s.line, s.rank, s.seq
-                               FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+                               FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
                               WHERE m.source = 'queued');
 
 -- part: untimed
-DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving);
+DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL);
 
 -- part: answer
-SELECT s.id AS job, s.state, m.id IS NOT NULL AS moved
-  FROM temp.given
-  JOIN tenure_job_state s ON s.id = given.job
-  LEFT JOIN temp.moving m ON m.id = s.id;
+SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM temp.moving;

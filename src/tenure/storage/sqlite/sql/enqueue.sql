@@ -28,7 +28,7 @@ SELECT asked.id, line.id, priority, max_attempts, :now, coalesce(run_at, :now + 
        backoff_base_ms, backoff_cap_ms, on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on,
        parent, replay_of, traceparent
   FROM temp.given_job asked
-  JOIN tenure_line line USING (queue, definition, version)
+ CROSS JOIN tenure_line line USING (queue, definition, version)
  ORDER BY position;
 
 -- part: placed
@@ -39,7 +39,7 @@ SELECT id, line, -priority, max_attempts, state, 1, seq, :now,
                place.n + asked.position AS seq,
                CASE WHEN asked.hold THEN 'created' WHEN job.run_at > :now THEN 'scheduled' ELSE 'queued' END AS state
           FROM temp.given_job asked
-          JOIN tenure_job job ON job.id = asked.id
+          CROSS JOIN tenure_job job ON job.id = asked.id
           JOIN tenure_sequence place ON place.name = 'place');
 
 -- part: numbered
@@ -48,7 +48,7 @@ UPDATE tenure_sequence SET n = n + :count WHERE name = 'place';
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
-  FROM temp.given_job asked JOIN tenure_job_state s ON s.id = asked.id
+  FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id
  WHERE s.state = 'queued';
 
 -- part: timed
@@ -56,12 +56,12 @@ SELECT s.line, s.rank, s.seq, s.id
 INSERT INTO tenure_timer (due_at, job, kind)
 SELECT CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE s.due_at END, s.id,
        CASE WHEN s.state = 'created' THEN 'hold' ELSE 'scheduled' END
-  FROM temp.given_job asked JOIN tenure_job_state s ON s.id = asked.id
+  FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id
  WHERE s.state <> 'queued';
 
 -- part: answer
 SELECT asked.position, s.state
-  FROM temp.given_job asked JOIN tenure_job_state s ON s.id = asked.id;
+  FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id;
 
 -- part: find
 -- Who took a key or an id first.

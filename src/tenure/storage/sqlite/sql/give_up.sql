@@ -5,26 +5,22 @@
 INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
-INSERT INTO temp.moving (id, due_at)
-SELECT s.id, s.due_at
+INSERT INTO temp.moving (id, source, target, due_at)
+SELECT s.id, s.state, CASE WHEN s.state = 'retrying' AND timer.kind = 'retry' THEN 'failed' END, s.due_at
   FROM temp.given
-  JOIN tenure_job_state s ON s.id = given.job
-  JOIN tenure_timer timer ON timer.due_at = s.due_at AND timer.job = s.id
- WHERE s.state = 'retrying' AND timer.kind = 'retry';
+ CROSS JOIN tenure_job_state s ON s.id = given.job
+  LEFT JOIN tenure_timer timer ON timer.due_at = s.due_at AND timer.job = s.id;
 
 -- part: marked
 UPDATE tenure_timer SET kind = 'give_up', due_at = :now
- WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving);
+ WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL);
 
 -- part: noted
 -- A timer counts only while the job says the same time.
 UPDATE tenure_job_state AS s
    SET due_at = :now, updated_at = :now
   FROM temp.moving m
- WHERE s.id = m.id;
+ WHERE s.id = m.id AND m.target IS NOT NULL;
 
 -- part: answer
-SELECT s.id AS job, s.state, m.id IS NOT NULL AS moved
-  FROM temp.given
-  JOIN tenure_job_state s ON s.id = given.job
-  LEFT JOIN temp.moving m ON m.id = s.id;
+SELECT id AS job, source AS state, target IS NOT NULL AS moved FROM temp.moving;

@@ -13,9 +13,9 @@ SELECT s.id, s.state, s.fence, s.attempt, CASE WHEN given.killed THEN 'killed' E
             ELSE 'queued'
        END
   FROM temp.given
-  JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
-  JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
-  JOIN tenure_job job ON job.id = s.id
+ CROSS JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
+ CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
+ CROSS JOIN tenure_job job ON job.id = s.id
  ORDER BY s.id;
 
 -- part: moved
@@ -40,17 +40,17 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'handed_back' ELSE s.state END, m.source, s.state, m.attempt,
        s.fence, :now, :worker, CASE WHEN m.ending = 'killed' THEN 'killed at shutdown' ELSE 'not started' END
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
 INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending)
 SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE s.state = 'queued';
 
 -- part: answer

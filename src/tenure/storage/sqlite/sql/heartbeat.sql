@@ -14,7 +14,7 @@ UPDATE tenure_lease
 UPDATE tenure_job_state AS s
    SET progress = given.progress, updated_at = :now
   FROM temp.given
-  JOIN tenure_lease lease ON lease.id = given.fence
+ CROSS JOIN tenure_lease lease ON lease.id = given.fence
  WHERE s.id = given.job AND s.lease = given.fence AND given.progress IS NOT NULL
    AND lease.owner = :worker AND lease.expires_at > :now;
 
@@ -25,11 +25,11 @@ DELETE FROM tenure_lease
    AND id NOT IN (SELECT fence FROM temp.given)
    AND NOT EXISTS (SELECT 1
                      FROM json_each(tenure_lease.jobs) member
-                     JOIN tenure_job_state s ON s.id = member.value AND s.lease = tenure_lease.id);
+                    CROSS JOIN tenure_job_state s ON s.id = member.value AND s.lease = tenure_lease.id);
 
 -- part: answer
 SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
   FROM temp.given
-  JOIN tenure_lease lease ON lease.id = given.fence
-  JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
+ CROSS JOIN tenure_lease lease ON lease.id = given.fence
+ CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
  WHERE lease.owner = :worker AND lease.expires_at > :now;

@@ -31,12 +31,12 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
 SELECT s.id, s.n, CASE WHEN m.source = 'suspended' THEN 'resumed' ELSE s.state END, m.source, s.state, s.attempt,
        s.fence, :now, 'clock', CASE WHEN s.state = 'failed' THEN 'given up' END
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE s.state = 'queued';
 
 -- part: answer

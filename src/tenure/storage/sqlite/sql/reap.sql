@@ -11,9 +11,9 @@ SELECT s.id, s.state,
        END,
        expired.owner
   FROM (SELECT id, owner, jobs FROM tenure_lease WHERE expires_at <= :now ORDER BY id LIMIT :limit) expired
-  JOIN json_each(expired.jobs) member
-  JOIN tenure_job_state s ON s.id = member.value AND s.lease = expired.id
-  JOIN tenure_job job ON job.id = s.id
+ CROSS JOIN json_each(expired.jobs) member
+ CROSS JOIN tenure_job_state s ON s.id = member.value AND s.lease = expired.id
+ CROSS JOIN tenure_job job ON job.id = s.id
  ORDER BY s.id;
 
 -- part: swept
@@ -40,18 +40,18 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'orphaned' ELSE s.state END, m.source, s.state, s.attempt, s.fence,
        :now, 'reaper', 'lease ran out'
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
 INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
 SELECT s.id, s.fence, s.attempt, m.worker, s.started_at, :now, 'lost',
        '{"kind":"WorkerLost","message":"the lease ran out"}'
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE s.state = 'queued';
 
 -- part: answer

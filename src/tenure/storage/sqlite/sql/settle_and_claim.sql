@@ -15,8 +15,8 @@ SELECT s.id, s.state, s.fence, s.attempt, given.ending, given.result, given.erro
             ELSE 'failed'
        END
   FROM temp.given
-  JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
-  JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
+ CROSS JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
+ CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
  WHERE given.ending <> 'stopped' OR s.state = 'cancelling';
 
 -- part: settled
@@ -36,12 +36,12 @@ UPDATE tenure_job_state AS s
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
 SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
 INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
 SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending, m.error
-  FROM temp.moving m JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: answered
 INSERT INTO tenure_result (job, body)
@@ -77,7 +77,7 @@ SELECT line, rank FROM hop WHERE rank IS NOT NULL
 -- part: picked
 INSERT INTO temp.picked (line, rank, seq, job)
 SELECT ready.line, ready.rank, ready.seq, ready.job
-  FROM temp.place CROSS JOIN tenure_ready ready ON ready.line = place.line AND ready.rank = place.rank
+  FROM temp.place CROSS CROSS JOIN tenure_ready ready ON ready.line = place.line AND ready.rank = place.rank
  ORDER BY place.position, ready.seq
  LIMIT :limit;
 
@@ -109,7 +109,7 @@ UPDATE tenure_job_state AS s
 -- part: announced
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
 SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :worker
-  FROM temp.picked JOIN tenure_job_state s ON s.id = picked.job;
+  FROM temp.picked CROSS JOIN tenure_job_state s ON s.id = picked.job;
 
 -- part: answer
 SELECT id AS job, fence, target AS state, NULL AS queue, NULL AS definition, NULL AS version, NULL AS attempt,
@@ -122,6 +122,6 @@ SELECT s.id, s.fence, NULL, line.queue, line.definition, line.version, s.attempt
        namespace, params, traceparent, job.max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms,
        backoff_cap_ms, retry_on, fatal_on
   FROM temp.picked
-  JOIN tenure_job_state s ON s.id = picked.job
-  JOIN tenure_job job ON job.id = s.id
-  JOIN tenure_line line ON line.id = job.line;
+ CROSS JOIN tenure_job_state s ON s.id = picked.job
+ CROSS JOIN tenure_job job ON job.id = s.id
+ CROSS JOIN tenure_line line ON line.id = job.line;

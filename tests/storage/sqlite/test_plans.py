@@ -1,0 +1,45 @@
+"""How SQLite means to run each statement: whatever grows with history is searched by its key, never scanned."""
+
+import re
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tenure.storage import statements
+from tenure.storage.sqlite.connection import open_writer
+from tenure.storage.sqlite.store import SqliteStore
+
+STATEMENTS = statements.load("tenure.storage.sqlite")
+GROWS_WITH_HISTORY = {
+    *("tenure_job", "tenure_job_state", "tenure_event", "tenure_attempt", "tenure_result"),
+    *("tenure_ready", "tenure_timer"),
+}
+
+
+@pytest.fixture
+async def connection(tmp_path: Path) -> apsw.Connection:
+    path = tmp_path / "tenure.db"
+    store = SqliteStore(path)
+    await store.open()
+    await store.migrate()
+    await store.close()
+    return open_writer(path)
+
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
+async def test_no_statement_scans_a_table_that_grows_with_history(
+    connection: apsw.Connection, name: str
+) -> None:
+    text = STATEMENTS[name]
+    tables = {
+        alias or table: table
+        for table, alias in re.findall(r"\b(tenure_\w+)(?: (?:AS )?(?!AS\b)([a-z]+)\b)?", text)
+    }
+    values = dict.fromkeys(re.findall(r"(?<![:\w]):([a-z_]+)", text)) or (None,) * text.count("?")
+
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
+
+    scanned = {found[1] for step in plan if (found := re.match(r"SCAN (\w+)(?! \()", step))}
+    assert not {tables.get(alias, alias) for alias in scanned} & GROWS_WITH_HISTORY, plan
+    connection.close()
