@@ -184,6 +184,18 @@ async def test_a_job_is_handed_back_once(store: Store) -> None:
     assert len(await claim(store)) == 1
 
 
+async def test_what_another_worker_has_by_now_is_not_given_back_again(store: Store) -> None:
+    """S0.14: the lease still covers one job of the claim, and no longer the one that was given back."""
+    job, _ = await enqueue_one(store), await enqueue_one(store)
+    first, _ = await claim(store, worker="a")
+    await hand_back(store, "unstarted", first)
+    await claim(store, worker="b")
+    before = await record_of(store, job)
+
+    assert (await hand_back(store, "unstarted", first)).lost == [first.lease]
+    assert await record_of(store, job) == before
+
+
 async def test_an_old_and_a_new_lease_on_one_job_may_be_given_back_together(
     store: Store, clock: Clock
 ) -> None:

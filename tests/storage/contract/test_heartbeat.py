@@ -124,6 +124,21 @@ async def test_nobody_prolongs_the_lease_of_another_worker(store: Store, clock: 
     assert await record_of(store, job) == before
 
 
+async def test_a_lease_that_still_covers_one_job_no_longer_covers_the_one_given_back(store: Store) -> None:
+    """S0.14: of two jobs claimed together one went to another worker; its progress is that worker's to tell."""
+    given_back, kept = await enqueue_one(store), await enqueue_one(store)
+    first, second = await claim(store, worker="a")
+    await store.hand_back("a", unstarted=[first.lease], killed=[])
+    await claim(store, worker="b")
+    before = await record_of(store, given_back)
+
+    answer = await beat(store, first.lease, second.lease, worker="a", half=Progress(0.5))
+
+    assert (set(answer.kept), set(answer.lost)) == ({second.lease}, {first.lease})
+    assert await record_of(store, given_back) == before
+    assert (await found(store, kept)).progress == Progress(0.5)
+
+
 async def test_forged_leases_are_lost(store: Store) -> None:
     job = await enqueue_one(store)
     [claimed] = await claim(store)

@@ -1,4 +1,4 @@
-"""How SQLite means to run each statement: whatever grows with history is searched by its key, never scanned."""
+"""How SQLite means to run each statement: what grows with history is searched by its key, never scanned."""
 
 import re
 from pathlib import Path

@@ -16,6 +16,7 @@ Time is read once a transaction, after the lock is held.
 """
 
 import asyncio
+import concurrent.futures
 import copy
 import fcntl
 import os
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
-from tenure.core.errors import StoreError, StoreUnavailable
+from tenure.core.errors import StoreUnavailable
 from tenure.storage.sqlite.clock import StoreClock
 from tenure.storage.sqlite.connection import open_writer, translated
 
@@ -51,20 +52,15 @@ class Writer:
         self._path = path
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._failure: StoreError | None = None
 
     async def open(self) -> None:
         """Open the file, which is made if there is none."""
         if self._thread is None:
-            opened = threading.Event()
-            self._thread = threading.Thread(
-                target=self._live, args=(opened,), name="tenure-writer", daemon=True
-            )
-            self._thread.start()
-            await asyncio.to_thread(opened.wait)
-            if self._failure is not None:
-                self._thread = None
-                raise self._failure
+            opened: concurrent.futures.Future[None] = concurrent.futures.Future()
+            thread = threading.Thread(target=self._live, args=(opened,), name="tenure-writer", daemon=True)
+            thread.start()
+            await asyncio.wrap_future(opened)
+            self._thread = thread
 
     async def close(self) -> None:
         """Do what was handed in, then close the file."""
@@ -82,28 +78,24 @@ class Writer:
         self._waiting.put(_Waiting(task, loop, answer))
         return await answer
 
-    def _live(self, opened: threading.Event) -> None:
+    def _live(self, opened: "concurrent.futures.Future[None]") -> None:
+        opened.set_running_or_notify_cancel()
         try:
             with translated(self._path):
                 connection = open_writer(self._path)
                 self._clock = StoreClock(connection)
-                turnstile = os.open(f"{self._path}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except StoreError as error:
-            self._failure = error
+                turnstile = _open_turnstile(self._path)
+        except Exception as error:
+            opened.set_exception(error)
             return
-        finally:
-            opened.set()
-        try:
-            while group := self._next_group():
-                fcntl.flock(turnstile, fcntl.LOCK_EX)
-                try:
-                    answers = self._commit(connection, group)
-                finally:
-                    fcntl.flock(turnstile, fcntl.LOCK_UN)
-                _tell(group, answers)
-        finally:
-            os.close(turnstile)
-            connection.close()
+        opened.set_result(None)
+        while group := self._next_group():
+            fcntl.flock(turnstile, fcntl.LOCK_EX)
+            answers = self._commit(connection, group)
+            fcntl.flock(turnstile, fcntl.LOCK_UN)
+            _tell(group, answers)
+        os.close(turnstile)
+        connection.close()
 
     def _next_group(self) -> list[_Waiting]:
         """Whatever has gathered; waits only while there is nothing. Empty at the end."""
@@ -151,6 +143,13 @@ class Writer:
             answer = error
         connection.execute("RELEASE task")
         return answer
+
+
+def _open_turnstile(path: Path) -> int:
+    try:
+        return os.open(f"{path}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"{path}-turn cannot be opened: {error.strerror}") from error
 
 
 def _tell(group: list[_Waiting], answers: list[Any]) -> None:

@@ -34,7 +34,8 @@ UPDATE tenure_job_state AS s
  WHERE s.id = m.id;
 
 -- part: numbered
-UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving) WHERE name = 'place';
+UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
+ WHERE name = 'place' AND EXISTS (SELECT 1 FROM temp.moving);
 
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
