@@ -1,0 +1,65 @@
+"""How PostgreSQL means to run each statement: what grows with history is never scanned."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+
+from tenure.storage import statements
+from tests.storage.backends import PostgresBackend
+from tests.storage.clock import START
+
+STATEMENTS = statements.load("tenure.storage.postgres")
+GROWS_WITH_HISTORY = "job|job_state|event|attempt|result|ready|timer"
+BACKLOG = """
+    INSERT INTO tenure.line (queue, definition, version) VALUES ('default', 'mail', 1);
+    INSERT INTO tenure.job (id, line, priority, max_attempts, created_at, timeout_ms, grace_ms,
+                            backoff_base_ms, backoff_cap_ms, on_lost, namespace, scope, params)
+    SELECT gen_random_uuid(), 1, 0, 3, tenure.now(), 1, 1, 1, 1, 'retry', 'default', '', '{}'
+      FROM generate_series(1, 20000);
+    INSERT INTO tenure.job_state (id, line, rank, max_attempts, state, n, seq, updated_at)
+    SELECT id, 1, 0, 3, 'queued', 1, nextval('tenure.place'), tenure.now() FROM tenure.job;
+    INSERT INTO tenure.ready (line, rank, seq, job) SELECT line, rank, seq, id FROM tenure.job_state;
+    INSERT INTO tenure.timer (due_at, job, kind)
+    SELECT tenure.now() + seq * interval '1 second', id, 'retry' FROM tenure.job_state;
+    INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor)
+    SELECT id, 2, 'queued', 'running', 1, 1, tenure.now(), 'started', 'a' FROM tenure.job;
+    INSERT INTO tenure.attempt (job, fence, started_at, ended_at, number, ending, worker)
+    SELECT id, 1, tenure.now(), tenure.now(), 1, 'lost', 'a' FROM tenure.job;
+    INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM tenure.job;
+"""
+SAMPLES: dict[str, Any] = {
+    "integer": 1,
+    "smallint": 0,
+    "bigint": 1,
+    "boolean": False,
+    "text": "default",
+    "bytea": b"",
+    "interval": timedelta(0),
+    "timestamptz": START,
+}
+BATCH = 10
+
+
+def sample(kind: str, ids: list[Any]) -> object:
+    """A value such as a call would bring: lists stand for a batch."""
+    if kind.startswith("uuid"):
+        return ids if kind == "uuid[]" else ids[0]
+    return [SAMPLES[kind[:-2]]] * BATCH if kind.endswith("[]") else SAMPLES[kind]
+
+
+async def test_no_statement_scans_a_table_that_grows_with_history(backend: PostgresBackend) -> None:
+    connection = await asyncpg.connect(backend.dsn)
+    await connection.execute(BACKLOG)
+    await connection.execute("ANALYZE")
+    ids = [row["id"] for row in await connection.fetch("SELECT id FROM tenure.job LIMIT $1", BATCH)]
+    scans = {}
+    for name, text in STATEMENTS.items():
+        kinds = dict(re.findall(r"(?<![:\w]):([a-z_]+)::([a-z]+(?:\[\])?)", text))
+        numbered = statements.numbered(text)
+        values = [sample(kinds[value], ids) for value in numbered.names]
+        plan = [row[0] for row in await connection.fetch(f"EXPLAIN {numbered.text}", *values)]
+        scans[name] = [line for line in plan if re.search(rf"Seq Scan on ({GROWS_WITH_HISTORY})\b", line)]
+    await connection.close()
+    assert {name: found for name, found in scans.items() if found} == {}
