@@ -117,7 +117,8 @@ class Store(Protocol):
         """Prolong the leases a worker still holds, and write progress under them.
 
         A lease that has run out is not revived, even if nobody has reaped it yet. A lease of another worker,
-        or of a job that is no longer owned under that fence, is lost.
+        or of a job that is no longer owned under that fence, is lost. Jobs claimed together share one lease
+        row: prolonging one of them prolongs all.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:

@@ -125,7 +125,7 @@ async def test_nobody_prolongs_the_lease_of_another_worker(store: Store, clock: 
 
 
 async def test_a_lease_that_still_covers_one_job_no_longer_covers_the_one_given_back(store: Store) -> None:
-    """S0.14: of two jobs claimed together one went to another worker; its progress is that worker's to tell."""
+    """S0.14: of two jobs claimed together one went to another worker, and with it the right to report."""
     given_back, kept = await enqueue_one(store), await enqueue_one(store)
     first, second = await claim(store, worker="a")
     await store.hand_back("a", unstarted=[first.lease], killed=[])

@@ -7,6 +7,8 @@ from typing import Any
 import asyncpg
 
 from tenure.storage import statements
+from tenure.storage.postgres.pool import Connection
+from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
 
@@ -50,16 +52,56 @@ def sample(kind: str, ids: list[Any]) -> object:
 
 
 async def test_no_statement_scans_a_table_that_grows_with_history(backend: PostgresBackend) -> None:
+    """As a pooled store plans: anew for each call, by what the tables hold."""
     connection = await asyncpg.connect(backend.dsn)
     await connection.execute(BACKLOG)
     await connection.execute("ANALYZE")
     ids = [row["id"] for row in await connection.fetch("SELECT id FROM tenure.job LIMIT $1", BATCH)]
     scans = {}
     for name, text in STATEMENTS.items():
-        kinds = dict(re.findall(r"(?<![:\w]):([a-z_]+)::([a-z]+(?:\[\])?)", text))
         numbered = statements.numbered(text)
-        values = [sample(kinds[value], ids) for value in numbered.names]
+        values = [sample(kind, ids) for kind in kinds(text)]
         plan = [row[0] for row in await connection.fetch(f"EXPLAIN {numbered.text}", *values)]
-        scans[name] = [line for line in plan if re.search(rf"Seq Scan on ({GROWS_WITH_HISTORY})\b", line)]
+        scans[name] = whole_scans(plan)
     await connection.close()
     assert {name: found for name, found in scans.items() if found} == {}
+
+
+async def test_a_plan_made_while_the_tables_were_empty_is_still_good_when_they_are_full(
+    store: PostgresStore,
+) -> None:
+    """As a direct store plans: once a connection, which may well be the very first one."""
+    scans = {}
+    for name, text in STATEMENTS.items():
+        numbered = statements.numbered(text)
+        nothing = ", ".join(f"NULL::{kind}" for kind in kinds(text))
+
+        async def explain(
+            connection: Connection, prepare: str = numbered.text, given: str = nothing
+        ) -> list[asyncpg.Record]:
+            await connection.execute(f"PREPARE plan AS {prepare}")
+            plan = await connection.fetch(f"EXPLAIN EXECUTE plan {f'({given})' if given else ''}")
+            await connection.execute("DEALLOCATE plan")
+            return plan
+
+        scans[name] = whole_scans([row[0] for row in await store._pool.work(explain)])
+    assert {name: found for name, found in scans.items() if found} == {}
+
+
+def kinds(text: str) -> list[str]:
+    """The types of a statement's values, in their order."""
+    by_name = dict(re.findall(r"(?<![:\w]):([a-z_]+)::([a-z]+(?:\[\])?)", text))
+    return [by_name[name] for name in statements.numbered(text).names]
+
+
+def whole_scans(plan: list[str]) -> list[str]:
+    """The steps that read all of a table or of its index."""
+    return [
+        step
+        for step, after in zip(plan, [*plan[1:], ""], strict=True)
+        if re.search(rf"Seq Scan on ({GROWS_WITH_HISTORY})\b", step)
+        or (
+            re.search(rf"Index (Only )?Scan using \w+ on ({GROWS_WITH_HISTORY})\b", step)
+            and "Cond:" not in after
+        )
+    ]

@@ -22,3 +22,13 @@ async def test_a_job_lives_its_life_without_anything_kept_in_the_session(backend
     )
     assert prepared == []
     await store.close()
+
+
+async def test_only_a_direct_connection_settles_how_plans_are_made(backend: PostgresBackend) -> None:
+    modes = []
+    for pooled in (False, True):
+        store = PostgresStore(backend.dsn, pooled=pooled)
+        await store.open()
+        modes.append(await store._pool.work(lambda connection: connection.fetchval("SHOW plan_cache_mode")))
+        await store.close()
+    assert modes == ["force_generic_plan", "auto"]

@@ -15,10 +15,13 @@ async def until_waiting(backend: PostgresBackend, number: int) -> None:
             pass
 
 
-async def deadlocks(backend: PostgresBackend) -> int:
-    """The deadlocks that the server has found; a connection's are counted for certain once it has ended."""
+async def deadlocks(backend: PostgresBackend, *, beside: int = 0) -> int:
+    """The deadlocks that the server has found so far, once so many connections beside the backend's are left.
+
+    A connection's deadlocks are counted for certain only when it has ended.
+    """
     async with asyncio.timeout(PATIENCE):
-        while await _backends(backend, "true"):
+        while await _backends(backend, "true") > beside:
             pass
     [(found_so_far,)] = await backend.sql(
         "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"

@@ -3,7 +3,10 @@
 WITH
 found AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.line, s.rank, s.due_at, nextval('tenure.place') AS seq,
-           CASE WHEN s.due_at > tenure.now() THEN 'scheduled' ELSE 'queued' END::tenure.state AS target
+           CASE WHEN s.state <> 'created'     THEN NULL
+                WHEN s.due_at > tenure.now() THEN 'scheduled'
+                ELSE 'queued'
+           END::tenure.state AS target
       FROM tenure.job_state s
      WHERE s.id = ANY (:ids::uuid[])
      ORDER BY s.id
@@ -18,7 +21,7 @@ moved AS (
            queued_at  = CASE WHEN found.target = 'queued' THEN tenure.now() END,
            updated_at = tenure.now()
       FROM found
-     WHERE s.id = found.id AND found.source = 'created'
+     WHERE s.id = found.id AND found.target IS NOT NULL
     RETURNING s.id, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.due_at
 ),
 recorded AS (
@@ -36,6 +39,4 @@ timed AS (
     INSERT INTO tenure.timer (due_at, job, kind)
     SELECT due_at, id, 'scheduled' FROM moved WHERE state = 'scheduled'
 )
-SELECT found.id AS job, coalesce(moved.state, found.source) AS state, moved.id IS NOT NULL AS moved,
-       found.line, found.rank
-  FROM found LEFT JOIN moved USING (id);
+SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved, line, rank FROM found;

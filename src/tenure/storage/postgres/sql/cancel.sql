@@ -37,5 +37,4 @@ untimed AS (
      WHERE timer.job = moved.id
        AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE moved.due_at END
 )
-SELECT found.id AS job, coalesce(moved.state, found.source) AS state, moved.id IS NOT NULL AS moved
-  FROM found LEFT JOIN moved USING (id);
+SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM found;

@@ -51,8 +51,8 @@ recorded AS (
 fresh AS MATERIALIZED (
     SELECT given.*, nextval('tenure.place') AS seq,
            CASE WHEN hold THEN 'created' WHEN due_at > at THEN 'scheduled' ELSE 'queued' END::tenure.state AS state
-      FROM given JOIN recorded USING (id)
-     WHERE copy = 1
+      FROM given
+     WHERE copy = 1 AND (id IN (SELECT id FROM recorded)) IS TRUE   -- IS TRUE keeps this a look-up in a hash
      ORDER BY position
 ),
 placed AS (

@@ -2,26 +2,24 @@
 -- Answers for every job found; `moved` says whether this statement set the mark.
 WITH
 found AS MATERIALIZED (
-    SELECT s.id, s.state, s.due_at
+    SELECT s.id, s.state, s.due_at, s.state = 'retrying' AND timer.kind = 'retry' AS marking
       FROM tenure.job_state s
+      LEFT JOIN tenure.timer ON timer.due_at = s.due_at AND timer.job = s.id
      WHERE s.id = ANY (:ids::uuid[])
      ORDER BY s.id
-       FOR UPDATE
+       FOR UPDATE OF s
 ),
 marked AS (
     UPDATE tenure.timer
        SET kind = 'give_up', due_at = tenure.now()
       FROM found
-     WHERE found.state = 'retrying' AND timer.due_at = found.due_at AND timer.job = found.id
-       AND timer.kind = 'retry'
-    RETURNING timer.job
+     WHERE found.marking AND timer.due_at = found.due_at AND timer.job = found.id
 ),
 -- A timer counts only while the job says the same time.
 noted AS (
     UPDATE tenure.job_state s
        SET due_at = tenure.now(), updated_at = tenure.now()
-      FROM marked
-     WHERE s.id = marked.job
+      FROM found
+     WHERE s.id = found.id AND found.marking
 )
-SELECT found.id AS job, found.state, marked.job IS NOT NULL AS moved
-  FROM found LEFT JOIN marked ON marked.job = found.id;
+SELECT id AS job, state, coalesce(marking, false) AS moved FROM found;

@@ -17,11 +17,12 @@ lost AS MATERIALIZED (
                 ELSE 'queued'
            END::tenure.state AS target
       FROM expired
-     CROSS JOIN unnest(expired.jobs) AS member (id)
-      JOIN tenure.job_state s ON s.id = member.id AND s.lease = expired.id
+     CROSS JOIN LATERAL (
+               SELECT * FROM tenure.job_state s
+                WHERE s.id = ANY (expired.jobs) AND s.lease = expired.id
+                  FOR UPDATE SKIP LOCKED
+           ) s
       JOIN tenure.job ON job.id = s.id
-     ORDER BY s.id
-       FOR UPDATE OF s SKIP LOCKED
 ),
 moved AS (
     UPDATE tenure.job_state s

@@ -1,0 +1,6 @@
+"""`python -m tenure`: the command line."""
+
+from tenure.assemble import main
+
+if __name__ == "__main__":
+    main()

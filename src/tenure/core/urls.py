@@ -1,0 +1,11 @@
+"""What may be shown of an address that can hold a password."""
+
+import re
+
+_USER_INFO = re.compile(r"^((?:[\w+.-]*://)?+[^:@]*:).*@", re.DOTALL)
+_PARAMETER = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
+
+
+def masked(url: str) -> str:
+    """The address with every password in it replaced by `***`; hides rather too much than too little."""
+    return _PARAMETER.sub(r"\1***", _USER_INFO.sub(r"\1***@", url))

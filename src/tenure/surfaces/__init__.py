@@ -1,0 +1,1 @@
+"""Where people and programs meet Tenure. Knows nothing of how a store works."""

@@ -1,0 +1,76 @@
+"""The root of the command line, and how every command ends: its exit code, and one line when it failed."""
+
+import io
+import os
+import sys
+import traceback
+from pathlib import PurePath
+from typing import Any
+
+import click
+
+from tenure import __version__
+from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
+from tenure.surfaces.cli.demo import demo
+from tenure.surfaces.cli.migrate import migrate
+
+EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (InvalidInput, 2),
+    (SchemaMismatch, 6),
+    (StoreError, 3),
+    (Exception, 1),
+)
+"""The first kind that fits counts."""
+
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """A group whose commands end in an exit code and at most one line, never in a traceback."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command as click does, which sees to usage, help and closed pipes, and say what it cannot."""
+        try:
+            return super().main(*args, **extra)
+        except Exception as error:
+            if isinstance(error, OSError):
+                _drop_output()
+            click.echo(f"Error: {_said(error)}", err=True)
+            sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Commands)
+@click.version_option(__version__, prog_name="tenure", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Tenure: background jobs that are never lost once accepted."""
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+commands.add_command(demo)
+commands.add_command(migrate)
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, TenureError | OSError):
+        return " ".join(str(error).split())
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"unexpected {error!r} in {PurePath(frame.filename).name}, line {frame.lineno}; please report it"
+
+
+def _drop_output() -> None:
+    """Forget what standard output did not take, or Python would try, and complain, once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

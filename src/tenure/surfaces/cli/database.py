@@ -1,0 +1,48 @@
+"""Which database a command works on, and a store opened on it for as long as the command runs."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from tenure.storage.contract import Store
+
+T = TypeVar("T")
+
+DEFAULT = "sqlite:///tenure.db"
+
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    envvar="TENURE_DATABASE",
+    default=DEFAULT,
+    show_default=True,
+    show_envvar=True,
+    help="Where the jobs are: sqlite:///relative.db, sqlite:////absolute.db or postgresql://...",
+)
+
+
+class Parts(NamedTuple):
+    """What the commands are given from outside, as click's `obj`."""
+
+    store_for: Callable[[str], Store]
+
+
+def with_store(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+    """Open the store, do the work on it, close it; answers as the work does."""
+    return asyncio.run(_session(store, work))
+
+
+async def _session(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+    await store.open()
+    try:
+        answer = await work(store)
+    except asyncio.CancelledError:
+        # Ctrl-C. Closing would first finish what was handed in, and that may be what is being waited for.
+        raise
+    except BaseException:
+        await store.close()
+        raise
+    await store.close()
+    return answer

@@ -1,0 +1,40 @@
+"""Databases for the command line: empty ones of each kind, and those that cannot be used."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.postgres_server import PostgresServer
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'jobs.db'}"
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.create_database(f"cli_{uuid4().hex}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An address of each kind with nothing behind it."""
+    if request.param == "sqlite":
+        (tmp_path / "file").touch()
+        yield f"sqlite:///{tmp_path / 'file' / 'jobs.db'}"
+        return
+    with socket.socket() as taken:
+        # Bound but not listening: nobody else can take the port, and whoever connects is refused.
+        taken.bind(("127.0.0.1", 0))
+        yield f"postgresql://tenure:s3cret@127.0.0.1:{taken.getsockname()[1]}/tenure"
+
+
+@pytest.fixture
+def silent_server() -> Iterator[socket.socket]:
+    """A server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        yield server
