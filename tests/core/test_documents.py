@@ -16,10 +16,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tenure.core.documents import canonical_hash, check, read, write
+from tenure.core.documents import Document, canonical_hash, check, read, write
 from tenure.core.errors import InvalidJson
 from tenure.core.faults import DEEPEST, MOST_DIGITS, MOST_KEYS
-from tenure.core.job import Document
 from tenure.core.text import storable
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))

@@ -6,8 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from tenure.core.bounds import HORIZON, LARGEST_BATCH
 from tenure.core.errors import InvalidInput
-from tenure.core.job import HORIZON, LARGEST_BATCH, Line, NewJob, OnLost, Order, Policy, Progress, RetryPolicy
+from tenure.core.job import NewJob
+from tenure.core.lease import Line, Order, Progress
+from tenure.core.policy import OnLost, Policy, RetryPolicy
 
 DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)

@@ -8,20 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.core.documents import read, write
+from tenure.core.bounds import HORIZON
+from tenure.core.documents import Document, read, write
 from tenure.core.errors import Fatal, Retry, Snooze
-from tenure.core.job import (
-    HORIZON,
-    Document,
-    Failure,
-    Outcome,
-    Recoverable,
-    RetryPolicy,
-    Stopped,
-    Succeeded,
-    Suspended,
-    Unrecoverable,
-)
+from tenure.core.outcome import Failure, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
+from tenure.core.policy import RetryPolicy
 from tenure.core.retry import (
     LONGEST_MESSAGE,
     LONGEST_TRACEBACK,

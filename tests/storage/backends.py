@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import apsw
 import asyncpg
 
-from tests.postgres_server import PostgresServer
-from tests.storage.clock import START, Clock
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.rows import micros
 from tenure.storage.sqlite.store import SqliteStore
+from tests.postgres_server import PostgresServer
+from tests.storage.clock import START, Clock
 
 Refused = (apsw.ConstraintError, asyncpg.PostgresError)
 """What a database raises when its own guards refuse a statement."""

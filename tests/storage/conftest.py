@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tenure.storage.contract import Store
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
 from tests.storage.clock import Clock
-from tenure.storage.contract import Store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

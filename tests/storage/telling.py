@@ -5,20 +5,13 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from tenure.core.job import (
+from tenure.core.documents import Document
+from tenure.core.job import Event, Job, NewJob
+from tenure.core.lease import Claimed, Lease, Line, Order
+from tenure.core.outcome import (
     Attempt,
-    Claimed,
-    Document,
-    Event,
     Failure,
-    Job,
-    Lease,
-    Line,
-    NewJob,
-    OnLost,
-    Order,
     Outcome,
-    Policy,
     Recoverable,
     Report,
     Settled,
@@ -27,6 +20,7 @@ from tenure.core.job import (
     Suspended,
     Unrecoverable,
 )
+from tenure.core.policy import OnLost, Policy
 from tenure.core.states import FIRST, State, is_legal
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
@@ -50,7 +44,7 @@ async def claim(
     worker: str = "a",
     limit: int = 10,
     lines: Iterable[Line] = (MAIL,),
-    lease_for: timedelta = seconds(30),
+    lease_for: timedelta = timedelta(seconds=30),
 ) -> list[Claimed]:
     """Claim without settling anything."""
     order = Order(worker=worker, lines=tuple(lines), limit=limit, lease_for=lease_for)
@@ -70,7 +64,9 @@ def succeeded(claimed: Claimed | Lease, result: str = '{"ok":true}') -> Report:
     return report(claimed, Succeeded(Document(result)))
 
 
-def recoverable(claimed: Claimed | Lease, after: timedelta = seconds(5), error: Failure = BOOM) -> Report:
+def recoverable(
+    claimed: Claimed | Lease, after: timedelta = timedelta(seconds=5), error: Failure = BOOM
+) -> Report:
     return report(claimed, Recoverable(error, after))
 
 
@@ -82,7 +78,7 @@ def stopped(claimed: Claimed | Lease) -> Report:
     return report(claimed, Stopped())
 
 
-def suspended(claimed: Claimed | Lease, after: timedelta = seconds(60)) -> Report:
+def suspended(claimed: Claimed | Lease, after: timedelta = timedelta(seconds=60)) -> Report:
     return report(claimed, Suspended(after))
 
 

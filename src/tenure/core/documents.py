@@ -11,13 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from typing import Any, NoReturn
+from typing import Any, NewType, NoReturn
 
 import msgspec
 
 from tenure.core.faults import DEEPEST, LARGEST_DOCUMENT, MOST_DIGITS, MOST_KEYS, Fault
-from tenure.core.job import Document
 from tenure.core.text import UNSTORABLE
+
+Document = NewType("Document", str)
+"""JSON text that has passed the strict check below."""
+
+EMPTY = Document("{}")
+NULL = Document("null")
 
 _BEYOND = 10**MOST_DIGITS
 _SUSPECT_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")

@@ -10,19 +10,11 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from tenure.core.bounds import HORIZON
+from tenure.core.documents import Document
 from tenure.core.errors import Fatal, Retry, Snooze
-from tenure.core.job import (
-    HORIZON,
-    Document,
-    Failure,
-    Outcome,
-    Recoverable,
-    RetryPolicy,
-    Stopped,
-    Succeeded,
-    Suspended,
-    Unrecoverable,
-)
+from tenure.core.outcome import Failure, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
+from tenure.core.policy import RetryPolicy
 from tenure.core.text import storable
 
 LONGEST_MESSAGE = 8_192

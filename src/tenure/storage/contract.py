@@ -14,22 +14,9 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from tenure.core.job import (
-    Attempt,
-    Beat,
-    Enqueued,
-    Event,
-    Job,
-    Lease,
-    Moved,
-    NewJob,
-    Order,
-    Pulse,
-    Report,
-    Round,
-    Settled,
-    Standing,
-)
+from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
+from tenure.core.lease import Beat, Lease, Order, Pulse
+from tenure.core.outcome import Attempt, Report, Round, Settled
 
 
 class Store(Protocol):

@@ -12,36 +12,24 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.core.documents import canonical_hash
+from tenure.core.bounds import LARGEST_BATCH
+from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
-from tenure.core.job import (
-    LARGEST_BATCH,
-    NULL,
+from tenure.core.job import Event, Job, Moved, NewJob, Standing
+from tenure.core.lease import Beat, Claimed, Lease, Line, Progress, Pulse
+from tenure.core.outcome import (
     Attempt,
-    Beat,
-    Claimed,
     Ending,
-    Event,
     Failure,
-    Job,
-    Lease,
-    Line,
-    Moved,
-    NewJob,
-    OnLost,
-    Policy,
-    Progress,
-    Pulse,
     Recoverable,
     Report,
-    RetryPolicy,
     Settled,
-    Standing,
     Stopped,
     Succeeded,
     Suspended,
     Unrecoverable,
 )
+from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.states import State
 from tenure.core.text import storable
 

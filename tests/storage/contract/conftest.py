@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from tenure.storage.sqlite.store import SqliteStore
 
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.sqlite.store import SqliteStore
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
 

@@ -4,7 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import Attempt, Ending, Failure, OnLost, Policy, Recoverable, Unrecoverable
+from tenure.core.outcome import Attempt, Ending, Failure, Recoverable, Unrecoverable
+from tenure.core.policy import OnLost, Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.clock import START, Clock

@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import Line, NewJob, Standing
+from tenure.core.job import NewJob, Standing
+from tenure.core.lease import Line
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -4,8 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from tenure.core.documents import Document
 from tenure.core.errors import StoreError
-from tenure.core.job import Attempt, Document, Line, OnLost, Policy, RetryPolicy
+from tenure.core.lease import Line
+from tenure.core.outcome import Attempt
+from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.job import Lease, Line, NewJob
+from tenure.core.job import NewJob
+from tenure.core.lease import Lease, Line
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock

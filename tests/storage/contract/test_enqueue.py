@@ -6,8 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tenure.core.bounds import LARGEST_BATCH
+from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput, StoreRefused
-from tenure.core.job import LARGEST_BATCH, Document, Enqueued, NewJob, OnLost, Policy, RetryPolicy
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -6,7 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import Document, Enqueued, NewJob
+from tenure.core.documents import Document
+from tenure.core.job import Enqueued, NewJob
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend, Refused

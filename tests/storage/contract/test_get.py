@@ -5,7 +5,9 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import Document, Job, NewJob, Policy
+from tenure.core.documents import Document
+from tenure.core.job import Job, NewJob
+from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -4,7 +4,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.job import Document, Policy
+from tenure.core.documents import Document
+from tenure.core.policy import Policy
 from tenure.core.states import FIRST, MOVES, State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend, Refused

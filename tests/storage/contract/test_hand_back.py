@@ -2,7 +2,11 @@
 
 import pytest
 
-from tenure.core.job import MOST_HAND_BACKS, Claimed, Ending, Lease, NewJob, OnLost, Policy, Settled
+from tenure.core.bounds import MOST_HAND_BACKS
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed, Lease
+from tenure.core.outcome import Ending, Settled
+from tenure.core.policy import OnLost, Policy
 from tenure.core.states import OWNED, State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -3,7 +3,8 @@
 from datetime import timedelta
 from uuid import uuid4
 
-from tenure.core.job import Beat, Lease, NewJob, Progress, Pulse
+from tenure.core.job import NewJob
+from tenure.core.lease import Beat, Lease, Progress, Pulse
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 
 from tenure.core.errors import StoreUnavailable
-from tenure.core.job import NewJob, Order, Pulse
+from tenure.core.job import NewJob
+from tenure.core.lease import Order, Pulse
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.job import Moved, Policy
+from tenure.core.job import Moved
+from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
-from tenure.core.job import Claimed, Moved, NewJob, Order, Policy, Progress, Pulse, Report
+from tenure.core.job import Moved, NewJob
+from tenure.core.lease import Claimed, Order, Progress, Pulse
+from tenure.core.outcome import Report
+from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -4,7 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.job import Ending, Line, Moved, NewJob, OnLost, Policy, Pulse
+from tenure.core.job import Moved, NewJob
+from tenure.core.lease import Line, Pulse
+from tenure.core.outcome import Ending
+from tenure.core.policy import OnLost, Policy
 from tenure.core.states import OWNED, State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -5,8 +5,12 @@ from datetime import timedelta
 
 import pytest
 
+from tenure.core.bounds import MOST_SUSPENSIONS
 from tenure.core.errors import StoreError
-from tenure.core.job import MOST_SUSPENSIONS, Attempt, Claimed, Ending, Failure, Lease, NewJob, Policy, Report
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed, Lease
+from tenure.core.outcome import Attempt, Ending, Failure, Report
+from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

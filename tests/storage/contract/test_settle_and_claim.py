@@ -5,7 +5,9 @@ from collections import Counter
 import pytest
 
 from tenure.core.errors import StoreError
-from tenure.core.job import NewJob, Order, Report
+from tenure.core.job import NewJob
+from tenure.core.lease import Order
+from tenure.core.outcome import Report
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend

@@ -5,7 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.job import Claimed, Lease, NewJob, Report
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed, Lease
+from tenure.core.outcome import Report
 from tenure.core.states import OWNED, State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend, Refused

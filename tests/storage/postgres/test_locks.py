@@ -7,7 +7,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tenure.core.job import Claimed, NewJob, Policy, Progress, Pulse
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed, Progress, Pulse
+from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import PostgresBackend

@@ -5,8 +5,10 @@ import asyncio
 import asyncpg
 import pytest
 
+from tenure.core.documents import Document
 from tenure.core.errors import StoreBusy, StoreUnavailable, TenureError
-from tenure.core.job import Claimed, Document, NewJob
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend

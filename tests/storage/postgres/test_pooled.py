@@ -1,6 +1,6 @@
 """Behind a transaction-mode pooler nothing rests on the session: no statement stays prepared."""
 
-from tenure.core.job import Pulse
+from tenure.core.lease import Pulse
 from tenure.core.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend

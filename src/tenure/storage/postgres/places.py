@@ -12,7 +12,7 @@ rolled back) is found again by the next look-up, which forgets all hints.
 import time
 from collections.abc import Iterable, Mapping
 
-from tenure.core.job import Line
+from tenure.core.lease import Line
 
 FRESH_FOR = 1.0
 """Seconds for which a look-up is trusted."""

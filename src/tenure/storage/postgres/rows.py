@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from tenure.core.job import Lease, Line, NewJob
+from tenure.core.job import NewJob
+from tenure.core.lease import Lease, Line
 from tenure.storage.values import Reported, binding, millis, written_names
 
 _NO_TIME = timedelta(0)

@@ -7,27 +7,11 @@ from uuid import UUID
 
 import asyncpg
 
+from tenure.core.bounds import MOST_HAND_BACKS, MOST_SUSPENSIONS
 from tenure.core.errors import StoreRefused
-from tenure.core.job import (
-    MOST_HAND_BACKS,
-    MOST_SUSPENSIONS,
-    Attempt,
-    Beat,
-    Claimed,
-    Enqueued,
-    Event,
-    Job,
-    Lease,
-    Line,
-    Moved,
-    NewJob,
-    Order,
-    Pulse,
-    Report,
-    Round,
-    Settled,
-    Standing,
-)
+from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
+from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
+from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
 from tenure.storage import values

@@ -9,25 +9,10 @@ from uuid import UUID
 import apsw
 import msgspec
 
-from tenure.core.job import (
-    MOST_HAND_BACKS,
-    MOST_SUSPENSIONS,
-    Attempt,
-    Beat,
-    Enqueued,
-    Event,
-    Job,
-    Lease,
-    Line,
-    Moved,
-    NewJob,
-    Order,
-    Pulse,
-    Report,
-    Round,
-    Settled,
-    Standing,
-)
+from tenure.core.bounds import MOST_HAND_BACKS, MOST_SUSPENSIONS
+from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
+from tenure.core.lease import Beat, Lease, Line, Order, Pulse
+from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
 from tenure.storage import values

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tenure.core.job import Line
+from tenure.core.lease import Line
 from tenure.core.urls import masked
 from tenure.storage.contract import Store
 from tenure.surfaces.cli import history

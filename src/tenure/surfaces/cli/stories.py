@@ -15,15 +15,11 @@ from uuid import UUID
 
 from tenure.core import documents
 from tenure.core.errors import TenureError
-from tenure.core.job import (
-    Claimed,
+from tenure.core.job import Moved, NewJob
+from tenure.core.lease import Claimed, Line, Order, Pulse
+from tenure.core.outcome import (
     Failure,
-    Line,
-    Moved,
-    NewJob,
-    Order,
     Outcome,
-    Pulse,
     Recoverable,
     Report,
     Settled,

@@ -1,0 +1,88 @@
+"""What a worker holds: the lines it serves, its leases, what it owns under them, and its signs of life."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.bounds import LARGEST_BATCH, within
+from tenure.core.documents import Document
+from tenure.core.errors import InvalidInput
+from tenure.core.policy import Policy
+from tenure.core.text import UNSTORABLE
+
+
+class Line(Struct, frozen=True, order=True):
+    """Where queued jobs of one kind stand: the unit a worker serves and an operator pauses."""
+
+    queue: str
+    definition: str
+    version: int = 1
+
+
+class Lease(Struct, frozen=True, order=True):
+    """Proof of one claim. The fence only ever grows, so an old lease can change nothing."""
+
+    job: UUID
+    fence: int
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What a worker asks for: up to `limit` jobs from the lines it serves, each under a lease."""
+
+    worker: str
+    lines: tuple[Line, ...]
+    limit: int
+    lease_for: timedelta = timedelta(seconds=30)
+
+    def __post_init__(self) -> None:
+        if not (0 < len(self.worker) <= 255 and self.worker.isprintable()):
+            raise InvalidInput("worker", "is not 1 to 255 printable characters")
+        within("limit", self.limit, 0, LARGEST_BATCH)
+        within("lease_for", self.lease_for, timedelta(milliseconds=1), timedelta(days=1))
+
+
+class Claimed(Struct, frozen=True, kw_only=True):
+    """A job that now belongs to the worker that claimed it, for as long as its lease holds."""
+
+    lease: Lease
+    namespace: str
+    definition: str
+    version: int
+    queue: str
+    params: Document
+    policy: Policy
+    attempt: int
+    traceparent: str | None
+    queued_at: datetime
+    started_at: datetime
+
+
+class Progress(Struct, frozen=True, omit_defaults=True):
+    """How far an attempt has come, as its handler says: a fraction from 0 to 1 and a few words."""
+
+    fraction: float
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        within("fraction", self.fraction, 0.0, 1.0)
+        if len(self.message) > 1000 or UNSTORABLE.search(self.message):
+            raise InvalidInput("message", "is not at most 1,000 characters, NUL and lone surrogates apart")
+
+
+class Pulse(Struct, frozen=True, kw_only=True):
+    """A worker's sign of life: the leases it still works under, and what has come of them so far."""
+
+    worker: str
+    leases: Sequence[Lease]
+    lease_for: timedelta = timedelta(seconds=30)
+    progress: Mapping[Lease, Progress] = {}
+
+
+class Beat(Struct, frozen=True):
+    """The answer to a pulse: leases that hold, leases that are gone, and those among the held to stop."""
+
+    kept: frozenset[Lease]
+    lost: frozenset[Lease]
+    cancelling: frozenset[Lease]

@@ -1,0 +1,106 @@
+"""How attempts end: what a worker reports, what the store answers, and what stays on record."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.bounds import HORIZON, within
+from tenure.core.documents import NULL, Document
+from tenure.core.lease import Claimed, Lease
+from tenure.core.states import State
+
+
+class Failure(Struct, frozen=True, omit_defaults=True):
+    """What went wrong in an attempt."""
+
+    kind: str
+    message: str
+    traceback: str | None = None
+
+
+class Succeeded(Struct, frozen=True):
+    """The handler returned; `result` is its answer."""
+
+    result: Document = NULL
+
+
+class Recoverable(Struct, frozen=True):
+    """The attempt failed and may be tried again `after` a while, if attempts are left."""
+
+    error: Failure
+    after: timedelta
+
+    def __post_init__(self) -> None:
+        within("after", self.after, timedelta(0), HORIZON)
+
+
+class Unrecoverable(Struct, frozen=True):
+    """The attempt failed and trying again is pointless."""
+
+    error: Failure
+
+
+class Stopped(Struct, frozen=True):
+    """The owner stopped the attempt because the job was asked to stop."""
+
+
+class Suspended(Struct, frozen=True):
+    """The handler gave its slot back and wants to be called again `after` a while."""
+
+    after: timedelta
+
+    def __post_init__(self) -> None:
+        within("after", self.after, timedelta(0), HORIZON)
+
+
+Outcome = Succeeded | Recoverable | Unrecoverable | Stopped | Suspended
+
+
+class Report(Struct, frozen=True):
+    """What an owner says of the attempt that its lease stands for."""
+
+    lease: Lease
+    outcome: Outcome
+
+
+class Settled(Struct, frozen=True):
+    """The store's answer to reports: the state each accepted one led to, and the leases that were lost."""
+
+    accepted: Mapping[Lease, State]
+    lost: Sequence[Lease]
+
+
+class Round(Struct, frozen=True):
+    """One turn of a worker: what became of its reports, and what it owns now."""
+
+    settled: Settled
+    claimed: Sequence[Claimed]
+
+
+class Ending(StrEnum):
+    """How an attempt ended, in the words of its record."""
+
+    SUCCEEDED = "succeeded"
+    RECOVERABLE = "recoverable"
+    UNRECOVERABLE = "unrecoverable"
+    STOPPED = "stopped"
+    SUSPENDED = "suspended"
+    HANDED_BACK = "handed_back"
+    KILLED = "killed"
+    LOST = "lost"
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One start of a job. `ended_at` and `ending` are empty while it runs."""
+
+    job: UUID
+    fence: int
+    number: int
+    worker: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    ending: Ending | None = None
+    error: Failure | None = None

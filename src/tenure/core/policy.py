@@ -1,0 +1,46 @@
+"""What a job is promised when it is accepted: how often it may run, for how long, and what a loss means."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from tenure.core.bounds import within
+
+
+class OnLost(StrEnum):
+    """What becomes of a job whose worker was lost: run again (at least once), or never (at most once)."""
+
+    RETRY = "retry"
+    BURY = "bury"
+
+
+class RetryPolicy(Struct, frozen=True, kw_only=True):
+    """When to try again: exponential backoff, and which exceptions (by qualified name) say otherwise."""
+
+    base: timedelta = timedelta(seconds=1)
+    cap: timedelta = timedelta(seconds=300)
+    retry_on: tuple[str, ...] = ()
+    fatal_on: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        within("retry.base", self.base, timedelta(0), timedelta(days=7))
+        within("retry.cap", self.cap, self.base, timedelta(days=7))
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """What a job was promised when it was accepted; copied with it, so that a redeploy changes nothing."""
+
+    max_attempts: int = 3
+    timeout: timedelta = timedelta(hours=1)
+    grace: timedelta = timedelta(seconds=10)
+    on_lost: OnLost = OnLost.RETRY
+    retry: RetryPolicy = RetryPolicy()
+
+    def __post_init__(self) -> None:
+        if self.on_lost == OnLost.BURY:
+            force_setattr(self, "max_attempts", 1)
+        within("max_attempts", self.max_attempts, 1, 100)
+        within("timeout", self.timeout, timedelta(seconds=1), timedelta(days=7))
+        within("grace", self.grace, timedelta(0), timedelta(days=1))
