@@ -36,7 +36,7 @@ def test_a_note_has_a_kind_and_a_text_and_stands_once() -> None:
     assert len(numbers) == len(set(numbers))
     for number, kind, text in rows:
         assert requirements.NUMBER.fullmatch(number), number
-        assert kind in {"reason", "non-goal"}, number
+        assert kind in {"reason", "non-goal", "met in meaning", "later"}, number
         assert text.endswith("."), number
 
 
