@@ -174,11 +174,12 @@ async def test_a_delayed_job_is_not_claimed_before_its_time(store: Store, clock:
 
 
 async def test_no_transaction_stays_open_while_a_job_runs(store: Store, other: Store) -> None:
-    """S0.69: what was claimed is committed before it is executed, so others see it and can act on it."""
+    """S0.69, S2.6, S4.5: what was claimed is committed before it runs, so others see it and can act on it."""
     job = await enqueue_one(store)
     await claim(store, worker="a")
 
-    assert (await found(other, job)).worker == "a"
+    seen = await found(other, job)
+    assert (seen.state, seen.worker) == (State.RUNNING, "a")
     [standing] = await other.cancel([job])
     assert standing.state is State.CANCELLING
 

@@ -39,8 +39,8 @@ async def test_those_that_migrate_at_once_apply_each_migration_once(empty: Backe
         await store.open()
     answers = await asyncio.gather(*(store.migrate() for store in [bare, *others]))
     for store in others:
-        await store.verify()
         await store.close()
+    await bare.verify()
     applied = [name for answer in answers for name in answer]
     assert len(applied) == len(set(applied)) == await count(empty, "tenure.migration")
 
@@ -49,8 +49,9 @@ async def test_a_store_opened_before_the_migration_can_be_used_after_it(empty: B
     early = empty.store()
     await early.open()
     await bare.migrate()
-    assert await state_of(bare, await enqueue_one(early)) is State.QUEUED
+    job = await enqueue_one(early)
     await early.close()
+    assert await state_of(bare, job) is State.QUEUED
 
 
 async def test_a_schema_newer_than_the_code_is_refused(empty: Backend, bare: Store) -> None:

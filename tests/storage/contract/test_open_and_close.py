@@ -98,8 +98,9 @@ async def test_everything_is_there_when_the_database_is_opened_again(store: Stor
 
     again = backend.store()
     await again.open()
-    assert [await record_of(again, job) for job in jobs] == before
+    after = [await record_of(again, job) for job in jobs]
     await again.close()
+    assert after == before
 
 
 async def test_a_lease_outlives_the_connection_it_was_made_on(

@@ -139,7 +139,7 @@ async def test_a_promotion_takes_no_more_than_its_limit(store: Store, clock: Clo
 
 
 async def test_a_job_is_promoted_once(store: Store, backend: Backend, clock: Clock) -> None:
-    """It stands in line once, whatever duty looks again."""
+    """Being looked at is the moment of promotion: it leaves one step behind and no state of its own."""
     job = await enqueue_one(store, delay=seconds(10))
     await clock.advance(seconds(10))
     await store.promote(10)

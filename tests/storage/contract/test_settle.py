@@ -116,7 +116,7 @@ async def test_a_recoverable_failure_backs_off(store: Store, clock: Clock) -> No
 
 
 async def test_a_failed_attempt_keeps_its_error(store: Store, clock: Clock) -> None:
-    """One row an attempt: who ran it, from when to when, how it ended and why."""
+    """S2.8: retrying, with one row an attempt: who ran it, from when to when, how it ended and why."""
     error = Failure("pool.Timeout", "no answer from “db”\nafter 3 s", "Traceback …\n  boom")
     job = await enqueue_one(store)
     begun = clock.now
@@ -199,7 +199,7 @@ async def test_a_job_that_recovers_has_both_attempts_on_record(store: Store, clo
 
 
 async def test_a_fatal_error_ends_a_job_whatever_attempts_are_left(store: Store, clock: Clock) -> None:
-    """S2.13, S3.20: failed at once, for good, with its error."""
+    """S2.13, S3.20, S4.6: failed at once, for good, with its error."""
     job = await enqueue_one(store, policy=Policy(max_attempts=10))
     [claimed] = await claim(store, worker="a")
     now = await clock.advance(seconds(1))
@@ -214,6 +214,8 @@ async def test_a_fatal_error_ends_a_job_whatever_attempts_are_left(store: Store,
     assert (attempt.ending, attempt.error) == (Ending.UNRECOVERABLE, BOOM)
     *_, event = await store.events(job)
     assert (event.type, event.actor) == ("failed", "a")
+    assert (await settle(store, [succeeded(claimed)])).lost == [claimed.lease]
+    assert await claim(store) == []
 
 
 @pytest.mark.parametrize(

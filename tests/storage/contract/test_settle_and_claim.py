@@ -62,7 +62,7 @@ async def test_a_line_is_worked_off_turn_by_turn(store: Store) -> None:
 
 
 async def test_a_lost_report_does_not_keep_a_worker_from_its_next_jobs(store: Store, clock: Clock) -> None:
-    """S2.40: what was lost is dropped; the turn goes on."""
+    """What was lost is dropped; the turn goes on."""
     await enqueue_one(store)
     [late] = await claim(store, lease_for=seconds(30))
     await clock.advance(seconds(30))

@@ -146,7 +146,7 @@ async def test_only_owned_jobs_can_be_settled(store: Store, state: State) -> Non
 
 
 async def test_a_job_is_settled_once(store: Store) -> None:
-    """S2.41: what is finished stays as it is, whatever its former owner reports next."""
+    """S2.7, S4.7: a success is final, whatever its former owner reports next."""
     job = await enqueue_one(store)
     [claimed] = await claim(store)
     await settle(store, [succeeded(claimed, '"first"')])

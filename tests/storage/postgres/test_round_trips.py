@@ -1,0 +1,76 @@
+"""What the store sends: one statement a turn of a worker, and few for many callers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Order
+from tenure.storage.postgres.pool import Connection
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import PostgresBackend
+from tests.storage.telling import MAIL, enqueue_one, succeeded
+
+
+@pytest.fixture
+async def single(backend: PostgresBackend) -> AsyncIterator[PostgresStore]:
+    """A store with one connection, which has looked up its line and its clock already."""
+    store = PostgresStore(backend.dsn, connections=1)
+    await store.open()
+    await enqueue_one(store)
+    yield store
+    await store.close()
+
+
+class Ear:
+    """The statements that a store sends, as its driver tells of them."""
+
+    def __init__(self) -> None:
+        self._heard: list[str] = []
+        self._something = asyncio.Event()
+
+    async def attach(self, connection: Connection) -> None:
+        connection.add_query_logger(self._note)
+
+    async def count(self) -> int:
+        """How many there were; the driver tells a moment later than it answers."""
+        await self._something.wait()
+        return len(self._heard)
+
+    def _note(self, query: asyncpg.connection.LoggedQuery) -> None:
+        self._heard.append(query.query)
+        self._something.set()
+
+
+async def listen(store: PostgresStore) -> Ear:
+    """Hear what the store sends from now on."""
+    ear = Ear()
+    await store._pool.work(ear.attach)
+    return ear
+
+
+async def test_settling_and_claiming_is_one_round_trip(single: PostgresStore) -> None:
+    await single.enqueue([NewJob(definition="mail") for _ in range(9)])
+    order = Order(worker="a", lines=(MAIL,), limit=3)
+    first = await single.settle_and_claim([], order)
+    ear = await listen(single)
+
+    second = await single.settle_and_claim([succeeded(claimed) for claimed in first.claimed], order)
+
+    assert (len(second.settled.accepted), len(second.claimed)) == (3, 3)
+    assert await ear.count() == 1
+
+
+async def test_what_arrives_while_a_statement_is_in_flight_rides_on_the_next(single: PostgresStore) -> None:
+    ear = await listen(single)
+    answers = await asyncio.gather(*(enqueue_one(single, key=f"key-{n}") for n in range(200)))
+    assert len(set(answers)) == 200
+    assert await ear.count() <= 4
+
+
+async def test_a_lone_caller_waits_for_nobody(single: PostgresStore) -> None:
+    ear = await listen(single)
+    await enqueue_one(single)
+    assert await ear.count() == 1
