@@ -122,6 +122,8 @@ class TestPolicy:
             ("timeout", timedelta(seconds=1) - TICK),
             ("timeout", 7 * DAY + TICK),
             ("grace", -TICK),
+            ("grace", TICK),
+            ("timeout", timedelta(seconds=1) + TICK),
             ("grace", DAY + TICK),
         ],
     )

@@ -37,7 +37,7 @@ LINEAGE = ("shop.Declined", "shop.PaymentError", "Exception", "BaseException")
 
 attempts = st.integers(1, 100)
 fractions = st.floats(0, 1, exclude_max=True)
-durations = st.timedeltas(timedelta(0), timedelta(days=7))
+durations = st.integers(0, 7 * 86_400_000).map(lambda millis: timedelta(milliseconds=millis))
 
 
 def seconds(amount: float) -> timedelta:

@@ -32,6 +32,12 @@ def named(field: str, value: str) -> None:
         raise InvalidInput(field, "is not a name", remedy)
 
 
+def whole_millis(field: str, value: timedelta) -> None:
+    """Refuse a length of time finer than the millisecond that stores keep."""
+    if value % timedelta(milliseconds=1):
+        raise InvalidInput(field, f"is {value}", "give whole milliseconds")
+
+
 def within(field: str, value: _Measure, least: _Measure, most: _Measure) -> None:
     """Refuse what is not from the least to the most."""
     if not least <= value <= most:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from tenure.core.bounds import within
+from tenure.core.bounds import whole_millis, within
 
 
 class OnLost(StrEnum):
@@ -27,6 +27,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         within("retry.base", self.base, timedelta(0), timedelta(days=7))
         within("retry.cap", self.cap, self.base, timedelta(days=7))
+        whole_millis("retry.base", self.base)
+        whole_millis("retry.cap", self.cap)
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -44,3 +46,5 @@ class Policy(Struct, frozen=True, kw_only=True):
         within("max_attempts", self.max_attempts, 1, 100)
         within("timeout", self.timeout, timedelta(seconds=1), timedelta(days=7))
         within("grace", self.grace, timedelta(0), timedelta(days=1))
+        whole_millis("timeout", self.timeout)
+        whole_millis("grace", self.grace)

@@ -31,8 +31,8 @@ class Store(Protocol):
     async def migrate(self) -> list[str]:
         """Bring the schema up to this code's; answers with the migrations applied, none when up to date.
 
-        Two at once are safe: one works, the other waits. A schema newer than the code is refused with
-        SchemaMismatch.
+        Several at once are safe: they take turns, and each migration is applied by exactly one of them. A
+        schema newer than the code is refused with SchemaMismatch.
         """
 
     async def verify(self) -> None:
@@ -46,14 +46,15 @@ class Store(Protocol):
 
         A job is born `created` with `hold`, `scheduled` with a time ahead, `queued` otherwise. (namespace,
         scope, key) is unique for as long as the row lives: a second request answers with the first job,
-        whatever became of it, and changes nothing. When the answer comes, the jobs are durable.
+        whatever became of it, and changes nothing; so does an id that is already taken. A delay counts from
+        now, for a held job too. When the answer comes, the jobs are durable.
         StoreBusy when another open transaction holds one of the keys; only this call fails then.
         """
 
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
         """Let held jobs go: `created` to `scheduled` or `queued`. Jobs in other states are left as they are.
 
-        One answer for each job that exists, in the order asked.
+        One answer for each job that exists, in the order asked; an id asked twice is answered twice.
         """
 
     async def cancel(
@@ -98,6 +99,7 @@ class Store(Protocol):
         Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence, one more
         attempt each: higher priority first, then in the order they were queued; equal priorities of several
         lines take turns. Locked rows are skipped, never waited for. An order with limit 0 claims nothing.
+        While jobs are plenty, what another process has put in line is seen within a second.
         """
 
     async def heartbeat(self, pulse: Pulse) -> Beat:

@@ -22,10 +22,12 @@ END
 """
 """The body of PostgreSQL's refusal."""
 
+_FALLS = "NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id"
+
 _BORN = "a job is not born in this state"
 _STEP = "no step leads there"
 _FINAL = "a finished job never changes"
-_FENCE = "a fence never falls"
+_FENCE = "neither a fence nor a count of events ever falls"
 _DELETE = "jobs are not deleted"
 _RECORD = "what is on record stays as it is"
 
@@ -54,7 +56,7 @@ def postgres_triggers() -> dict[str, str]:
         _row_guard("guard_first", "INSERT", f"NEW.state <> ALL ({_array(FIRST)})", _BORN),
         _row_guard("guard_step", "UPDATE", f"OLD.state <> NEW.state AND {illegal}", _STEP),
         _row_guard("guard_final", "UPDATE", f"OLD.state = ANY ({_array(FINAL)})", _FINAL),
-        _row_guard("guard_fence", "UPDATE", "NEW.fence < OLD.fence OR NEW.id <> OLD.id", _FENCE),
+        _row_guard("guard_fence", "UPDATE", _FALLS, _FENCE),
         _statement_guard("guard_delete", "DELETE", "job_state", _DELETE),
         *(_statement_guard("guard_record", "DELETE OR UPDATE", table, _RECORD) for table in RECORDS),
     ]
@@ -84,7 +86,7 @@ def sqlite_triggers() -> dict[str, str]:
         _refusal("guard_first", f"INSERT ON {state}", f"NEW.state NOT IN ({_words(FIRST)})", _BORN),
         _refusal("guard_step", f"UPDATE ON {state}", f"OLD.state <> NEW.state AND {illegal}", _STEP),
         _refusal("guard_final", f"UPDATE ON {state}", f"OLD.state IN ({_words(FINAL)})", _FINAL),
-        _refusal("guard_fence", f"UPDATE ON {state}", "NEW.fence < OLD.fence OR NEW.id <> OLD.id", _FENCE),
+        _refusal("guard_fence", f"UPDATE ON {state}", _FALLS, _FENCE),
         _refusal("guard_delete", f"DELETE ON {state}", "true", _DELETE),
         _no_replacing("job_state", ("id",)),
     ]

@@ -220,6 +220,12 @@ async def test_a_fence_never_falls(store: Store, backend: Backend) -> None:
     assert not await passes(backend, change(running, "state = 'queued', n = n + 1, lease = NULL, fence = 0"))
 
 
+async def test_the_count_of_events_never_falls(store: Store, backend: Backend) -> None:
+    """Else the next event would take the number of one that is on record."""
+    job = await job_in(store, State.RUNNING)
+    assert not await passes(backend, change(job, "n = n - 1"))
+
+
 @pytest.mark.parametrize("state", UNOWNED)
 async def test_a_job_that_nobody_runs_has_no_lease(store: Store, backend: Backend, state: State) -> None:
     """S0.13, S0.31: a lease outside running and cancelling is refused."""

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from tenure.core.errors import InvalidInput
 from tenure.core.job import Moved
 from tenure.core.policy import Policy
 from tenure.core.states import State
@@ -197,3 +198,11 @@ async def test_giving_one_job_up_leaves_the_others_to_their_backoff(store: Store
     assert [moved.job for moved in await store.promote(10)] == [given_up]
     await clock.advance(seconds(5))
     assert await store.promote(10) == [Moved(kept, State.RETRYING, State.QUEUED)]
+
+
+@pytest.mark.parametrize("limit", [-1, 10_001])
+async def test_a_limit_that_makes_no_sense_is_refused(store: Store, limit: int) -> None:
+    with pytest.raises(InvalidInput, match="limit"):
+        await store.promote(limit)
+    with pytest.raises(InvalidInput, match="limit"):
+        await store.reap(limit)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import asyncpg
 
-from tenure.core.bounds import MOST_HAND_BACKS, MOST_SUSPENSIONS
+from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, within
 from tenure.core.errors import StoreRefused
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
@@ -136,11 +136,13 @@ class PostgresStore:
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
+        within("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("promote", limit=limit)
         self._note_queued(answer)
         return values.moved_from(answer)
 
     async def reap(self, limit: int) -> list[Moved]:
+        within("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("reap", limit=limit)
         self._note_queued(answer)
         return values.moved_from(answer)

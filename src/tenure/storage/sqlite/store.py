@@ -9,7 +9,7 @@ from uuid import UUID
 import apsw
 import msgspec
 
-from tenure.core.bounds import MOST_HAND_BACKS, MOST_SUSPENSIONS
+from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, within
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.outcome import Attempt, Report, Round, Settled
@@ -132,9 +132,11 @@ class SqliteStore:
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
+        within("limit", limit, 0, LARGEST_BATCH)
         return values.moved_from(await self._run("promote", limit=limit))
 
     async def reap(self, limit: int) -> list[Moved]:
+        within("limit", limit, 0, LARGEST_BATCH)
         return values.moved_from(await self._run("reap", limit=limit))
 
     async def _run(self, verb: str, given: Sequence[tuple[Any, ...]] = (), **named: object) -> Rows:

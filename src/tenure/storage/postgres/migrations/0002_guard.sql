@@ -36,8 +36,8 @@ CREATE TRIGGER guard_final BEFORE UPDATE ON tenure.job_state FOR EACH ROW
     EXECUTE FUNCTION tenure.refuse('a finished job never changes');
 
 CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.fence < OLD.fence OR NEW.id <> OLD.id)
-    EXECUTE FUNCTION tenure.refuse('a fence never falls');
+    WHEN (NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id)
+    EXECUTE FUNCTION tenure.refuse('neither a fence nor a count of events ever falls');
 
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('jobs are not deleted');

@@ -85,10 +85,11 @@ SELECT asked.position, job.id, job_state.state,
            :keys::text[], :hashes::bytea[]
        ) WITH ORDINALITY AS asked (id, definition, version, namespace, scope, key, params_hash, position)
   JOIN LATERAL (
-           SELECT * FROM tenure.job
+           SELECT 1 AS choice, * FROM tenure.job
             WHERE job.namespace = asked.namespace AND job.scope = asked.scope AND job.key = asked.key
             UNION ALL
-           SELECT * FROM tenure.job WHERE job.id = asked.id
+           SELECT 2 AS choice, * FROM tenure.job WHERE job.id = asked.id
+            ORDER BY choice
             LIMIT 1
        ) job ON true
   JOIN tenure.job_state ON job_state.id = job.id

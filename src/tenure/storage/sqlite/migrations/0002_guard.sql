@@ -22,8 +22,8 @@ CREATE TRIGGER tenure_guard_final BEFORE UPDATE ON tenure_job_state
 BEGIN SELECT RAISE(ABORT, 'tenure: a finished job never changes'); END;
 
 CREATE TRIGGER tenure_guard_fence BEFORE UPDATE ON tenure_job_state
-    WHEN NEW.fence < OLD.fence OR NEW.id <> OLD.id
-BEGIN SELECT RAISE(ABORT, 'tenure: a fence never falls'); END;
+    WHEN NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id
+BEGIN SELECT RAISE(ABORT, 'tenure: neither a fence nor a count of events ever falls'); END;
 
 CREATE TRIGGER tenure_guard_delete BEFORE DELETE ON tenure_job_state
     WHEN true

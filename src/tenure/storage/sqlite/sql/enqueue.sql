@@ -68,9 +68,10 @@ SELECT asked.position, s.state
 SELECT job.id, s.state,
        line.definition = :definition AND line.version = :version AND job.params_hash IS :params_hash
        AND job.namespace = :namespace AND job.scope = :scope AND job.key IS :key AS matches
-  FROM (SELECT * FROM tenure_job WHERE namespace = :namespace AND scope = :scope AND key = :key
+  FROM (SELECT 1 AS choice, * FROM tenure_job WHERE namespace = :namespace AND scope = :scope AND key = :key
          UNION ALL
-        SELECT * FROM tenure_job WHERE id = :id
+        SELECT 2 AS choice, * FROM tenure_job WHERE id = :id
+         ORDER BY choice
          LIMIT 1) job
   JOIN tenure_job_state s ON s.id = job.id
   JOIN tenure_line line ON line.id = job.line;
