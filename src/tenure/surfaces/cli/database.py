@@ -35,6 +35,8 @@ def with_store(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) ->
 
 
 async def _session(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+    # What failed is raised and told once; a driver's abandoned future has nothing to add on standard error.
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
     await store.open()
     try:
         answer = await work(store)
