@@ -9,7 +9,7 @@ import pytest
 from tenure.core.bounds import HORIZON, LARGEST_BATCH
 from tenure.core.errors import InvalidInput
 from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order, Progress
+from tenure.core.lease import Line, Order, Progress, Pulse
 from tenure.core.policy import OnLost, Policy, RetryPolicy
 
 DAY = timedelta(days=1)
@@ -170,3 +170,17 @@ class TestWhatAWorkerSays:
     @pytest.mark.parametrize("message", ["x" * 1_001, "\x00"], ids=lambda text: ascii(text)[:24])
     def test_progress_takes_a_few_words(self, message: str) -> None:
         assert refused(Progress, fraction=0.5, message=message).field == "message"
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("worker", ""), ("lease_for", -TICK), ("lease_for", timedelta.max)],
+        ids=lambda part: ascii(part)[:24],
+    )
+    def test_a_pulse_out_of_range_is_refused_by_name(self, field: str, value: object) -> None:
+        assert refused(Pulse, **{"worker": "a", "leases": [], field: value}).field == field
+
+    @pytest.mark.parametrize(
+        ("field", "value"), [("queue", "a b"), ("definition", "\ud800"), ("version", 0), ("version", True)]
+    )
+    def test_a_line_has_names_and_a_version(self, field: str, value: object) -> None:
+        assert refused(Line, **{"queue": "default", "definition": "a", field: value}).field == field

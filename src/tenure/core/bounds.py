@@ -12,6 +12,9 @@ HORIZON = timedelta(days=3653)
 CALENDAR = (datetime(1970, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC))
 """The earliest and the latest time that a job may be given."""
 
+LEASE_LENGTH = (timedelta(milliseconds=1), timedelta(days=1))
+"""The shortest and the longest lease."""
+
 LARGEST_BATCH = 10_000
 """How many jobs one call may record."""
 
@@ -30,6 +33,19 @@ def named(field: str, value: str) -> None:
     if not _NAME.fullmatch(value):
         remedy = "use 1 to 120 letters, digits and . _ : - , a letter or digit first"
         raise InvalidInput(field, "is not a name", remedy)
+
+
+def whole(field: str, value: int, least: int, most: int) -> None:
+    """Refuse what is not a whole number from the least to the most."""
+    if type(value) is not int:
+        raise InvalidInput(field, f"is {value!r:.64}", "give a whole number")
+    within(field, value, least, most)
+
+
+def printable(field: str, value: str, *, least: int = 0) -> None:
+    """Refuse text that is too long, or holds what cannot be printed."""
+    if not (least <= len(value) <= 255 and value.isprintable()):
+        raise InvalidInput(field, f"is not {least} to 255 printable characters")
 
 
 def whole_millis(field: str, value: timedelta) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core.bounds import CALENDAR, HORIZON, named, within
+from tenure.core.bounds import CALENDAR, HORIZON, named, printable, whole, within
 from tenure.core.documents import EMPTY, Document
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Progress
@@ -45,12 +45,13 @@ class NewJob(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field in ("definition", "queue", "namespace"):
             named(field, getattr(self, field))
-        within("version", self.version, 1, 2**31 - 1)
-        within("priority", self.priority, -100, 100)
-        if self.key is not None and not (0 < len(self.key) <= 255 and self.key.isprintable()):
-            raise InvalidInput("key", "is not 1 to 255 printable characters")
-        if len(self.scope) > 255 or not self.scope.isprintable():
-            raise InvalidInput("scope", "is not at most 255 printable characters")
+        whole("version", self.version, 1, 2**31 - 1)
+        whole("priority", self.priority, -100, 100)
+        printable("scope", self.scope)
+        if self.key is not None:
+            printable("key", self.key, least=1)
+        if self.traceparent is not None:
+            printable("traceparent", self.traceparent)
         if self.run_at is not None and self.delay is not None:
             raise InvalidInput("delay", "cannot stand beside run_at", "give one of the two")
         if self.run_at is not None and self.run_at.utcoffset() is None:
@@ -59,10 +60,6 @@ class NewJob(Struct, frozen=True, kw_only=True):
             within("run_at", self.run_at, *CALENDAR)
         if self.delay is not None:
             within("delay", self.delay, timedelta(0), HORIZON)
-        if self.traceparent is not None and not (
-            len(self.traceparent) <= 255 and self.traceparent.isprintable()
-        ):
-            raise InvalidInput("traceparent", "is not at most 255 printable characters")
 
 
 class Enqueued(Struct, frozen=True):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core.bounds import LARGEST_BATCH, within
+from tenure.core.bounds import LARGEST_BATCH, LEASE_LENGTH, named, printable, whole, within
 from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
 from tenure.core.policy import Policy
@@ -19,6 +19,11 @@ class Line(Struct, frozen=True, order=True):
     queue: str
     definition: str
     version: int = 1
+
+    def __post_init__(self) -> None:
+        named("queue", self.queue)
+        named("definition", self.definition)
+        whole("version", self.version, 1, 2**31 - 1)
 
 
 class Lease(Struct, frozen=True, order=True):
@@ -37,10 +42,9 @@ class Order(Struct, frozen=True, kw_only=True):
     lease_for: timedelta = timedelta(seconds=30)
 
     def __post_init__(self) -> None:
-        if not (0 < len(self.worker) <= 255 and self.worker.isprintable()):
-            raise InvalidInput("worker", "is not 1 to 255 printable characters")
-        within("limit", self.limit, 0, LARGEST_BATCH)
-        within("lease_for", self.lease_for, timedelta(milliseconds=1), timedelta(days=1))
+        printable("worker", self.worker, least=1)
+        whole("limit", self.limit, 0, LARGEST_BATCH)
+        within("lease_for", self.lease_for, *LEASE_LENGTH)
 
 
 class Claimed(Struct, frozen=True, kw_only=True):
@@ -78,6 +82,10 @@ class Pulse(Struct, frozen=True, kw_only=True):
     leases: Sequence[Lease]
     lease_for: timedelta = timedelta(seconds=30)
     progress: Mapping[Lease, Progress] = {}
+
+    def __post_init__(self) -> None:
+        printable("worker", self.worker, least=1)
+        within("lease_for", self.lease_for, *LEASE_LENGTH)
 
 
 class Beat(Struct, frozen=True):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from tenure.core.bounds import whole_millis, within
+from tenure.core.bounds import printable, whole, whole_millis, within
 
 
 class OnLost(StrEnum):
@@ -27,6 +27,9 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         within("retry.base", self.base, timedelta(0), timedelta(days=7))
         within("retry.cap", self.cap, self.base, timedelta(days=7))
+        for field in ("retry_on", "fatal_on"):
+            for name in getattr(self, field):
+                printable(f"retry.{field}", name, least=1)
         whole_millis("retry.base", self.base)
         whole_millis("retry.cap", self.cap)
 
@@ -43,7 +46,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.on_lost == OnLost.BURY:
             force_setattr(self, "max_attempts", 1)
-        within("max_attempts", self.max_attempts, 1, 100)
+        whole("max_attempts", self.max_attempts, 1, 100)
         within("timeout", self.timeout, timedelta(seconds=1), timedelta(days=7))
         within("grace", self.grace, timedelta(0), timedelta(days=1))
         whole_millis("timeout", self.timeout)

@@ -53,9 +53,9 @@ def check_batch(jobs: Sequence[NewJob]) -> None:
         raise InvalidInput("jobs", f"are {len(jobs):,} in one call", f"give at most {LARGEST_BATCH:,}")
 
 
-def line_of(job: NewJob) -> Line:
-    """The line that a new job will stand in."""
-    return Line(job.queue, job.definition, job.version)
+def lines_of(jobs: Iterable[NewJob]) -> set[Line]:
+    """The lines that new jobs will stand in."""
+    return {Line(*names) for names in {(job.queue, job.definition, job.version) for job in jobs}}
 
 
 def binding(job: NewJob) -> bytes | None:

@@ -19,6 +19,7 @@ from tests.storage.telling import (
     recoverable,
     seconds,
     settle,
+    succeeded,
 )
 
 
@@ -172,3 +173,22 @@ async def test_a_hundred_jobs_are_claimed_at_once(store: Store, backend: Backend
     assert len({job.lease.fence for job in claimed}) == 1
     assert await count(backend, "tenure.lease") == 1
     assert await count(backend, "tenure.ready") == 150
+
+
+async def test_settling_alone_takes_nobodys_turn(store: Store) -> None:
+    """Else a worker that settles and claims in turns would serve one line for ever."""
+    lines = (MAIL, Line("default", "post"))
+    for definition in ("mail", "post") * 4:
+        await enqueue_one(store, definition)
+    served = []
+    for _ in range(4):
+        [claimed] = await claim(store, limit=1, lines=lines)
+        await settle(store, [succeeded(claimed)])
+        served.append(claimed.definition)
+    assert sorted(served) == ["mail", "mail", "post", "post"]
+
+
+async def test_a_line_named_twice_is_served_once(store: Store) -> None:
+    jobs = [await enqueue_one(store) for _ in range(3)]
+    claimed = await claim(store, lines=(MAIL, MAIL))
+    assert [one.lease.job for one in claimed] == jobs

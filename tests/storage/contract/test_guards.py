@@ -267,3 +267,17 @@ async def test_what_is_no_step_passes(store: Store, backend: Backend) -> None:
     running = await job_in(store, State.RUNNING)
     assert await passes(backend, change(running, "progress = '{\"fraction\":0.5}'"))
     assert await passes(backend, change(running, "updated_at = updated_at"))
+
+
+async def test_what_is_added_behind_a_finished_jobs_back_is_not_believed(
+    store: Store, backend: Backend
+) -> None:
+    """S0.15, S0.17: a result or an event that no step wrote changes nothing that is read."""
+    job = await job_in(store, State.FAILED)
+    before = await record_of(store, job)
+    await backend.sql(f"INSERT INTO tenure.result (job, body) VALUES ('{job}', '{{}}')")
+    await backend.sql(f"""
+        INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor)
+        SELECT job, 99, source, 'succeeded', attempt, fence, at, 'succeeded', actor
+          FROM tenure.event WHERE job = '{job}' AND n = 2""")
+    assert await record_of(store, job) == before

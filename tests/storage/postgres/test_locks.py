@@ -185,3 +185,28 @@ async def test_a_settlement_held_up_until_its_lease_has_ended_and_a_reaper(
         is_settled = claimed.lease in settled.accepted
         assert await state_of(store, claimed.lease.job) is (State.SUCCEEDED if is_settled else State.FAILED)
         assert hold_together(await store.events(claimed.lease.job))
+
+
+async def test_heartbeats_of_one_worker_do_not_wait_in_a_circle(
+    store: Store, backend: PostgresBackend
+) -> None:
+    """Each prolongs a lease of its own and would sweep away those of the others that are spent."""
+    before = await deadlocks(backend, beside=1)
+    for _ in range(10):
+        await store.enqueue([NewJob(definition="mail") for _ in range(16)])
+        owned = [(await claim(store, limit=1))[0] for _ in range(16)]
+        pulses = (store.heartbeat(Pulse(worker="a", leases=[one.lease])) for one in owned)
+        await asyncio.gather(settle(store, [succeeded(one) for one in owned]), *pulses)
+    await store.close()
+    assert await deadlocks(backend) == before
+
+
+async def test_a_promotion_of_one_passes_over_a_locked_job(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """S4.40: the first that is due is somebody else's at the moment, the next one is as good."""
+    jobs = [await enqueue_one(store, delay=seconds(n + 1)) for n in range(3)]
+    await clock.advance(seconds(10))
+    await lock(foreign, "job_state", jobs[0])
+    async with asyncio.timeout(PATIENCE):
+        assert [moved.job for moved in await store.promote(1)] == [jobs[1]]

@@ -113,3 +113,37 @@ async def test_the_store_goes_on_after_an_outage(store: Store, backend: Postgres
 
         assert [one.lease.job for one in claimed] == [job]
         assert (await settle(store, [succeeded(one) for one in claimed])).lost == []
+
+
+async def test_a_value_that_cannot_be_written_fails_only_its_own_call(store: Store) -> None:
+    """What is wrong with one call, whatever it is, is not wrong with those that rode along."""
+    asked = [NewJob(definition="mail", key=f"key-{n}") for n in range(8)]
+    asked[3] = NewJob(definition="mail", key="key-3", params=Document("not JSON"))
+    answers = await asyncio.gather(*(store.enqueue([job]) for job in asked), return_exceptions=True)
+    assert [index for index, answer in enumerate(answers) if isinstance(answer, BaseException)] == [3]
+
+
+async def test_callers_of_a_held_key_do_not_hold_up_the_others(
+    store: Store, foreign: asyncpg.Connection
+) -> None:
+    """However many ask for the key, somebody else's job is recorded before most of them are answered."""
+    await enqueue_one(store)
+    await hold_key(foreign, "held")
+    asking = [asyncio.create_task(enqueue_one(store, key="held")) for _ in range(24)]
+    await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+
+    await enqueue_one(store)
+
+    assert sum(task.done() for task in asking) < 20
+    answers = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(answer, StoreBusy) for answer in answers)
+
+
+async def test_a_line_that_another_transaction_is_opening_is_not_waited_for(
+    store: Store, foreign: asyncpg.Connection
+) -> None:
+    await foreign.execute("INSERT INTO tenure.line (queue, definition, version) VALUES ('default', 'new', 1)")
+    with pytest.raises(StoreBusy):
+        await enqueue_one(store, "new")
+    await foreign.execute("ROLLBACK")
+    await enqueue_one(store, "new")

@@ -1,15 +1,17 @@
 """The one writer: what gathers while it is busy shares a commit, and nobody suffers for a neighbour."""
 
 import asyncio
+import fcntl
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from tenure.core.errors import StoreRefused, StoreUnavailable
+from tenure.core.errors import StoreBusy, StoreRefused, StoreUnavailable
 from tenure.storage.sqlite.writer import Writer
 
 ADD = "INSERT INTO note VALUES (?)"
@@ -17,7 +19,7 @@ ADD = "INSERT INTO note VALUES (?)"
 
 @pytest.fixture
 async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
-    made = Writer(tmp_path / "tenure.db")
+    made = Writer(tmp_path / "tenure.db", patience=60)
     await made.open()
     await run(made, "CREATE TABLE note (n INTEGER PRIMARY KEY)")
     yield made
@@ -52,6 +54,14 @@ async def held_up(writer: Writer, commits: list[None]) -> tuple[threading.Event,
     task = asyncio.create_task(writer.run(hold))
     await asyncio.to_thread(began.wait)
     return go, task
+
+
+@contextmanager
+def held_by_another(path: Path) -> Iterator[None]:
+    """As long as another process is at its turn, and does not come to an end with it."""
+    with Path(f"{path}-turn").open("w") as turnstile:
+        fcntl.flock(turnstile, fcntl.LOCK_EX)
+        yield
 
 
 async def test_what_gathers_while_the_writer_is_busy_shares_one_commit(writer: Writer) -> None:
@@ -100,7 +110,7 @@ async def test_when_the_commit_fails_everybody_is_told_and_nothing_is_kept(write
 
 
 async def test_a_writer_whose_file_cannot_be_opened_says_so_and_can_try_again(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "missing" / "tenure.db")
+    writer = Writer(tmp_path / "missing" / "tenure.db", patience=60)
     with pytest.raises(StoreUnavailable, match="missing"):
         await writer.open()
     (tmp_path / "missing").mkdir()
@@ -109,8 +119,64 @@ async def test_a_writer_whose_file_cannot_be_opened_says_so_and_can_try_again(tm
 
 
 async def test_writing_through_a_closed_writer_is_refused(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "tenure.db")
+    writer = Writer(tmp_path / "tenure.db", patience=60)
     await writer.open()
     await writer.close()
     with pytest.raises(StoreUnavailable, match="not open"):
         await add(writer, 1)
+
+
+async def test_opening_twice_at_once_makes_one_writer(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "tenure.db", patience=60)
+    await asyncio.gather(writer.open(), writer.open())
+    assert [thread.name for thread in threading.enumerate()].count("tenure-writer") == 1
+    await writer.close()
+    assert "tenure-writer" not in [thread.name for thread in threading.enumerate()]
+
+
+async def test_an_opening_that_is_called_off_leaves_nothing_behind(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "tenure.db", patience=60)
+    opening = asyncio.create_task(writer.open())
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.gather(opening, return_exceptions=True)
+    await writer.open()
+    await run(writer, "CREATE TABLE note (n INTEGER PRIMARY KEY)")
+    await add(writer, 1)
+    assert await notes(writer) == [1]
+    await writer.close()
+
+
+async def test_a_write_that_waits_too_long_for_another_process_is_withdrawn(tmp_path: Path) -> None:
+    path = tmp_path / "tenure.db"
+    writer = Writer(path, patience=0.2)
+    await writer.open()
+    await run(writer, "CREATE TABLE note (n INTEGER PRIMARY KEY)")
+    with held_by_another(path), pytest.raises(StoreBusy, match="nothing was written"):
+        await add(writer, 1)
+    assert await notes(writer) == []
+    await add(writer, 2)
+    assert await notes(writer) == [2]
+    await writer.close()
+
+
+async def test_a_write_that_was_called_off_before_it_began_is_not_done(writer: Writer) -> None:
+    go, holding = await held_up(writer, [])
+    adding = asyncio.create_task(add(writer, 1))
+    await asyncio.sleep(0)
+    adding.cancel()
+    await asyncio.gather(adding, return_exceptions=True)
+    go.set()
+    await holding
+    assert await notes(writer) == []
+
+
+async def test_closing_a_writer_that_another_process_holds_up_ends(tmp_path: Path) -> None:
+    path = tmp_path / "tenure.db"
+    writer = Writer(path, patience=0.1)
+    await writer.open()
+    with held_by_another(path):
+        with pytest.raises(StoreBusy):
+            await run(writer, "SELECT 1")
+        with pytest.raises(StoreBusy, match="could not be closed"):
+            await writer.close()

@@ -4,20 +4,23 @@ Nobody waits for a window: the first call goes at once, alone; whatever comes me
 One caller loses nothing, a hundred concurrent ones share a commit.
 
 A batch is only an economy, so nobody may suffer for a neighbour. When a batch fails because of what is in it
-(a data error, a key that somebody holds), nothing of it was written; each call is then made alone and
-only the guilty one fails. An outage fails every call of the batch, each with an error of its own, since an
-exception object that several tasks raise would gather all their tracebacks.
+(a data error, a key that somebody holds), nothing of it was written; each call is then made alone, a few at
+a time and beside the lanes, so that only the guilty one fails and nobody waits for it. An outage fails every
+call of the batch, each with an error of its own, since an exception object that several tasks raise would
+gather all their tracebacks.
 """
 
 import asyncio
 import copy
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Generic, TypeVar
 
-from tenure.core.errors import StoreError, StoreUnavailable
+from tenure.core.errors import StoreUnavailable
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+
+_SIDE_LANES = 4
 
 
 class Coalescer(Generic[Item, Answer]):
@@ -29,6 +32,7 @@ class Coalescer(Generic[Item, Answer]):
         self._run = run
         self._most = most
         self._idle_lanes = lanes
+        self._side_lanes = asyncio.Semaphore(_SIDE_LANES)
         self._waiting: list[tuple[Sequence[Item], asyncio.Future[list[Answer]]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -38,15 +42,18 @@ class Coalescer(Generic[Item, Answer]):
         self._waiting.append((items, answer))
         if self._idle_lanes:
             self._idle_lanes -= 1
-            task = asyncio.create_task(self._drain())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start(self._drain())
         return await answer
 
     async def close(self) -> None:
         """Wait until everything handed in has been answered."""
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _drain(self) -> None:
         try:
@@ -71,21 +78,22 @@ class Coalescer(Generic[Item, Answer]):
         except StoreUnavailable as outage:
             for _, answer in batch:
                 _fail(answer, copy.copy(outage))
-        except StoreError as error:
+        except Exception as error:
             if len(batch) == 1:
                 _fail(batch[0][1], error)
                 return
             for call in batch:
-                await self._do([call])
-        except Exception as error:
-            for _, answer in batch:
-                _fail(answer, error)
+                self._start(self._alone(call))
         else:
             start = 0
             for items, answer in batch:
                 if not answer.done():
                     answer.set_result(answers[start : start + len(items)])
                 start += len(items)
+
+    async def _alone(self, call: tuple[Sequence[Item], asyncio.Future[list[Answer]]]) -> None:
+        async with self._side_lanes:
+            await self._do([call])
 
 
 def _fail(answer: "asyncio.Future[list[Answer]]", error: BaseException) -> None:

@@ -1,5 +1,6 @@
 """Connections to PostgreSQL, and the one place where its errors become ours."""
 
+import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -39,6 +40,7 @@ class Pool:
         self._options: dict[str, Any] = _POOLED if pooled else _DIRECT
         self._size = size
         self._timeout = timeout
+        self._turning = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
         self._statements = {
             name: statements.numbered(text)
@@ -47,33 +49,41 @@ class Pool:
 
     async def open(self) -> None:
         """Connect once, to be sure that the server answers."""
-        if self._pool is None:
-            self._pool = await self._translated(
-                lambda: asyncpg.create_pool(
-                    self._dsn,
-                    min_size=1,
-                    max_size=self._size,
-                    timeout=self._timeout,
-                    command_timeout=self._timeout,
-                    reset=_keep,
-                    **self._options,
-                )
-            )
+        async with self._turning:
+            if self._pool is None:
+                self._pool = await self._translated(self._connected)
+
+    async def _connected(self) -> asyncpg.Pool:
+        pool = asyncpg.create_pool(
+            self._dsn,
+            min_size=1,
+            max_size=self._size,
+            timeout=self._timeout,
+            command_timeout=self._timeout,
+            reset=_keep,
+            **self._options,
+        )
+        try:
+            return await pool
+        except BaseException:
+            pool.terminate()
+            raise
 
     async def close(self) -> None:
         """Disconnect; what is under way is finished first."""
-        if self._pool is not None:
-            pool, self._pool = self._pool, None
-            await pool.close()
+        async with self._turning:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                await pool.close()
 
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
-        """Run one statement in a transaction of its own. A deadlock is tried once more."""
+        """Run one statement in a transaction of its own. A collision is tried once more."""
         text, names = self._statements[statement]
         arguments = [values[name] for name in names]
         pool = self._opened()
         try:
             return await self._translated(lambda: pool.fetch(text, *arguments))
-        except _Deadlock:
+        except _Collision:
             return await self._translated(lambda: pool.fetch(text, *arguments))
 
     async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
@@ -102,8 +112,8 @@ class Pool:
         return f"{parts.hostname or 'local socket'}:{parts.port or 5432}/{parts.path.lstrip('/')}"
 
 
-class _Deadlock(StoreBusy):
-    """Two transactions waited for each other and ours was undone; nothing was written."""
+class _Collision(StoreBusy):
+    """Two transactions got in each other's way and ours was undone; nothing was written."""
 
 
 async def _keep(_connection: asyncpg.Connection) -> None:
@@ -113,8 +123,8 @@ async def _keep(_connection: asyncpg.Connection) -> None:
 def _ours(error: Exception, where: str) -> StoreError:
     """The error of `tenure.core.errors` that says the same."""
     code = str(getattr(error, "sqlstate", None) or "")
-    if isinstance(error, asyncpg.DeadlockDetectedError):
-        return _Deadlock("two transactions waited for each other; nothing was written, try again")
+    if isinstance(error, asyncpg.DeadlockDetectedError | asyncpg.SerializationError):
+        return _Collision("two transactions got in each other's way; nothing was written, try again")
     if isinstance(error, asyncpg.LockNotAvailableError):
         return StoreBusy("another open transaction holds what was needed; nothing was written, try again")
     if code in ("42P01", "3F000", "42883"):

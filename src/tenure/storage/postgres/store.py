@@ -7,7 +7,7 @@ from uuid import UUID
 
 import asyncpg
 
-from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, within
+from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.errors import StoreRefused
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
@@ -23,6 +23,10 @@ from tenure.storage.postgres.pool import Pool
 
 MOST_A_STATEMENT = 1_000
 """How many coalesced jobs ride on one statement; a single call may bring more."""
+
+
+MOST_ORDERS = 100
+"""How many different sets of lines a process remembers the places of."""
 
 
 class PostgresStore:
@@ -124,6 +128,7 @@ class PostgresStore:
         return values.beat_from(held, answer)
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
+        printable("worker", worker, least=1)
         given = sorted({*unstarted, *killed})
         answer = await self._pool.run(
             "hand_back",
@@ -136,13 +141,13 @@ class PostgresStore:
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
-        within("limit", limit, 0, LARGEST_BATCH)
+        whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("promote", limit=limit)
         self._note_queued(answer)
         return values.moved_from(answer)
 
     async def reap(self, limit: int) -> list[Moved]:
-        within("limit", limit, 0, LARGEST_BATCH)
+        whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("reap", limit=limit)
         self._note_queued(answer)
         return values.moved_from(answer)
@@ -151,7 +156,7 @@ class PostgresStore:
         """One statement for the jobs of one or many callers; a second one only where keys were taken."""
         if self._identity is None:
             self._identity = Identity(await self.now())
-        lines = {values.line_of(job) for job in jobs}
+        lines = values.lines_of(jobs)
         await self._open_lines(lines - self._known_lines)
         ids = [job.id or self._identity.make() for job in jobs]
         columns = rows.asked(jobs, ids)
@@ -193,6 +198,8 @@ class PostgresStore:
             places.add(place)
 
     async def _look_up(self, order: Order) -> Places:
+        if len(self._places) > MOST_ORDERS:
+            self._places.clear()
         places = self._places.setdefault(order.lines, Places())
         if order.limit and places.are_stale:
             found = await self._pool.run("settle_and_claim.places", **rows.lines(order.lines))

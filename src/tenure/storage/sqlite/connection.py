@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from tenure.core.errors import SchemaMismatch, StoreBusy, StoreRefused, StoreUnavailable
+from tenure.core.errors import SchemaMismatch, StoreBusy, StoreRefused, StoreUnavailable, TenureError
 
 _BUSY_MS = 10_000
 _BUSY = (apsw.BusyError, apsw.LockedError)
@@ -39,10 +39,15 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Whatever SQLite raises inside becomes an error of `tenure.core.errors`."""
+def translated(path: Path, *, unknown: bool = False) -> Iterator[None]:
+    """Whatever SQLite raises inside becomes an error of `tenure.core.errors`.
+
+    `unknown` says that after an outage here the write may have happened all the same.
+    """
     try:
         yield
+    except TenureError:
+        raise
     except _BUSY as error:
         raise StoreBusy(f"{path} is locked by another process; nothing was written, try again") from error
     except _REFUSED as error:
@@ -54,7 +59,9 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.CantOpenError as error:
         raise StoreUnavailable(f"{path} cannot be opened: is its folder there and writable?") from error
     except apsw.Error as error:
-        raise StoreUnavailable(f"{path} is not available: {error}") from error
+        raise StoreUnavailable(f"{path} is not available: {error}", unknown=unknown) from error
+    except (ValueError, OverflowError) as error:
+        raise StoreRefused(f"a value cannot be given to SQLite: {error}") from error
 
 
 def fetch(connection: apsw.Connection, text: str, values: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from uuid import UUID
 import apsw
 import msgspec
 
-from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, within
+from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.outcome import Attempt, Report, Round, Settled
@@ -28,10 +28,11 @@ Rows = list[dict[str, Any]]
 class SqliteStore:
     """Jobs in one file, shared by any number of processes of one machine."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, timeout: float = 15.0) -> None:
+        """`timeout` bounds, in seconds, how long a write waits for other processes."""
         self._path = Path(path)
         self._scripts = Scripts()
-        self._writer = Writer(self._path)
+        self._writer = Writer(self._path, patience=timeout)
         self._readers = Readers(self._path)
         self._identity: Identity | None = None
         self._turn = 0
@@ -86,7 +87,7 @@ class SqliteStore:
         return [values.attempt_from(row) for row in await self._read("attempts", job)]
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
-        self._turn += 1
+        self._turn += bool(order.limit)
         answer = await self._run(
             "settle_and_claim",
             rows.reports(values.reported(reports)),
@@ -122,6 +123,7 @@ class SqliteStore:
         return values.beat_from(held, answer)
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
+        printable("worker", worker, least=1)
         given = sorted({*unstarted, *killed})
         answer = await self._run(
             "hand_back",
@@ -132,11 +134,11 @@ class SqliteStore:
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
-        within("limit", limit, 0, LARGEST_BATCH)
+        whole("limit", limit, 0, LARGEST_BATCH)
         return values.moved_from(await self._run("promote", limit=limit))
 
     async def reap(self, limit: int) -> list[Moved]:
-        within("limit", limit, 0, LARGEST_BATCH)
+        whole("limit", limit, 0, LARGEST_BATCH)
         return values.moved_from(await self._run("reap", limit=limit))
 
     async def _run(self, verb: str, given: Sequence[tuple[Any, ...]] = (), **named: object) -> Rows:

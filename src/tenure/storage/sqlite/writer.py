@@ -10,7 +10,8 @@ error of its own.
 
 Writers of several processes queue at a lock on a file beside the database. SQLite's own waiting is a sleep
 and a try again, without a queue, under which a busy process starves the others; the lock makes it fair. It
-is an economy only: what keeps the data right is SQLite's own lock, taken inside.
+is an economy only: what keeps the data right is SQLite's own lock, taken inside. A task that waits for
+either lock longer than its patience is withdrawn before it has begun, and its caller told so.
 
 Time is read once a transaction, after the lock is held.
 """
@@ -24,11 +25,11 @@ import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
-from tenure.core.errors import StoreUnavailable
+from tenure.core.errors import StoreBusy, StoreUnavailable
 from tenure.storage.sqlite.clock import StoreClock
 from tenure.storage.sqlite.connection import open_writer, translated
 
@@ -39,96 +40,124 @@ Task = Callable[[apsw.Connection, int], Any]
 _MOST_A_GROUP = 256
 
 
-class _Waiting(NamedTuple):
-    task: Task
-    loop: asyncio.AbstractEventLoop
-    answer: "asyncio.Future[Any]"
+class _Waiting:
+    """A task on its way to the writer. Either the writer begins it or its caller withdraws it, never both."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[Any] = self.loop.create_future()
+        self._once = threading.Lock()
+
+    def begin(self) -> bool:
+        return self._once.acquire(blocking=False)
+
+    withdraw = begin
 
 
 class Writer:
     """Runs tasks in the writing thread, in the order in which they came."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, patience: float) -> None:
+        """`patience` is how many seconds a task waits for other processes before it is withdrawn."""
         self._path = path
-        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._patience = patience
+        self._turning = asyncio.Lock()
         self._thread: threading.Thread | None = None
+        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
 
     async def open(self) -> None:
         """Open the file, which is made if there is none."""
-        if self._thread is None:
+        async with self._turning:
+            if self._thread is not None:
+                return
             opened: concurrent.futures.Future[None] = concurrent.futures.Future()
-            thread = threading.Thread(target=self._live, args=(opened,), name="tenure-writer", daemon=True)
+            waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+            thread = threading.Thread(
+                target=self._live, args=(opened, waiting), name="tenure-writer", daemon=True
+            )
             thread.start()
-            await asyncio.wrap_future(opened)
-            self._thread = thread
+            try:
+                await asyncio.wrap_future(opened)
+            except BaseException:
+                waiting.put(None)
+                raise
+            self._thread, self._waiting = thread, waiting
 
     async def close(self) -> None:
         """Do what was handed in, then close the file."""
-        if self._thread is not None:
-            thread, self._thread = self._thread, None
-            self._waiting.put(None)
-            await asyncio.to_thread(thread.join)
+        async with self._turning:
+            if self._thread is not None:
+                thread, self._thread = self._thread, None
+                self._waiting.put(None)
+                await asyncio.to_thread(thread.join, 2 * self._patience)
+                if thread.is_alive():
+                    raise StoreBusy(f"{self._path} is held by another process; it could not be closed")
 
     async def run(self, task: Callable[[apsw.Connection, int], T]) -> T:
         """Run a task in a transaction; when the answer comes, it is durable."""
         if self._thread is None:
             raise StoreUnavailable("the store is not open: call open() first")
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
-        self._waiting.put(_Waiting(task, loop, answer))
-        return await answer
+        waiting = _Waiting(task)
+        self._waiting.put(waiting)
+        bound = waiting.loop.call_later(self._patience, self._give_up, waiting)
+        try:
+            answer: T = await waiting.answer
+            return answer
+        except asyncio.CancelledError:
+            waiting.withdraw()
+            raise
+        finally:
+            bound.cancel()
 
-    def _live(self, opened: "concurrent.futures.Future[None]") -> None:
+    def _give_up(self, waiting: _Waiting) -> None:
+        if waiting.withdraw() and not waiting.answer.done():
+            waiting.answer.set_exception(
+                StoreBusy(f"{self._path} is held by another process; nothing was written, try again")
+            )
+
+    def _live(
+        self, opened: "concurrent.futures.Future[None]", waiting: "queue.SimpleQueue[_Waiting | None]"
+    ) -> None:
         opened.set_running_or_notify_cancel()
         try:
             with translated(self._path):
                 connection = open_writer(self._path)
-                self._clock = StoreClock(connection)
+                clock = StoreClock(connection)
                 turnstile = _open_turnstile(self._path)
         except Exception as error:
             opened.set_exception(error)
             return
         opened.set_result(None)
-        while group := self._next_group():
+        while group := _next_group(waiting):
             fcntl.flock(turnstile, fcntl.LOCK_EX)
-            answers = self._commit(connection, group)
+            begun, answers = self._commit(connection, clock, group)
             fcntl.flock(turnstile, fcntl.LOCK_UN)
-            _tell(group, answers)
+            _tell(begun, answers)
         os.close(turnstile)
         connection.close()
 
-    def _next_group(self) -> list[_Waiting]:
-        """Whatever has gathered; waits only while there is nothing. Empty at the end."""
-        group: list[_Waiting] = []
-        while len(group) < _MOST_A_GROUP:
-            try:
-                waiting = self._waiting.get(block=not group)
-            except queue.Empty:
-                break
-            if waiting is None:
-                if group:
-                    self._waiting.put(None)
-                break
-            group.append(waiting)
-        return group
-
-    def _commit(self, connection: apsw.Connection, group: list[_Waiting]) -> list[Any]:
-        """One transaction for the group; an answer or an error for each of its tasks."""
+    def _commit(
+        self, connection: apsw.Connection, clock: StoreClock, group: list[_Waiting]
+    ) -> tuple[list[_Waiting], list[Any]]:
+        """One transaction for those of the group still waiting; an answer or an error for each of them."""
+        begun: list[_Waiting] = []
         try:
             with translated(self._path):
                 connection.execute("BEGIN IMMEDIATE")
-                try:
-                    now = self._clock.read(connection)
-                    answers = [self._attempt(connection, waiting.task, now) for waiting in group]
-                    self._clock.keep(connection, now)
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-                return answers
+            begun = [waiting for waiting in group if waiting.begin()]
+            with translated(self._path):
+                now = clock.read(connection)
+                answers = [self._attempt(connection, waiting.task, now) for waiting in begun]
+                clock.keep(connection, now)
+            with translated(self._path, unknown=True):
+                connection.execute("COMMIT")
+            return begun, answers
         except Exception as error:
-            return [copy.copy(error) for _ in group]
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            begun = begun or [waiting for waiting in group if waiting.begin()]
+            return begun, [copy.copy(error) for _ in begun]
 
     def _attempt(self, connection: apsw.Connection, task: Task, now: int) -> Any:
         """One task in a savepoint; what it raises is its answer, unless SQLite gave up the transaction."""
@@ -143,6 +172,22 @@ class Writer:
             answer = error
         connection.execute("RELEASE task")
         return answer
+
+
+def _next_group(waiting: "queue.SimpleQueue[_Waiting | None]") -> list[_Waiting]:
+    """Whatever has gathered; waits only while there is nothing. Empty at the end."""
+    group: list[_Waiting] = []
+    while len(group) < _MOST_A_GROUP:
+        try:
+            first = waiting.get(block=not group)
+        except queue.Empty:
+            break
+        if first is None:
+            if group:
+                waiting.put(None)
+            break
+        group.append(first)
+    return group
 
 
 def _open_turnstile(path: Path) -> int:

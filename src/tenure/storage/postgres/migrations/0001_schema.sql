@@ -72,6 +72,7 @@ CREATE TABLE tenure.job_state (
     attempt              smallint     NOT NULL DEFAULT 0,
     failures             smallint     NOT NULL DEFAULT 0,
     hand_backs           smallint     NOT NULL DEFAULT 0,
+    has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is nobody's answer
     progress             text,
     CONSTRAINT lease_is_fence   CHECK (lease = fence),
     CONSTRAINT attempts_bounded CHECK (attempt BETWEEN 0 AND max_attempts)

@@ -3,9 +3,14 @@
 
 -- part: lines
 -- Lines are never deleted, so one that was seen once is there for good.
+WITH patience AS MATERIALIZED (
+    SELECT set_config('lock_timeout', '200ms', true)
+)
 INSERT INTO tenure.line (queue, definition, version)
 SELECT queue, definition, version
-  FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS wanted (queue, definition, version)
+  FROM patience
+ CROSS JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[])
+            AS wanted (queue, definition, version)
  ORDER BY queue, definition, version
 ON CONFLICT DO NOTHING;
 
@@ -33,7 +38,7 @@ given AS MATERIALIZED (
            )
       LEFT JOIN tenure.line USING (queue, definition, version)
 ),
--- Sorted by key, so that two calls with the same keys never wait for each other in a circle. An unknown line
+-- Sorted by key and id, so that two calls with the same keys never wait for each other in a circle. An unknown line
 -- is NULL here and fails the whole statement.
 recorded AS (
     INSERT INTO tenure.job (
@@ -44,7 +49,7 @@ recorded AS (
            replay_of, traceparent
       FROM given
      WHERE copy = 1
-     ORDER BY namespace, scope, key, position
+     ORDER BY namespace, scope, key, id
     ON CONFLICT DO NOTHING
     RETURNING id
 ),

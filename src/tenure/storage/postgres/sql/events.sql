@@ -8,7 +8,8 @@ SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state)::text AS type, NU
   LEFT JOIN tenure.event second ON second.job = job.id AND second.n = 2
  WHERE job.id = :job::uuid
  UNION ALL
-SELECT job, n, type, source, target, attempt, fence, at, actor, reason
+SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason
   FROM tenure.event
+  JOIN tenure.job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
  WHERE event.job = :job::uuid
  ORDER BY n;

@@ -10,7 +10,7 @@ SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.pri
   JOIN tenure.line ON line.id = job.line
   JOIN tenure.job_state s ON s.id = job.id
   LEFT JOIN tenure.lease ON lease.id = s.lease
-  LEFT JOIN tenure.result ON result.job = job.id
+  LEFT JOIN tenure.result ON result.job = job.id AND s.has_result
   LEFT JOIN LATERAL (SELECT error FROM tenure.attempt
                       WHERE attempt.job = job.id ORDER BY fence DESC LIMIT 1) last ON true
  WHERE job.id = :job::uuid;

@@ -5,11 +5,18 @@ WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :progress::text[]) AS given (job, fence, progress)
 ),
+alive AS MATERIALIZED (
+    SELECT id FROM tenure.lease
+     WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
+     ORDER BY id
+       FOR UPDATE
+),
 kept AS MATERIALIZED (
     UPDATE tenure.lease
        SET expires_at = tenure.now() + :lease_for::interval, heartbeat_at = tenure.now()
-     WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
-    RETURNING id
+      FROM alive
+     WHERE lease.id = alive.id
+    RETURNING lease.id
 ),
 telling AS MATERIALIZED (
     SELECT s.id, given.progress
@@ -26,12 +33,17 @@ told AS (
       FROM telling
      WHERE s.id = telling.id
 ),
--- Settling leaves lease rows behind, since it must not lock them; those nobody is owned under go here.
+-- Settling leaves lease rows behind, since it must not lock them; those nobody is owned under go here, unless
+-- another heartbeat of the same worker is at them.
 swept AS (
     DELETE FROM tenure.lease
-     WHERE owner = :worker::text
-       AND id <> ALL (:held::bigint[])
-       AND NOT EXISTS (SELECT FROM tenure.job_state s WHERE s.id = ANY (lease.jobs) AND s.lease = lease.id)
+     WHERE id = ANY (ARRAY(
+               SELECT id FROM tenure.lease
+                WHERE owner = :worker::text
+                  AND id <> ALL (:held::bigint[])
+                  AND NOT EXISTS (SELECT FROM tenure.job_state s
+                                   WHERE s.id = ANY (lease.jobs) AND s.lease = lease.id)
+                  FOR UPDATE SKIP LOCKED))
 )
 SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
   FROM given

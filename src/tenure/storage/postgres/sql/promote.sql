@@ -2,18 +2,15 @@
 -- A timer that its job no longer waits for is dropped.
 WITH
 due AS MATERIALIZED (
-    SELECT timer.ctid AS tid, timer.kind, s.id, s.state AS source,
-           s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended') AS counts,
-           nextval('tenure.place') AS seq
-      FROM (SELECT timer.*, timer.ctid
+    SELECT next.*, nextval('tenure.place') AS seq
+      FROM (SELECT timer.ctid AS tid, timer.kind, s.id, s.state AS source,
+                   s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended') AS counts
               FROM tenure.timer
+              JOIN tenure.job_state s ON s.id = timer.job
              WHERE timer.due_at <= tenure.now()
              ORDER BY timer.due_at, timer.job
              LIMIT :limit::integer
-               FOR UPDATE SKIP LOCKED) timer
-      JOIN tenure.job_state s ON s.id = timer.job
-     ORDER BY timer.due_at, timer.job
-       FOR UPDATE OF s SKIP LOCKED
+               FOR UPDATE OF timer, s SKIP LOCKED) next
 ),
 dropped AS (
     DELETE FROM tenure.timer WHERE ctid = ANY (ARRAY(SELECT tid FROM due))

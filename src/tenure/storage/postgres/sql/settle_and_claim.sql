@@ -37,12 +37,14 @@ settled AS (
            attempt     = s.attempt - CASE WHEN d.target = 'suspended' THEN 1 ELSE 0 END,
            suspensions = s.suspensions + CASE WHEN d.target = 'suspended' THEN 1 ELSE 0 END,
            failures    = s.failures + CASE WHEN d.target IN ('retrying', 'failed') THEN 1 ELSE 0 END,
+           has_result  = d.target = 'succeeded' AND d.result <> 'null',
            due_at      = CASE WHEN d.target IN ('retrying', 'suspended') THEN tenure.now() + d.after END,
            finished_at = CASE WHEN d.target NOT IN ('retrying', 'suspended') THEN tenure.now() END,
            updated_at  = tenure.now()
       FROM decided d
      WHERE s.id = d.id AND s.lease = d.fence
-    RETURNING s.id, s.n, s.state, s.fence, s.started_at, s.due_at, d.source, d.attempt, d.ending, d.result, d.error
+    RETURNING s.id, s.n, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source, d.attempt, d.ending,
+              d.result, d.error
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
@@ -54,7 +56,7 @@ ended AS (
 ),
 answered AS (
     INSERT INTO tenure.result (job, body)
-    SELECT id, result FROM settled WHERE state = 'succeeded' AND result <> 'null'
+    SELECT id, result FROM settled WHERE has_result
 ),
 timed AS (
     INSERT INTO tenure.timer (due_at, job, kind)

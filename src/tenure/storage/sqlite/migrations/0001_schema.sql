@@ -58,6 +58,7 @@ CREATE TABLE tenure_job_state (
     attempt              INTEGER NOT NULL DEFAULT 0,
     failures             INTEGER NOT NULL DEFAULT 0,
     hand_backs           INTEGER NOT NULL DEFAULT 0,
+    has_result           INTEGER NOT NULL DEFAULT 0,   -- a result without it is nobody's answer
     progress             TEXT,
     CONSTRAINT lease_while_owned CHECK ((state IN ('running', 'cancelling')) = (lease IS NOT NULL)),
     CONSTRAINT lease_is_fence    CHECK (lease = fence),

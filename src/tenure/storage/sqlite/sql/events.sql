@@ -8,7 +8,8 @@ SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS 
   LEFT JOIN tenure_event second ON second.job = job.id AND second.n = 2
  WHERE job.id = :job
  UNION ALL
-SELECT job, n, type, source, target, attempt, fence, at, actor, reason
-  FROM tenure_event
- WHERE job = :job
- ORDER BY n;
+SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason
+  FROM tenure_event event
+ CROSS JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
+ WHERE event.job = :job
+ ORDER BY event.n;

@@ -11,5 +11,5 @@ SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.pri
   JOIN tenure_line line ON line.id = job.line
   JOIN tenure_job_state s ON s.id = job.id
   LEFT JOIN tenure_lease lease ON lease.id = s.lease
-  LEFT JOIN tenure_result result ON result.job = job.id
+  LEFT JOIN tenure_result result ON result.job = job.id AND s.has_result
  WHERE job.id = :job;

@@ -27,6 +27,7 @@ UPDATE tenure_job_state AS s
        attempt     = s.attempt - (m.target = 'suspended'),
        suspensions = s.suspensions + (m.target = 'suspended'),
        failures    = s.failures + (m.target IN ('retrying', 'failed')),
+       has_result  = m.target = 'succeeded' AND m.result <> 'null',
        due_at      = CASE WHEN m.target IN ('retrying', 'suspended') THEN m.due_at END,
        finished_at = CASE WHEN m.target NOT IN ('retrying', 'suspended') THEN :now END,
        updated_at  = :now
@@ -58,7 +59,7 @@ SELECT due_at, id, CASE WHEN target = 'retrying' THEN 'retry' ELSE 'resume' END
 INSERT INTO temp.place (line, rank)
 WITH RECURSIVE
 served (line) AS (
-    SELECT line.id
+    SELECT DISTINCT line.id
       FROM json_each(:lines) wanted
       JOIN tenure_line line ON line.queue = wanted.value ->> 0 AND line.definition = wanted.value ->> 1
                            AND line.version = wanted.value ->> 2
@@ -77,7 +78,7 @@ SELECT line, rank FROM hop WHERE rank IS NOT NULL
 -- part: picked
 INSERT INTO temp.picked (line, rank, seq, job)
 SELECT ready.line, ready.rank, ready.seq, ready.job
-  FROM temp.place CROSS CROSS JOIN tenure_ready ready ON ready.line = place.line AND ready.rank = place.rank
+  FROM temp.place CROSS JOIN tenure_ready ready ON ready.line = place.line AND ready.rank = place.rank
  ORDER BY place.position, ready.seq
  LIMIT :limit;
 
