@@ -12,6 +12,7 @@ from tenure.core.lease import Claimed, Progress, Pulse
 from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import Clock
 from tests.storage.postgres.waiting import PATIENCE, deadlocks, until_waiting
@@ -190,14 +191,17 @@ async def test_a_settlement_held_up_until_its_lease_has_ended_and_a_reaper(
 async def test_heartbeats_of_one_worker_do_not_wait_in_a_circle(
     store: Store, backend: PostgresBackend
 ) -> None:
-    """Each prolongs a lease of its own and would sweep away those of the others that are spent."""
+    """Each prolongs a lease of its own and would sweep away those of the others, which are spent."""
     before = await deadlocks(backend, beside=1)
+    others = [PostgresStore(backend.dsn) for _ in range(3)]
+    await asyncio.gather(*(other.open() for other in others))
     for _ in range(10):
         await store.enqueue([NewJob(definition="mail") for _ in range(16)])
         owned = [(await claim(store, limit=1))[0] for _ in range(16)]
-        pulses = (store.heartbeat(Pulse(worker="a", leases=[one.lease])) for one in owned)
-        await asyncio.gather(settle(store, [succeeded(one) for one in owned]), *pulses)
-    await store.close()
+        await settle(store, [succeeded(one) for one in owned])
+        turns = zip(owned, [store, *others] * 4, strict=True)
+        await asyncio.gather(*(one.heartbeat(Pulse(worker="a", leases=[it.lease])) for it, one in turns))
+    await asyncio.gather(*(opened.close() for opened in (store, *others)))
     assert await deadlocks(backend) == before
 
 
