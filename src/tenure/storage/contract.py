@@ -36,7 +36,7 @@ class Store(Protocol):
         """
 
     async def verify(self) -> None:
-        """Raise SchemaMismatch unless the schema is this code's and its guards are the table of steps."""
+        """Raise SchemaMismatch unless all migrations are applied and the guards are the table of steps."""
 
     async def now(self) -> datetime:
         """The store's time: the only time that counts."""

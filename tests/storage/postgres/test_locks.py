@@ -14,7 +14,7 @@ from tenure.core.states import State
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
-from tests.storage.clock import Clock
+from tests.storage.clock import START, Clock
 from tests.storage.postgres.waiting import PATIENCE, deadlocks, until_waiting
 from tests.storage.telling import (
     claim,
@@ -214,3 +214,17 @@ async def test_a_promotion_of_one_passes_over_a_locked_job(
     await lock(foreign, "job_state", jobs[0])
     async with asyncio.timeout(PATIENCE):
         assert [moved.job for moved in await store.promote(1)] == [jobs[1]]
+
+
+@pytest.mark.parametrize("verb", [_cancel, _settle, _hand_back])
+async def test_a_history_does_not_run_backwards_for_who_had_to_wait(
+    store: Store, backend: PostgresBackend, verb: Callable[[Store, Sequence[Claimed]], Awaitable[None]]
+) -> None:
+    """A statement's time is when it began; what it waited for may have begun, and been recorded, later."""
+    job = await enqueue_one(store)
+    [claimed] = await claim(store)
+    await backend.sql("UPDATE tenure.job_state SET updated_at = updated_at + interval '5 seconds'")
+    await verb(store, [claimed])
+    last = (await store.events(job))[-1]
+    assert last.at == START + seconds(5)
+    assert (await found(store, job)).updated_at == last.at

@@ -3,6 +3,7 @@
 WITH
 found AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.line, s.rank, s.due_at, nextval('tenure.place') AS seq,
+           greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN s.state <> 'created'     THEN NULL
                 WHEN s.due_at > tenure.now() THEN 'scheduled'
                 ELSE 'queued'
@@ -18,15 +19,15 @@ moved AS (
            n          = s.n + 1,
            seq        = found.seq,
            due_at     = CASE WHEN found.target = 'scheduled' THEN s.due_at END,
-           queued_at  = CASE WHEN found.target = 'queued' THEN tenure.now() END,
-           updated_at = tenure.now()
+           queued_at  = CASE WHEN found.target = 'queued' THEN found.at END,
+           updated_at = found.at
       FROM found
      WHERE s.id = found.id AND found.target IS NOT NULL
-    RETURNING s.id, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.due_at
+    RETURNING s.id, found.at, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.due_at
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
-    SELECT id, n, 'accepted', 'created', state, attempt, fence, tenure.now(), 'api' FROM moved
+    SELECT id, n, 'accepted', 'created', state, attempt, fence, at, 'api' FROM moved
 ),
 released AS (
     DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id

@@ -2,7 +2,7 @@
 -- Answers for every job found, whether it moved or not.
 WITH
 found AS MATERIALIZED (
-    SELECT s.id, s.state AS source, s.due_at,
+    SELECT s.id, s.state AS source, s.due_at, greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN s.state = 'running' THEN 'cancelling'
                 WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
            END::tenure.state AS target
@@ -15,17 +15,18 @@ moved AS (
     UPDATE tenure.job_state s
        SET state               = found.target,
            n                   = s.n + 1,
-           cancel_requested_at = tenure.now(),
+           cancel_requested_at = found.at,
            due_at              = NULL,
-           finished_at         = CASE WHEN found.target = 'cancelled' THEN tenure.now() END,
-           updated_at          = tenure.now()
+           finished_at         = CASE WHEN found.target = 'cancelled' THEN found.at END,
+           updated_at          = found.at
       FROM found
      WHERE s.id = found.id AND found.target IS NOT NULL
-    RETURNING s.id, found.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, found.due_at
+    RETURNING s.id, found.at, found.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq,
+              found.due_at
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
-    SELECT id, n, state::text, source, state, attempt, fence, tenure.now(), :actor::text, :reason::text FROM moved
+    SELECT id, n, state::text, source, state, attempt, fence, at, :actor::text, :reason::text FROM moved
 ),
 -- Rows that this statement's snapshot cannot see yet stay behind; a claim or a promotion drops them.
 out_of_line AS (

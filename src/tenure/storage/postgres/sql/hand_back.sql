@@ -10,6 +10,7 @@ held AS MATERIALIZED (
 ),
 returned AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.fence, s.attempt, given.killed, nextval('tenure.place') AS seq,
+           greatest(tenure.now(), s.updated_at) AS at,
            s.hand_backs < :most::integer AS refunded,
            CASE WHEN s.state = 'cancelling'                                      THEN 'cancelled'
                 WHEN given.killed AND job.on_lost = 'bury'                       THEN 'buried'
@@ -32,23 +33,23 @@ moved AS (
            hand_backs  = s.hand_backs + CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
            failures    = s.failures + CASE WHEN returned.target IN ('buried', 'failed') THEN 1 ELSE 0 END,
            seq         = returned.seq,
-           queued_at   = CASE WHEN returned.target = 'queued' THEN tenure.now() ELSE s.queued_at END,
-           finished_at = CASE WHEN returned.target <> 'queued' THEN tenure.now() END,
-           updated_at  = tenure.now()
+           queued_at   = CASE WHEN returned.target = 'queued' THEN returned.at ELSE s.queued_at END,
+           finished_at = CASE WHEN returned.target <> 'queued' THEN returned.at END,
+           updated_at  = returned.at
       FROM returned
      WHERE s.id = returned.id AND s.lease = returned.fence
-    RETURNING s.id, returned.source, s.state, s.n, returned.attempt, s.fence, s.line, s.rank, s.seq, s.started_at,
-              returned.killed
+    RETURNING s.id, returned.at, returned.source, s.state, s.n, returned.attempt, s.fence, s.line, s.rank,
+              s.seq, s.started_at, returned.killed
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
     SELECT id, n, CASE WHEN state = 'queued' THEN 'handed_back' ELSE state::text END, source, state, attempt, fence,
-           tenure.now(), :worker::text, CASE WHEN killed THEN 'killed at shutdown' ELSE 'not started' END
+           at, :worker::text, CASE WHEN killed THEN 'killed at shutdown' ELSE 'not started' END
       FROM moved
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending)
-    SELECT id, fence, attempt, :worker::text, started_at, tenure.now(),
+    SELECT id, fence, attempt, :worker::text, started_at, at,
            CASE WHEN killed THEN 'killed' ELSE 'handed_back' END
       FROM moved
 ),

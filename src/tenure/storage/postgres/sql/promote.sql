@@ -3,7 +3,7 @@
 WITH
 due AS MATERIALIZED (
     SELECT next.*, nextval('tenure.place') AS seq
-      FROM (SELECT timer.ctid AS tid, timer.kind, s.id, s.state AS source,
+      FROM (SELECT timer.ctid AS tid, timer.kind, s.id, s.state AS source, greatest(tenure.now(), s.updated_at) AS at,
                    s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended') AS counts
               FROM tenure.timer
               JOIN tenure.job_state s ON s.id = timer.job
@@ -21,17 +21,17 @@ moved AS (
            n           = s.n + 1,
            seq         = due.seq,
            due_at      = NULL,
-           queued_at   = CASE due.kind WHEN 'give_up' THEN s.queued_at ELSE tenure.now() END,
-           finished_at = CASE due.kind WHEN 'give_up' THEN tenure.now() END,
-           updated_at  = tenure.now()
+           queued_at   = CASE due.kind WHEN 'give_up' THEN s.queued_at ELSE due.at END,
+           finished_at = CASE due.kind WHEN 'give_up' THEN due.at END,
+           updated_at  = due.at
       FROM due
      WHERE s.id = due.id AND due.counts
-    RETURNING s.id, due.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq
+    RETURNING s.id, due.at, due.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
     SELECT id, n, CASE WHEN source = 'suspended' THEN 'resumed' ELSE state::text END, source, state, attempt, fence,
-           tenure.now(), 'clock', CASE WHEN state = 'failed' THEN 'given up' END
+           at, 'clock', CASE WHEN state = 'failed' THEN 'given up' END
       FROM moved
 ),
 lined_up AS (

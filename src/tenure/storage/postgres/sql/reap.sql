@@ -11,6 +11,7 @@ expired AS MATERIALIZED (
 ),
 lost AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.fence, expired.owner, nextval('tenure.place') AS seq,
+           greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN s.state = 'cancelling'        THEN 'cancelled'
                 WHEN job.on_lost = 'bury'          THEN 'buried'
                 WHEN s.attempt >= s.max_attempts   THEN 'failed'
@@ -31,22 +32,23 @@ moved AS (
            n           = s.n + 1,
            failures    = s.failures + CASE WHEN lost.target = 'cancelled' THEN 0 ELSE 1 END,
            seq         = lost.seq,
-           queued_at   = CASE WHEN lost.target = 'queued' THEN tenure.now() ELSE s.queued_at END,
-           finished_at = CASE WHEN lost.target <> 'queued' THEN tenure.now() END,
-           updated_at  = tenure.now()
+           queued_at   = CASE WHEN lost.target = 'queued' THEN lost.at ELSE s.queued_at END,
+           finished_at = CASE WHEN lost.target <> 'queued' THEN lost.at END,
+           updated_at  = lost.at
       FROM lost
      WHERE s.id = lost.id AND s.lease = lost.fence
-    RETURNING s.id, lost.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.started_at, lost.owner
+    RETURNING s.id, lost.at, lost.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq,
+              s.started_at, lost.owner
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
     SELECT id, n, CASE WHEN state = 'queued' THEN 'orphaned' ELSE state::text END, source, state, attempt, fence,
-           tenure.now(), 'reaper', 'lease ran out'
+           at, 'reaper', 'lease ran out'
       FROM moved
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
-    SELECT id, fence, attempt, owner, started_at, tenure.now(), 'lost',
+    SELECT id, fence, attempt, owner, started_at, at, 'lost',
            '{"kind":"WorkerLost","message":"the lease ran out"}'
       FROM moved
 ),

@@ -12,9 +12,10 @@ held AS MATERIALIZED (
     SELECT id FROM tenure.lease
      WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
--- Rows are locked in the order of ids, here and in every other verb, so that nobody waits in a circle.
+-- Rows are locked in the order of ids, here and in every other verb, so that nobody waits in a circle. A step
+-- that had to wait began before the one it waited for: `at` keeps a job's history from running backwards.
 decided AS MATERIALIZED (
-    SELECT s.id, s.state AS source, s.attempt, given.*,
+    SELECT s.id, s.state AS source, s.attempt, given.*, greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN given.ending = 'succeeded'                                             THEN 'succeeded'
                 WHEN given.ending = 'unrecoverable'                                         THEN 'failed'
                 WHEN s.state = 'cancelling'                                                 THEN 'cancelled'
@@ -39,20 +40,20 @@ settled AS (
            failures    = s.failures + CASE WHEN d.target IN ('retrying', 'failed') THEN 1 ELSE 0 END,
            has_result  = d.target = 'succeeded' AND d.result <> 'null',
            due_at      = CASE WHEN d.target IN ('retrying', 'suspended') THEN tenure.now() + d.after END,
-           finished_at = CASE WHEN d.target NOT IN ('retrying', 'suspended') THEN tenure.now() END,
-           updated_at  = tenure.now()
+           finished_at = CASE WHEN d.target NOT IN ('retrying', 'suspended') THEN d.at END,
+           updated_at  = d.at
       FROM decided d
      WHERE s.id = d.id AND s.lease = d.fence
-    RETURNING s.id, s.n, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source, d.attempt, d.ending,
-              d.result, d.error
+    RETURNING s.id, d.at, s.n, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source, d.attempt,
+              d.ending, d.result, d.error
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
-    SELECT id, n, state::text, source, state, attempt, fence, tenure.now(), :worker::text FROM settled
+    SELECT id, n, state::text, source, state, attempt, fence, at, :worker::text FROM settled
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
-    SELECT id, fence, attempt, :worker::text, started_at, tenure.now(), ending, error FROM settled
+    SELECT id, fence, attempt, :worker::text, started_at, at, ending, error FROM settled
 ),
 answered AS (
     INSERT INTO tenure.result (job, body)
@@ -69,7 +70,8 @@ picked AS MATERIALIZED (
     SELECT next.*
       FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[]) AS place (line, rank, after)
      CROSS JOIN LATERAL (
-               SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state
+               SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state,
+                      greatest(tenure.now(), s.updated_at) AS at
                  FROM tenure.ready r
                  JOIN tenure.job_state s ON s.id = r.job
                 WHERE r.line = place.line AND r.rank = place.rank AND r.seq > place.after
@@ -97,15 +99,16 @@ started AS (
            n          = s.n + 1,
            attempt    = s.attempt + 1,
            progress   = NULL,
-           started_at = tenure.now(),
-           updated_at = tenure.now()
+           started_at = picked.at,
+           updated_at = picked.at
       FROM picked, leased
      WHERE s.id = picked.job AND picked.state = 'queued'
-    RETURNING s.id, s.n, s.fence, s.attempt, s.queued_at, s.started_at, picked.line, picked.rank, picked.seq
+    RETURNING s.id, picked.at, s.n, s.fence, s.attempt, s.queued_at, s.started_at, picked.line, picked.rank,
+              picked.seq
 ),
 announced AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
-    SELECT id, n, 'started', 'queued', 'running', attempt, fence, tenure.now(), :worker::text FROM started
+    SELECT id, n, 'started', 'queued', 'running', attempt, fence, at, :worker::text FROM started
 )
 SELECT id AS job, fence, state, NULL::integer AS line, NULL::smallint AS rank, NULL::bigint AS seq,
        NULL::smallint AS attempt, NULL::timestamptz AS queued_at, NULL::timestamptz AS started_at,

@@ -1,5 +1,6 @@
 -- Let held jobs go: to `scheduled` while their time is ahead, else to `queued`.
--- Answers for every job found, whether it moved or not.
+-- Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
+-- the largest number there is.
 
 -- part: given
 INSERT INTO temp.given (job, fence) VALUES (?, 0);

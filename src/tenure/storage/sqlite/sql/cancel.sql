@@ -1,5 +1,6 @@
 -- Cancel jobs: nobody's at once, running ones by asking their owner.
--- Answers for every job found, whether it moved or not.
+-- Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
+-- the largest number there is.
 
 -- part: given
 INSERT INTO temp.given (job, fence) VALUES (?, 0);
