@@ -192,3 +192,12 @@ async def test_a_line_named_twice_is_served_once(store: Store) -> None:
     jobs = [await enqueue_one(store) for _ in range(3)]
     claimed = await claim(store, lines=(MAIL, MAIL))
     assert [one.lease.job for one in claimed] == jobs
+
+
+async def test_a_claim_that_found_nothing_looks_again(store: Store, other: Store) -> None:
+    """A line that was empty a moment ago is not believed to be empty still."""
+    await store.cancel([await enqueue_one(store)])
+    assert await claim(store) == []
+    assert await claim(store) == []
+    job = await enqueue_one(other)
+    assert [claimed.lease.job for claimed in await claim(store)] == [job]

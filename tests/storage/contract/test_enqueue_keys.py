@@ -228,3 +228,20 @@ async def test_the_database_itself_refuses_a_second_job_under_a_key(store: Store
         await copy_row(backend, "tenure.job", "key = 'k'", id=f"'{uuid4()}'")
     await copy_row(backend, "tenure.job", "key = 'k'", id=f"'{uuid4()}'", key="'another'")
     assert await count(backend, "tenure.job") == 2
+
+
+async def test_one_key_in_two_namespaces_in_one_call_makes_two_jobs(store: Store) -> None:
+    """S0.56: the key is one's own in each namespace, whoever asks together."""
+    answers = await store.enqueue(
+        [NewJob(definition="mail", namespace=namespace, key="k") for namespace in ("north", "south")]
+    )
+    assert [answer.fresh for answer in answers] == [True, True]
+    assert len({answer.id for answer in answers}) == 2
+
+
+async def test_a_key_and_an_id_of_two_jobs_answer_with_the_job_of_the_key(store: Store) -> None:
+    """S0.56: the key names the request; an id is only a number."""
+    [keyed] = await store.enqueue([NewJob(definition="mail", key="k")])
+    [other] = await store.enqueue([NewJob(definition="mail")])
+    [answer] = await store.enqueue([NewJob(definition="mail", id=other.id, key="k")])
+    assert (answer.id, answer.fresh) == (keyed.id, False)

@@ -173,6 +173,28 @@ async def test_the_time_of_the_last_change_moves_with_every_step(store: Store, c
     assert {there.created_at for there in seen} == {START}
 
 
+async def test_the_time_of_the_last_change_moves_whoever_takes_the_step(store: Store, clock: Clock) -> None:
+    """S0.32: a worker, the clock, the reaper and the api alike."""
+    job = await enqueue_one(store, delay=seconds(1))
+    seen = []
+    for moment in range(1, 6):
+        await clock.advance(seconds(1))
+        match moment:
+            case 1:
+                await store.promote(10)
+            case 2:
+                [owned] = await claim(store)
+                await store.hand_back("a", unstarted=[owned.lease], killed=[])
+            case 3:
+                await claim(store, lease_for=seconds(1))
+            case 4:
+                await store.reap(10)
+            case 5:
+                await store.cancel([job])
+        seen.append((await found(store, job)).updated_at)
+    assert seen == [START + seconds(n) for n in range(1, 6)]
+
+
 async def test_reading_changes_nothing(store: Store, clock: Clock, backend: Backend) -> None:
     jobs = [await job_in(store, state) for state in State]
     before = await backend.sql("SELECT * FROM tenure.job_state ORDER BY id")

@@ -281,3 +281,16 @@ async def test_what_is_added_behind_a_finished_jobs_back_is_not_believed(
         SELECT job, 99, source, 'succeeded', attempt, fence, at, 'succeeded', actor
           FROM tenure.event WHERE job = '{job}' AND n = 2""")
     assert await record_of(store, job) == before
+
+
+async def test_the_state_of_one_job_never_becomes_that_of_another(store: Store, backend: Backend) -> None:
+    """S0.11: a job's state row belongs to that job for good."""
+    job = await enqueue_one(store)
+    assert not await passes(backend, change(job, f"id = '{uuid4()}'"))
+
+
+@pytest.mark.parametrize("attempt", ["max_attempts + 1", "-1"])
+async def test_the_database_itself_bounds_attempts(store: Store, backend: Backend, attempt: str) -> None:
+    """S0.30, S3.23: no attempt is counted beyond those that were given."""
+    job = await enqueue_one(store)
+    assert not await passes(backend, change(job, f"attempt = {attempt}"))

@@ -135,7 +135,8 @@ async def test_hand_backs_are_free_only_so_often(store: Store, way: str) -> None
     """S3.23: after twenty each one costs an attempt, so that a job cannot be passed round for ever."""
     job = await enqueue_one(store, policy=Policy(max_attempts=3))
     attempts, states = list[int](), list[State]()
-    while batch := await claim(store):
+    for _ in range(MOST_HAND_BACKS + 4):
+        batch = await claim(store)
         attempts += [claimed.attempt for claimed in batch]
         states += (await hand_back(store, way, *batch)).accepted.values()
 
@@ -231,3 +232,15 @@ async def test_what_is_not_named_is_kept(store: Store, backend: Backend) -> None
 async def test_giving_nothing_back_is_no_error(store: Store) -> None:
     settled = await store.hand_back("a", unstarted=[], killed=[])
     assert (settled.accepted, settled.lost) == ({}, [])
+
+
+async def test_a_burial_at_shutdown_counts_as_a_failure_and_a_hand_back_does_not(store: Store) -> None:
+    """S0.30: only what went wrong is counted."""
+    buried = await enqueue_one(store, policy=Policy(on_lost=OnLost.BURY))
+    [owned] = await claim(store)
+    await store.hand_back("a", unstarted=[], killed=[owned.lease])
+    returned = await enqueue_one(store)
+    [owned] = await claim(store)
+    await store.hand_back("a", unstarted=[owned.lease], killed=[])
+    assert (await found(store, buried)).failures == 1
+    assert (await found(store, returned)).failures == 0

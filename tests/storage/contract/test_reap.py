@@ -268,3 +268,14 @@ async def test_claimable_are_the_queued_the_due_and_the_orphaned(store: Store, c
 
     waiting = {State.QUEUED, State.SCHEDULED, State.RETRYING, State.SUSPENDED, State.RUNNING}
     assert {owned.lease.job for owned in claimed} == {jobs[state] for state in waiting}
+
+
+async def test_a_lost_worker_counts_as_a_failure(store: Store, clock: Clock) -> None:
+    """S0.30, S4.35: a loss is a failure like any other."""
+    job = await enqueue_one(store, policy=Policy(max_attempts=2))
+    for failures in (1, 2):
+        await claim(store)
+        await clock.advance(seconds(31))
+        await store.reap(10)
+        assert (await found(store, job)).failures == failures
+    assert (await found(store, job)).state is State.FAILED

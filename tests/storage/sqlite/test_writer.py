@@ -180,3 +180,18 @@ async def test_closing_a_writer_that_another_process_holds_up_ends(tmp_path: Pat
             await run(writer, "SELECT 1")
         with pytest.raises(StoreBusy, match="could not be closed"):
             await writer.close()
+
+
+async def test_a_transaction_that_cannot_be_ended_is_taken_back(writer: Writer) -> None:
+    """A deferred rule that is broken fails the commit and leaves the transaction open."""
+    await run(writer, "CREATE TABLE reply (n INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)")
+
+    def reply_to_nothing(connection: apsw.Connection, _now: int) -> None:
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+        connection.execute("INSERT INTO reply VALUES (7)")
+
+    with pytest.raises(StoreRefused):
+        await writer.run(reply_to_nothing)
+    await add(writer, 2)
+    assert await notes(writer) == [2]
+    assert await run(writer, "SELECT * FROM reply") == []
