@@ -4,6 +4,7 @@ Only apsw opens the file in our processes. It brings its own recent SQLite; and 
 open and close the same file in the same process, the locks of both would be dropped.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -24,11 +25,25 @@ def open_writer(path: Path) -> apsw.Connection:
     """The connection of the one writer: durable at every commit, with its scratch tables."""
     connection = apsw.Connection(str(path))
     connection.set_busy_timeout(_BUSY_MS)
-    connection.execute("PRAGMA journal_mode = WAL")
+    _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(files("tenure.storage.sqlite").joinpath("scratch.sql").read_text("utf-8"))
     return connection
+
+
+def _use_write_ahead_log(connection: apsw.Connection) -> None:
+    # SQLite does not wait here as it does elsewhere: of several that open a new file at once, all but one
+    # would fail.
+    deadline = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
 
 
 def open_reader(path: Path) -> apsw.Connection:
