@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Progress, Pulse
+from tenure.core.lease import Claimed, Order, Progress, Pulse
 from tenure.core.policy import Policy
 from tenure.core.states import State
 from tenure.storage.contract import Store
@@ -17,6 +17,7 @@ from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START, Clock
 from tests.storage.postgres.waiting import PATIENCE, deadlocks, until_waiting
 from tests.storage.telling import (
+    MAIL,
     claim,
     enqueue_one,
     found,
@@ -228,3 +229,24 @@ async def test_a_history_does_not_run_backwards_for_who_had_to_wait(
     last = (await store.events(job))[-1]
     assert last.at == START + seconds(5)
     assert (await found(store, job)).updated_at == last.at
+
+
+async def test_a_turn_that_waits_to_settle_has_claimed_nothing_yet(
+    store: Store, foreign: asyncpg.Connection, backend: PostgresBackend
+) -> None:
+    """Settling may wait for a lock, so it comes first: nobody else waits for what it has not taken."""
+    mine = await enqueue_one(store)
+    [owned] = await claim(store)
+    free = await enqueue_one(store)
+    await lock(foreign, "job_state", mine)
+    order = Order(worker="a", lines=(MAIL,), limit=1)
+    turn = asyncio.create_task(store.settle_and_claim([succeeded(owned)], order))
+    await until_waiting(backend, 1)
+
+    other = PostgresStore(backend.dsn)
+    await other.open()
+    assert [one.lease.job for one in await claim(other, worker="b")] == [free]
+    await other.close()
+
+    await foreign.execute("ROLLBACK")
+    assert (await turn).settled.accepted == {owned.lease: State.SUCCEEDED}
