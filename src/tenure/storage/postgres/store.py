@@ -129,11 +129,11 @@ class PostgresStore:
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         printable("worker", worker, least=1)
-        given = sorted({*unstarted, *killed})
+        given, dead = sorted({*unstarted, *killed}), set(killed)
         answer = await self._pool.run(
             "hand_back",
             **rows.leases(given),
-            killed=[lease in set(killed) for lease in given],
+            killed=[lease in dead for lease in given],
             worker=worker,
             most=MOST_HAND_BACKS,
         )

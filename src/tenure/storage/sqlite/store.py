@@ -124,10 +124,10 @@ class SqliteStore:
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         printable("worker", worker, least=1)
-        given = sorted({*unstarted, *killed})
+        given, dead = sorted({*unstarted, *killed}), set(killed)
         answer = await self._run(
             "hand_back",
-            [(str(lease.job), lease.fence, lease in set(killed)) for lease in given],
+            [(str(lease.job), lease.fence, lease in dead) for lease in given],
             worker=worker,
             most=MOST_HAND_BACKS,
         )
