@@ -245,3 +245,13 @@ async def test_a_key_and_an_id_of_two_jobs_answer_with_the_job_of_the_key(store:
     [other] = await store.enqueue([NewJob(definition="mail")])
     [answer] = await store.enqueue([NewJob(definition="mail", id=other.id, key="k")])
     assert (answer.id, answer.fresh) == (keyed.id, False)
+
+
+async def test_an_id_asked_for_twice_is_not_lost_with_the_first_that_asked(store: Store) -> None:
+    """The first is answered by its key and leaves the id free; the second takes it."""
+    [keyed] = await store.enqueue([NewJob(definition="mail", key="k")])
+    wanted = uuid4()
+    answers = await store.enqueue(
+        [NewJob(definition="mail", id=wanted, key="k"), NewJob(definition="mail", id=wanted)]
+    )
+    assert [(answer.id, answer.fresh) for answer in answers] == [(keyed.id, False), (wanted, True)]

@@ -33,7 +33,7 @@ _UNSENT = (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError)
 
 
 class Pool:
-    """Runs statements by name. Holds no session state: a transaction-mode pooler may stand in between."""
+    """Runs statements by name. None rests on its session: a transaction-mode pooler may stand in between."""
 
     def __init__(self, dsn: str, *, pooled: bool, size: int, timeout: float) -> None:
         self._dsn = dsn

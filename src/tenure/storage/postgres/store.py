@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
-from tenure.core.errors import StoreRefused
+from tenure.core.errors import StoreError, StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
 from tenure.core.outcome import Attempt, Report, Round, Settled
@@ -169,7 +169,19 @@ class PostgresStore:
             for row in await self._pool.run("enqueue.find", **columns):
                 found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
                 answers.setdefault(row["position"] - 1, found)
+        if missing := [index for index in range(len(jobs)) if index not in answers]:
+            answers.update(
+                zip(missing, await self._once_more([jobs[index] for index in missing]), strict=True)
+            )
         return [answers[index] for index in range(len(jobs))]
+
+    async def _once_more(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """For those whose key or id was taken a moment ago and is free again."""
+        try:
+            return await self._enqueue(jobs)
+        except StoreError as error:
+            # The others of the call are written by now: to make the call again would make them twice.
+            raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
 
     async def _record(self, lines: set[Line], columns: dict[str, list[Any]]) -> list[asyncpg.Record]:
         try:

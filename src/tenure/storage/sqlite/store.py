@@ -160,10 +160,16 @@ class SqliteStore:
             row["position"] - 1: Enqueued(ids[row["position"] - 1], State(row["state"]), fresh=True)
             for row in self._scripts.run(connection, "enqueue", asked, now=now, count=len(jobs))
         }
-        return [fresh.get(index) or self._find(connection, job, ids[index]) for index, job in enumerate(jobs)]
+        return [
+            fresh.get(index)
+            or self._find(connection, job, ids[index])
+            or self._enqueue(connection, now, [job])[0]
+            for index, job in enumerate(jobs)
+        ]
 
-    def _find(self, connection: apsw.Connection, job: NewJob, asked_id: UUID) -> Enqueued:
-        [row] = self._scripts.one(
+    def _find(self, connection: apsw.Connection, job: NewJob, asked_id: UUID) -> Enqueued | None:
+        """Who took the key or id; nobody, if that was an earlier job of the call which was itself not new."""
+        for row in self._scripts.one(
             connection,
             "enqueue.find",
             id=str(asked_id),
@@ -173,8 +179,9 @@ class SqliteStore:
             definition=job.definition,
             version=job.version,
             params_hash=values.binding(job),
-        )
-        return Enqueued(row["id"], State(row["state"]), fresh=False, matches=bool(row["matches"]))
+        ):
+            return Enqueued(row["id"], State(row["state"]), fresh=False, matches=bool(row["matches"]))
+        return None
 
 
 def _ids(ids: Sequence[UUID]) -> list[tuple[str]]:
