@@ -1,5 +1,6 @@
 """The sentences of the contract suite: short ways to say what happens to a job."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -21,12 +22,16 @@ from tenure.core.outcome import (
     Unrecoverable,
 )
 from tenure.core.policy import OnLost, Policy
+from tenure.core.reading import Entry, Filter, Listed, Position
 from tenure.core.states import FIRST, State, is_legal
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 
 MAIL = Line("default", "mail")
 BOOM = Failure("ValueError", "boom")
+EVERY_JOB = Filter()
+PATIENCE = 10.0
+"""Seconds after which what should come is taken never to come; it is there at once, or nearly."""
 
 
 def seconds(count: float) -> timedelta:
@@ -111,6 +116,11 @@ async def job_in(store: Store, state: State, **asked: Any) -> UUID:
     return job
 
 
+async def one_in_each_state(store: Store, **asked: Any) -> dict[State, UUID]:
+    """A job in every state there is."""
+    return {state: await job_in(store, state, **asked) for state in State}
+
+
 async def _end_in(store: Store, owned: Claimed, state: State) -> None:
     match state:
         case State.CANCELLING:
@@ -139,6 +149,33 @@ async def record_of(store: Store, job: UUID) -> tuple[Job, list[Event], list[Att
     return await found(store, job), await store.events(job), await store.attempts(job)
 
 
+async def listed(
+    store: Store, which: Filter = EVERY_JOB, *, limit: int = 50, newest_first: bool = True
+) -> list[Listed]:
+    """All pages of a list, one after the other."""
+    jobs: list[Listed] = []
+    page = await store.page(which, newest_first=newest_first, limit=limit)
+    jobs += page.jobs
+    while page.next is not None:
+        page = await store.page(which, after=page.next, newest_first=newest_first, limit=limit)
+        jobs += page.jobs
+    return jobs
+
+
+async def fed(store: Store, number: int, *, after: Position | None = None, limit: int = 1000) -> list[Entry]:
+    """The feed from a position to its end, read until there are so many events; it may be held back."""
+    entries: list[Entry] = []
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            more = await store.feed(after, limit=limit)
+            assert len(more) <= limit
+            entries += more
+            if more:
+                after = more[-1].position
+            elif len(entries) >= number:
+                return entries
+
+
 async def count(backend: Backend, table: str) -> int:
     """How many rows a table has, by plain SQL."""
     [(rows,)] = await backend.sql(f"SELECT count(*) FROM {table}")
@@ -157,8 +194,8 @@ def hold_together(events: Sequence[Event]) -> bool:
 async def spoil_next_event(backend: Backend, key: str) -> None:
     """Put an event where a job's next step would write its own, so that no step can be recorded."""
     await backend.sql(f"""
-        INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor)
-        SELECT s.id, s.n + 1, 'queued', 'running', 1, 1, s.updated_at, 'started', 'nobody'
+        INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor, mark)
+        SELECT s.id, s.n + 1, 'queued', 'running', 1, 1, s.updated_at, 'started', 'nobody', j.mark
           FROM tenure.job_state s JOIN tenure.job j ON j.id = s.id WHERE j.key = '{key}'""")
 
 

@@ -1,6 +1,7 @@
 """What values may be: the bounds, and the checks that hold a value against them."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -17,6 +18,21 @@ LEASE_LENGTH = (timedelta(milliseconds=1), timedelta(days=1))
 
 LARGEST_BATCH = 10_000
 """How many jobs one call may record."""
+
+LARGEST_LIMIT = 10_000
+"""The largest number of jobs that a limit may let run at once."""
+
+MOST_LIMITS = 10
+"""How many limits one job may run under."""
+
+MOST_TAGS = 20
+"""How many tags one job may carry."""
+
+LARGEST_PAGE = 200
+"""How many jobs one page of a list may hold."""
+
+LARGEST_FEED = 10_000
+"""How many events one reading of the feed may bring."""
 
 MOST_HAND_BACKS = 20
 """How often a job may be handed back before the attempt is charged."""
@@ -40,6 +56,14 @@ def whole(field: str, value: int, least: int, most: int) -> None:
     if type(value) is not int:
         raise InvalidInput(field, f"is {value!r:.64}", "give a whole number")
     within(field, value, least, most)
+
+
+def distinct(field: str, values: Sequence[object], most: int) -> None:
+    """Refuse too many values, or the same one twice."""
+    if len(values) > most:
+        raise InvalidInput(field, f"are {len(values)}", f"give at most {most}")
+    if len(set(values)) < len(values):
+        raise InvalidInput(field, "name one thing twice", "give each once")
 
 
 def printable(field: str, value: str, *, least: int = 0) -> None:

@@ -9,10 +9,21 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core.bounds import CALENDAR, HORIZON, named, printable, whole, within
+from tenure.core.bounds import (
+    CALENDAR,
+    HORIZON,
+    MOST_LIMITS,
+    MOST_TAGS,
+    distinct,
+    named,
+    printable,
+    whole,
+    within,
+)
 from tenure.core.documents import EMPTY, Document
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Progress
+from tenure.core.limit import Limit
 from tenure.core.outcome import Failure
 from tenure.core.policy import Policy
 from tenure.core.states import State
@@ -22,7 +33,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
     """A job as it is asked for.
 
     `key` makes creation idempotent within (namespace, scope). `id` may be made by the caller; otherwise the
-    store makes it. `run_at` and `delay` exclude each other; `hold` records without accepting.
+    store makes it. `run_at` and `delay` exclude each other; `hold` records without accepting. The job runs
+    only while every one of its `limits` has room; `tags` are for finding it again.
     """
 
     definition: str
@@ -37,6 +49,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
     delay: timedelta | None = None
     hold: bool = False
     policy: Policy = Policy()
+    limits: tuple[Limit, ...] = ()
+    tags: tuple[str, ...] = ()
     id: UUID | None = None
     parent: UUID | None = None
     replay_of: UUID | None = None
@@ -52,6 +66,10 @@ class NewJob(Struct, frozen=True, kw_only=True):
             printable("key", self.key, least=1)
         if self.traceparent is not None:
             printable("traceparent", self.traceparent)
+        distinct("limits", [(limit.name, limit.key) for limit in self.limits], MOST_LIMITS)
+        distinct("tags", self.tags, MOST_TAGS)
+        for tag in self.tags:
+            named("tags", tag)
         if self.run_at is not None and self.delay is not None:
             raise InvalidInput("delay", "cannot stand beside run_at", "give one of the two")
         if self.run_at is not None and self.run_at.utcoffset() is None:
@@ -119,6 +137,8 @@ class Job(Struct, frozen=True, kw_only=True):
     scope: str
     key: str | None
     policy: Policy
+    limits: tuple[Limit, ...]
+    tags: tuple[str, ...]
     parent: UUID | None
     replay_of: UUID | None
     traceparent: str | None

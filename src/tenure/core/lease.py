@@ -89,8 +89,12 @@ class Pulse(Struct, frozen=True, kw_only=True):
 
 
 class Beat(Struct, frozen=True):
-    """The answer to a pulse: leases that hold, leases that are gone, and those among the held to stop."""
+    """The answer to a pulse: leases that hold, leases that are gone, and those among the held to stop.
+
+    `drain` says that an operator wants the worker to claim no more.
+    """
 
     kept: frozenset[Lease]
     lost: frozenset[Lease]
     cancelling: frozenset[Lease]
+    drain: bool = False

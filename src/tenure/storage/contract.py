@@ -9,18 +9,42 @@ end with its attempt row. Every verb may run on all nodes at once.
 The contract suite in tests/storage/contract, one file a verb, is the definition of this protocol.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from tenure.core.documents import Document
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
-from tenure.core.lease import Beat, Lease, Order, Pulse
+from tenure.core.lease import Beat, Lease, Line, Order, Pulse
+from tenure.core.limit import LimitUse
+from tenure.core.operations import (
+    Definition,
+    LineStatus,
+    Pruned,
+    Replayed,
+    Retention,
+    Worker,
+    WorkerStatus,
+)
 from tenure.core.outcome import Attempt, Report, Round, Settled
+from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+
+
+class Wakeups(Protocol):
+    """Hints that something may have happened. None is promised to come: who waits must look now and then."""
+
+    async def wait(self, timeout: float) -> bool:
+        """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
 class Store(Protocol):
-    """A place that keeps jobs."""
+    """A place that keeps jobs.
+
+    The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, reading,
+    operations, upkeep.
+    """
 
     async def open(self) -> None:
         """Connect. Raises StoreUnavailable when the database cannot be reached."""
@@ -47,7 +71,8 @@ class Store(Protocol):
         A job is born `created` with `hold`, `scheduled` with a time ahead, `queued` otherwise. (namespace,
         scope, key) is unique for as long as the row lives: a second request answers with the first job,
         whatever became of it, and changes nothing; so does an id that is already taken. A delay counts from
-        now, for a held job too. When the answer comes, the jobs are durable.
+        now, for a held job too. Limits that are not yet known are made with the size they bring. When the
+        answer comes, the jobs are durable.
         StoreBusy when another open transaction holds one of the keys; only this call fails then.
         """
 
@@ -73,14 +98,16 @@ class Store(Protocol):
         each job that exists, in the order asked.
         """
 
-    async def get(self, job: UUID) -> Job | None:
-        """The job as last committed, or None."""
+    async def replay(
+        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+    ) -> list[Replayed]:
+        """Run finished jobs again, each as a new job linked by `replay_of`; one answer for each id asked.
 
-    async def events(self, job: UUID) -> list[Event]:
-        """The history of one job from its creation on, by n; empty for an unknown job."""
-
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        """The starts of one job by fence, the current one included; empty for an unknown job."""
+        The new job inherits definition, version, queue, priority, policy, limits, tags, namespace and, unless
+        `params` are given, params; neither key nor parent. While an earlier replay of a job has not finished,
+        it is the answer, unless `forced`. A job that pruning takes away at the same moment is either
+        replayed or unknown.
+        """
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
         """Record how attempts ended and claim the next jobs, in one transaction.
@@ -100,6 +127,11 @@ class Store(Protocol):
         attempt each: higher priority first, then in the order they were queued; equal priorities of several
         lines take turns. Locked rows are skipped, never waited for. An order with limit 0 claims nothing.
         While jobs are plenty, what another process has put in line is seen within a second.
+
+        From a paused line nothing is claimed; a pause set by another process is seen within a second. A job
+        with limits is claimed only while each of them has room, and takes a place in all of them until its
+        attempt ends, however it ends. Never more run under a limit than its size allows; when the size is
+        lowered, those that run go on and none is added until they have become fewer.
         """
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
@@ -107,7 +139,8 @@ class Store(Protocol):
 
         A lease that has run out is not revived, even if nobody has reaped it yet. A lease of another worker,
         or of a job that is no longer owned under that fence, is lost. Jobs claimed together share one lease
-        row: prolonging one of them prolongs all.
+        row: prolonging one of them prolongs all. It is also the sign of life of an enlisted worker, and its
+        answer tells whether the worker is to drain.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
@@ -131,3 +164,95 @@ class Store(Protocol):
         `cancelled` when cancelling; `buried` when the job must not run twice; `failed` when attempts are used
         up; `queued` otherwise, as `orphaned`. Each by its fence, so that a job claimed anew is left alone.
         """
+
+    async def get(self, job: UUID) -> Job | None:
+        """The job as last committed, or None."""
+
+    async def events(self, job: UUID) -> list[Event]:
+        """The history of one job from its creation on, by n; empty for an unknown job."""
+
+    async def attempts(self, job: UUID) -> list[Attempt]:
+        """The starts of one job by fence, the current one included; empty for an unknown job."""
+
+    async def page(
+        self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
+    ) -> Page:
+        """Jobs by id, which is the order of creation, from behind `after` on; at most 200 a page.
+
+        Never counts and never skips rows: a page costs the same wherever it begins. A job that is created or
+        moves while somebody pages through may be seen or missed, but no other job is missed or seen twice.
+        Jobs with ids of their caller's making stand where their id puts them; `created_after` and
+        `created_before` find them only if the id's time is within a day of the truth.
+        """
+
+    async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
+        """Events of all jobs behind `after`, in an order that never changes; empty when there are none yet.
+
+        Whoever reads on from the last position misses nothing and sees nothing twice, however late a
+        transaction commits; the events of one job come by n. On PostgreSQL an open transaction that has
+        written anything, in this database or another one of the server, holds the feed back until it ends.
+        """
+
+    async def end_of_feed(self) -> Position:
+        """The position behind all that the feed would give now."""
+
+    async def outlook(self, lines: Collection[Line]) -> Outlook:
+        """What is to come, at the cost of a few look-ups: for a worker that has nothing to do."""
+
+    def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
+        """Be woken when jobs may have been put in line, in whatever process; or, with `endings`, have ended.
+
+        Hints are sent after the commit and at most every few milliseconds. They may be late or lost; polling
+        alone is always correct.
+        """
+
+    async def lines(self) -> list[LineStatus]:
+        """Every line with its counts by state, read from running totals: history is never counted."""
+
+    async def pause(
+        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+    ) -> None:
+        """Claim nothing from a line, or from any line of a queue, until resumed or until a time.
+
+        Pausing again replaces the pause. A queue or line need not exist yet.
+        """
+
+    async def resume(self, target: Line | str) -> bool:
+        """End a pause; answers whether there was one. A queue's pause and a line's are two."""
+
+    async def set_limit(self, name: str, size: int) -> None:
+        """Set how many jobs may run at once under each key of a limit; makes the limit if there is none."""
+
+    async def limits(self) -> list[LimitUse]:
+        """Every limit and key that jobs have named, and how many run under it."""
+
+    async def put_definitions(self, definitions: Sequence[Definition]) -> list[Definition]:
+        """Register definitions; answers with those that were registered before with another `spec`.
+
+        The last registration stands. `override` is left as it is unless one is given.
+        """
+
+    async def definitions(self) -> list[Definition]:
+        """Every definition that was registered, by key and version."""
+
+    async def enlist(self, worker: Worker) -> None:
+        """Introduce a worker, or bring up to date what is known of it. Only what is shown rests on it."""
+
+    async def dismiss(self, worker: str) -> None:
+        """Forget a worker that has stopped."""
+
+    async def drain(self, worker: str) -> bool:
+        """Ask a worker to claim no more: its next heartbeat tells it. False when it is unknown."""
+
+    async def workers(self) -> list[WorkerStatus]:
+        """Every worker that was enlisted and not dismissed, with the jobs it runs now."""
+
+    async def prune(self, retention: Retention, *, after: UUID | None = None, limit: int = 1000) -> Pruned:
+        """Remove finished jobs whose time is over, with all that belongs to them: the only verb that deletes.
+
+        Looks at up to `limit` jobs by id from behind `after` on; the answer says where to go on. Jobs that
+        somebody has locked are left for another time.
+        """
+
+    async def tidy(self) -> int:
+        """Upkeep that nobody sees: fold running totals, forget workers not seen for a day; rows spared."""

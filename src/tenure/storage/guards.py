@@ -28,8 +28,12 @@ _BORN = "a job is not born in this state"
 _STEP = "no step leads there"
 _FINAL = "a finished job never changes"
 _FENCE = "neither a fence nor a count of events ever falls"
-_DELETE = "jobs are not deleted"
+_DELETE = "only retention deletes, and only finished jobs"
 _RECORD = "what is on record stays as it is"
+
+# Pruning lets itself through, for its own transaction alone.
+_POSTGRES_NOT_PRUNING = "current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text"
+_SQLITE_NOT_PRUNING = "NOT EXISTS (SELECT 1 FROM tenure_permit)"
 
 
 def postgres_guard() -> str:
@@ -57,8 +61,14 @@ def postgres_triggers() -> dict[str, str]:
         _row_guard("guard_step", "UPDATE", f"OLD.state <> NEW.state AND {illegal}", _STEP),
         _row_guard("guard_final", "UPDATE", f"OLD.state = ANY ({_array(FINAL)})", _FINAL),
         _row_guard("guard_fence", "UPDATE", _FALLS, _FENCE),
-        _statement_guard("guard_delete", "DELETE", "job_state", _DELETE),
-        *(_statement_guard("guard_record", "DELETE OR UPDATE", table, _RECORD) for table in RECORDS),
+        _row_guard(
+            "guard_delete",
+            "DELETE",
+            f"OLD.state <> ALL ({_array(FINAL)}) OR {_POSTGRES_NOT_PRUNING}",
+            _DELETE,
+        ),
+        *(_row_guard("guard_delete", "DELETE", _POSTGRES_NOT_PRUNING, _DELETE, table) for table in RECORDS),
+        *(_statement_guard("guard_record", "UPDATE", table, _RECORD) for table in RECORDS),
     ]
     return dict(triggers)
 
@@ -87,13 +97,18 @@ def sqlite_triggers() -> dict[str, str]:
         _refusal("guard_step", f"UPDATE ON {state}", f"OLD.state <> NEW.state AND {illegal}", _STEP),
         _refusal("guard_final", f"UPDATE ON {state}", f"OLD.state IN ({_words(FINAL)})", _FINAL),
         _refusal("guard_fence", f"UPDATE ON {state}", _FALLS, _FENCE),
-        _refusal("guard_delete", f"DELETE ON {state}", "true", _DELETE),
+        _refusal(
+            "guard_delete",
+            f"DELETE ON {state}",
+            f"OLD.state NOT IN ({_words(FINAL)}) OR {_SQLITE_NOT_PRUNING}",
+            _DELETE,
+        ),
         _no_replacing("job_state", ("id",)),
     ]
     for table, key in RECORDS.items():
         triggers += [
             _refusal(f"guard_{table}_update", f"UPDATE ON tenure_{table}", "true", _RECORD),
-            _refusal(f"guard_{table}_delete", f"DELETE ON tenure_{table}", "true", _RECORD),
+            _refusal(f"guard_{table}_delete", f"DELETE ON tenure_{table}", _SQLITE_NOT_PRUNING, _DELETE),
             _no_replacing(table, key),
         ]
     return dict(triggers)
@@ -104,9 +119,9 @@ def sqlite_lease_check() -> str:
     return f"CHECK ((state IN ({_words(OWNED)})) = (lease IS NOT NULL))"
 
 
-def _row_guard(name: str, on: str, when: str, message: str) -> tuple[str, str]:
-    text = f"CREATE TRIGGER {name} BEFORE {on} ON tenure.job_state FOR EACH ROW\n    WHEN ({when})"
-    return f"job_state.{name}", f"{text}\n    EXECUTE FUNCTION tenure.refuse('{message}')"
+def _row_guard(name: str, on: str, when: str, message: str, table: str = "job_state") -> tuple[str, str]:
+    text = f"CREATE TRIGGER {name} BEFORE {on} ON tenure.{table} FOR EACH ROW\n    WHEN ({when})"
+    return f"{table}.{name}", f"{text}\n    EXECUTE FUNCTION tenure.refuse('{message}')"
 
 
 def _statement_guard(name: str, on: str, table: str, message: str) -> tuple[str, str]:

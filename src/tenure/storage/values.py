@@ -5,18 +5,19 @@ its rows into that form.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
 
-from tenure.core.bounds import LARGEST_BATCH
+from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, within
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Event, Job, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Progress, Pulse
+from tenure.core.limit import Limit
 from tenure.core.outcome import (
     Attempt,
     Ending,
@@ -43,6 +44,7 @@ class Row(Protocol):
 
 _encode = msgspec.json.Encoder().encode
 _names = msgspec.json.Decoder(tuple[str, ...]).decode
+_limits = msgspec.json.Decoder(tuple[tuple[str, str, int], ...]).decode
 _failure = msgspec.json.Decoder(Failure).decode
 _progress = msgspec.json.Decoder(Progress).decode
 
@@ -53,9 +55,36 @@ def check_batch(jobs: Sequence[NewJob]) -> None:
         raise InvalidInput("jobs", f"are {len(jobs):,} in one call", f"give at most {LARGEST_BATCH:,}")
 
 
-def lines_of(jobs: Iterable[NewJob]) -> set[Line]:
-    """The lines that new jobs will stand in."""
-    return {Line(*names) for names in {(job.queue, job.definition, job.version) for job in jobs}}
+def tags_of(text: str | None) -> tuple[str, ...]:
+    """Tags from JSON, or none."""
+    return _names(text) if text else ()
+
+
+def limits_of(text: str | None) -> tuple[Limit, ...]:
+    """Limits from JSON, [name, key, size] each, or none."""
+    return tuple(sorted(Limit(*parts) for parts in _limits(text))) if text else ()
+
+
+def following(job: UUID | None) -> UUID:
+    """The first id behind a job's, or of all."""
+    return UUID(int=min(job.int + 1, 2**128 - 1)) if job else UUID(int=0)
+
+
+def pausing(target: Line | str) -> dict[str, Any]:
+    """The row of a pause: a line's, or with neither definition nor version a whole queue's."""
+    if isinstance(target, Line):
+        return {"queue": target.queue, "definition": target.definition, "version": target.version}
+    named("queue", target)
+    return {"queue": target, "definition": "", "version": 0}
+
+
+def aware(field: str, moment: datetime | None) -> datetime | None:
+    """Refuse a time without a zone."""
+    if moment is not None:
+        if moment.utcoffset() is None:
+            raise InvalidInput(field, "has no time zone", "give an aware datetime")
+        within(field, moment, *CALENDAR)
+    return moment
 
 
 def binding(job: NewJob) -> bytes | None:
@@ -69,7 +98,7 @@ def millis(duration: timedelta) -> int:
 
 
 def written_names(names: Sequence[str]) -> str | None:
-    """Exception names as JSON, or nothing."""
+    """Names as JSON, or nothing."""
     return _encode(names).decode() if names else None
 
 
@@ -172,10 +201,16 @@ def moved_from(rows: Iterable[Row]) -> list[Moved]:
 
 
 def beat_from(held: Iterable[Lease], rows: Iterable[Row]) -> Beat:
-    """The answer to a pulse: what the rows do not name is lost."""
-    kept = {Lease(row["job"], row["fence"]): bool(row["cancelling"]) for row in rows}
+    """The answer to a pulse: what the rows do not name is lost; the row without a job is the worker's own."""
+    kept: dict[Lease, bool] = {}
+    drain = False
+    for row in rows:
+        if row["job"] is None:
+            drain = bool(row["cancelling"])
+        else:
+            kept[Lease(row["job"], row["fence"])] = bool(row["cancelling"])
     stop = frozenset(lease for lease, cancelling in kept.items() if cancelling)
-    return Beat(kept=frozenset(kept), lost=frozenset(held) - frozenset(kept), cancelling=stop)
+    return Beat(kept=frozenset(kept), lost=frozenset(held) - frozenset(kept), cancelling=stop, drain=drain)
 
 
 def progress_under(pulse: Pulse, lease: Lease) -> str | None:
@@ -214,6 +249,8 @@ def job_from(row: Row) -> Job:
     return Job(
         **{name: row[name] for name in _SAME_IN_JOB},
         policy=policy_of(row),
+        limits=limits_of(row["limits"]),
+        tags=tags_of(row["tags"]),
         state=state,
         events=row["n"],
         progress=_progress(row["progress"]) if row["progress"] else None,

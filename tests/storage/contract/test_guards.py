@@ -277,8 +277,8 @@ async def test_what_is_added_behind_a_finished_jobs_back_is_not_believed(
     before = await record_of(store, job)
     await backend.sql(f"INSERT INTO tenure.result (job, body) VALUES ('{job}', '{{}}')")
     await backend.sql(f"""
-        INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor)
-        SELECT job, 99, source, 'succeeded', attempt, fence, at, 'succeeded', actor
+        INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor, mark)
+        SELECT job, 99, source, 'succeeded', attempt, fence, at, 'succeeded', actor, mark
           FROM tenure.event WHERE job = '{job}' AND n = 2""")
     assert await record_of(store, job) == before
 

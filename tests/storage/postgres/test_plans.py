@@ -13,7 +13,7 @@ from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
 
 STATEMENTS = statements.load("tenure.storage.postgres")
-GROWS_WITH_HISTORY = "job|job_state|event|attempt|result|ready|timer"
+GROWS_WITH_HISTORY = "job|job_state|event|attempt|result|ready|timer|tag|finished"
 BACKLOG = """
     INSERT INTO tenure.line (queue, definition, version) VALUES ('default', 'mail', 1);
     INSERT INTO tenure.job (id, line, priority, max_attempts, created_at, timeout_ms, grace_ms,
@@ -30,6 +30,8 @@ BACKLOG = """
     INSERT INTO tenure.attempt (job, fence, started_at, ended_at, number, ending, worker)
     SELECT id, 1, tenure.now(), tenure.now(), 1, 'lost', 'a' FROM tenure.job;
     INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM tenure.job;
+    INSERT INTO tenure.tag (name, job) SELECT 'red', id FROM tenure.job;
+    INSERT INTO tenure.finished (state, job) SELECT 'failed', id FROM tenure.job;
 """
 SAMPLES: dict[str, Any] = {
     "integer": 1,
@@ -40,6 +42,8 @@ SAMPLES: dict[str, Any] = {
     "bytea": b"",
     "interval": timedelta(0),
     "timestamptz": START,
+    "tenure.state": "failed",
+    "xid8": 1,
 }
 BATCH = 10
 
@@ -90,7 +94,7 @@ async def test_a_plan_made_while_the_tables_were_empty_is_still_good_when_they_a
 
 def kinds(text: str) -> list[str]:
     """The types of a statement's values, in their order."""
-    by_name = dict(re.findall(r"(?<![:\w]):([a-z_]+)::([a-z]+(?:\[\])?)", text))
+    by_name = dict(re.findall(r"(?<![:\w]):([a-z_]+)::([a-z0-9.]+(?:\[\])?)", text))
     return [by_name[name] for name in statements.numbered(text).names]
 
 

@@ -1,71 +1,155 @@
-"""Where a claim looks: the places in line, and how far each has been emptied.
+"""Where a claim looks: the places in line, how far each has been emptied, and how much room limits leave.
 
 A place is a (line, rank) that held jobs when it was last looked up. Looking up costs a query, so it is done
 once a second and whenever a claim came back short; in between, what this process enqueues itself is added at
 once. A hint says behind which number a claim begins: rows claimed long ago leave dead index entries in front,
-and while some old snapshot is open nobody can remove them; without hints every claim would walk them all.
+and while some old snapshot is open nobody can remove them; without hints every claim would walk them all. The
+look-up, and the claim after it, do walk them: when that takes long, it is done less often, so that it never
+costs more than a twentieth of the time.
+
+A line whose limits have no room is passed over until some is believed to be free again: free when last looked
+up, less what was claimed since, more what this process gave back. Only so many limited lines go into one turn
+as can fill it, since the free slots of each are locked while it lasts.
 
 All of this only saves work. What a hint passed over (a transaction that committed late, a claim that was
-rolled back) is found again by the next look-up, which forgets all hints.
+rolled back) is found again by the next look-up, which forgets all hints; what is free, the claim itself finds
+out.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from tenure.core.lease import Line
+from tenure.storage.values import Row
 
 FRESH_FOR = 1.0
-"""Seconds for which a look-up is trusted."""
+"""Seconds for which a look-up is trusted, at least."""
+
+WORTH = 40
+"""For how many times its own duration a look-up is trusted, at least."""
+
+MOST_REACHED = 10_000
+"""How many lines that are not empty one look-up passes through; the next goes on from there."""
+
+MOST_REMEMBERED = 50_000
+"""How many lines are remembered."""
 
 Place = tuple[int, int]
 """A line's number and a rank in it; the lower rank is served first."""
 
 
+class Standing(NamedTuple):
+    """A line that was found: who serves it, and the limits of its jobs."""
+
+    line: Line
+    limits: tuple[int, ...] = ()
+
+
+class Offer(NamedTuple):
+    """A place to claim from, and behind which number."""
+
+    place: Place
+    after: int
+    limits: tuple[int, ...]
+
+
 class Places:
     """What is known of the lines that one order names."""
 
-    def __init__(self) -> None:
-        self.lines: dict[int, Line] = {}
+    def __init__(self, served: Collection[Line]) -> None:
+        self._served = frozenset(served)
+        self.known: dict[int, Standing] = {}
+        self.after_line = 0
         self._hints: dict[Place, int] = {}
+        self._free: dict[int, int] = {}
+        self._held: dict[int, int] = {}
         self._looked_up_at: float | None = None
+        self._fresh_for = FRESH_FOR
         self._turn = 0
+        self._passed_over = False
 
     @property
     def are_stale(self) -> bool:
         """Whether it is time to look again."""
-        return self._looked_up_at is None or time.monotonic() - self._looked_up_at > FRESH_FOR
+        return self._looked_up_at is None or time.monotonic() - self._looked_up_at > self._fresh_for
 
-    def learn(self, lines: Mapping[int, Line], places: Iterable[Place]) -> None:
-        """Take the answer of a look-up; hints start over."""
-        self.lines = dict(lines)
-        self._hints = dict.fromkeys(places, 0)
-        self._looked_up_at = time.monotonic()
+    def learn(self, found: Iterable[Row], took: float) -> None:
+        """Take the rows of a look-up that took so many seconds; hints start over."""
+        self._fresh_for = max(FRESH_FOR, WORTH * took)
+        if len(self.known) > MOST_REMEMBERED:
+            self.known.clear()
+        self._hints.clear()
+        self._free.clear()
+        self.after_line = 0
+        for row in found:
+            if row["queue"] is None:
+                self.after_line = row["line"]
+                continue
+            line = Line(row["queue"], row["definition"], row["version"])
+            self.known[row["line"]] = Standing(line, tuple(row["limits"]))
+            self._hints[row["line"], row["rank"]] = 0
+            self._free.update(zip(row["limits"], row["free"], strict=True))
+        is_partial = self.after_line and not self._hints
+        self._looked_up_at = None if is_partial else time.monotonic()
 
     def forget(self) -> None:
         """Look again before the next claim."""
         self._looked_up_at = None
 
-    def add(self, place: Place) -> None:
-        """Note that jobs were put in line there."""
-        if place[0] in self.lines:
-            self._hints.setdefault(place, 0)
+    def hear(self) -> None:
+        """Somebody else has put jobs in line; who has plenty to do looks once a second anyway."""
+        if self._passed_over:
+            self.forget()
 
-    def in_turn(self) -> list[tuple[Place, int]]:
-        """Places and hints in the order to serve them; places of equal rank take turns in going first."""
+    def add(self, place: Place, line: Line | None = None) -> None:
+        """Note that jobs were put in line there; whose line it is, where that is known."""
+        if place[0] in self.known:
+            self._hints.setdefault(place, 0)
+        elif line is None or line in self._served:
+            self.forget()
+
+    def in_turn(self, limit: int, returning: int) -> list[Offer]:
+        """Where to claim, in the order to serve; places of equal rank take turns in going first.
+
+        `returning` is how many attempts end in the same statement: they may give their room to others.
+        """
         self._turn += 1
+        self._passed_over = False
         by_rank: dict[int, list[Place]] = {}
         for place in sorted(self._hints, key=lambda place: (place[1], place[0])):
             by_rank.setdefault(place[1], []).append(place)
-        ordered: list[tuple[Place, int]] = []
+        offers: list[Offer] = []
+        limited_room = 0
         for equals in by_rank.values():
             first = self._turn % len(equals)
-            ordered += [(place, self._hints[place]) for place in equals[first:] + equals[:first]]
-        return ordered
+            for place in equals[first:] + equals[:first]:
+                limits = self.known[place[0]].limits
+                room = min((self._room(one, returning) for one in limits), default=limit)
+                if limits and (room <= 0 or limited_room > 2 * limit):
+                    self._passed_over = True
+                    continue
+                limited_room += room if limits else 0
+                offers.append(Offer(place, self._hints[place], limits))
+        return offers
 
-    def claimed(self, last: Mapping[Place, int], *, short: bool) -> None:
+    def settled(self, lines: Iterable[int]) -> None:
+        """Attempts on jobs of these lines have ended: their room is free again."""
+        for line in lines:
+            for limit in self.known[line].limits if line in self.known else ():
+                self._free[limit] = self._free.get(limit, 0) + 1
+                self._held[limit] = self._held.get(limit, 0) - 1
+
+    def claimed(self, taken: Sequence[tuple[Place, int]], *, short: bool) -> None:
         """Move the hints behind what was claimed; after a short claim look again before the next one."""
-        for place, seq in last.items():
+        for place, seq in taken:
             if seq > self._hints.get(place, 0):
                 self._hints[place] = seq
-        if short:
+            for limit in self.known[place[0]].limits:
+                self._free[limit] = self._free.get(limit, 0) - 1
+                self._held[limit] = self._held.get(limit, 0) + 1
+        if short and not self._passed_over:
             self.forget()
+
+    def _room(self, limit: int, returning: int) -> int:
+        return self._free.get(limit, 0) + min(returning, max(0, self._held.get(limit, 0)))

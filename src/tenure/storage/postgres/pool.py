@@ -86,6 +86,28 @@ class Pool:
         except _Collision:
             return await self._translated(lambda: pool.fetch(text, *arguments))
 
+    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
+        """Run several statements in one transaction; answers with the rows of the last."""
+
+        async def in_one(connection: Connection) -> list[asyncpg.Record]:
+            rows: list[asyncpg.Record] = []
+            async with connection.transaction():
+                for statement, values in steps:
+                    text, names = self._statements[statement]
+                    rows = await connection.fetch(text, *(values[name] for name in names))
+            return rows
+
+        try:
+            return await self.work(in_one)
+        except _Collision:
+            return await self.work(in_one)
+
+    async def dial(self) -> asyncpg.Connection:
+        """A connection of the caller's own, apart from the pool."""
+        return await self._translated(
+            lambda: asyncpg.connect(self._dsn, timeout=self._timeout, command_timeout=self._timeout)
+        )
+
     async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a task that needs several statements on one connection."""
         pool = self._opened()

@@ -1,22 +1,25 @@
 """New jobs and leases as the columns that PostgreSQL's statements unnest."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
+from tenure.core.limit import Limit
+from tenure.storage.postgres.places import Offer
 from tenure.storage.values import Reported, binding, millis, written_names
 
 _NO_TIME = timedelta(0)
 
 
-def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> dict[str, list[Any]]:
+def asked(jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]) -> dict[str, list[Any]]:
     """New jobs."""
     policies = [job.policy for job in jobs]
     return {
         "ids": list(ids),
+        "lines": list(lines),
         "queues": [job.queue for job in jobs],
         "definitions": [job.definition for job in jobs],
         "versions": [job.version for job in jobs],
@@ -40,6 +43,7 @@ def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> dict[str, list[Any]]:
         "parents": [job.parent for job in jobs],
         "replays_of": [job.replay_of for job in jobs],
         "traceparents": [job.traceparent for job in jobs],
+        "tags": [written_names(job.tags) for job in jobs],
     }
 
 
@@ -49,6 +53,16 @@ def lines(named: Collection[Line]) -> dict[str, list[Any]]:
         "queues": [line.queue for line in named],
         "definitions": [line.definition for line in named],
         "versions": [line.version for line in named],
+    }
+
+
+def limits(named: Iterable[Limit]) -> dict[str, list[Any]]:
+    """Limits with their keys and sizes."""
+    wanted = list(named)
+    return {
+        "names": [limit.name for limit in wanted],
+        "keys": [limit.key for limit in wanted],
+        "sizes": [limit.size for limit in wanted],
     }
 
 
@@ -66,4 +80,15 @@ def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
         "results": [report.result for report in given],
         "errors": [report.error for report in given],
         "afters": [report.after or _NO_TIME for report in given],
+    }
+
+
+def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:
+    """Places to claim from, and the limits of their jobs."""
+    return {
+        "lines": [offer.place[0] for offer in made],
+        "ranks": [offer.place[1] for offer in made],
+        "after_seqs": [offer.after for offer in made],
+        "limiteds": [bool(offer.limits) for offer in made],
+        "limits": sorted({limit for offer in made for limit in offer.limits}),
     }

@@ -1,6 +1,8 @@
 """The PostgreSQL store, verb by verb; what each promises stands in `tenure.storage.contract`."""
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,18 +10,25 @@ from uuid import UUID
 import asyncpg
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
+from tenure.core.documents import Document
 from tenure.core.errors import StoreError, StoreRefused, StoreUnavailable
-from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
+from tenure.core.job import Enqueued, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
-from tenure.core.outcome import Attempt, Report, Round, Settled
+from tenure.core.operations import Replayed
+from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
-from tenure.storage import values
+from tenure.storage import reading, values
+from tenure.storage.contract import Wakeups
 from tenure.storage.identity import Identity
-from tenure.storage.postgres import rows, schema
+from tenure.storage.postgres import places, rows, schema
 from tenure.storage.postgres.coalesce import Coalescer
-from tenure.storage.postgres.places import Place, Places
+from tenure.storage.postgres.lines import Lines, line_of
+from tenure.storage.postgres.operations import Operations
+from tenure.storage.postgres.places import Places
 from tenure.storage.postgres.pool import Pool
+from tenure.storage.postgres.reading import Reading
+from tenure.storage.postgres.wakeups import Switchboard
 
 MOST_A_STATEMENT = 1_000
 """How many coalesced jobs ride on one statement; a single call may bring more."""
@@ -29,16 +38,26 @@ MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
 
-class PostgresStore:
+class PostgresStore(Reading, Operations):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(
-        self, dsn: str, *, pooled: bool = False, connections: int = 10, timeout: float = 30.0
+        self,
+        dsn: str,
+        *,
+        pooled: bool = False,
+        connections: int = 10,
+        timeout: float = 30.0,
+        notify: bool = True,
     ) -> None:
-        """`pooled`: a transaction-mode pooler stands in between. `timeout` bounds every statement."""
+        """`pooled`: a transaction-mode pooler stands in between. `timeout` bounds every statement.
+
+        `notify`: tell other processes, and hear from them, when there is work; never through a pooler.
+        """
         self._pool = Pool(dsn, pooled=pooled, size=connections, timeout=timeout)
         self._enqueues = Coalescer(self._enqueue, most=MOST_A_STATEMENT, lanes=2)
-        self._known_lines: set[Line] = set()
+        self._lines = Lines(self._pool)
+        self._hints = Switchboard(self._pool, enabled=notify and not pooled, heard=self._hear)
         self._places: dict[tuple[Line, ...], Places] = {}
         self._identity: Identity | None = None
 
@@ -47,6 +66,7 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self._enqueues.close()
+        await self._hints.close()
         await self._pool.close()
 
     async def migrate(self) -> list[str]:
@@ -68,7 +88,7 @@ class PostgresStore:
 
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
         answer = await self._pool.run("accept", ids=sorted(set(ids)))
-        self._note_queued(answer)
+        self._note_queued(row for row in answer if row["moved"])
         return values.standings(ids, answer)
 
     async def cancel(
@@ -77,43 +97,49 @@ class PostgresStore:
         answer = await self._pool.run(
             "cancel", ids=sorted(set(ids)), actor=storable(actor), reason=reason and storable(reason)
         )
+        self._tell_ended(row for row in answer if row["moved"])
         return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._pool.run("give_up", ids=sorted(set(ids))))
 
-    async def get(self, job: UUID) -> Job | None:
-        found = await self._pool.run("get", job=job)
-        return values.job_from(found[0]) if found else None
-
-    async def events(self, job: UUID) -> list[Event]:
-        return [values.event_from(row) for row in await self._pool.run("events", job=job)]
-
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        return [values.attempt_from(row) for row in await self._pool.run("attempts", job=job)]
+    async def replay(
+        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+    ) -> list[Replayed]:
+        identity = await self._ids()
+        wanted = sorted(set(ids))
+        new_ids = [identity.make() for _ in wanted]
+        answer = await self._pool.together(
+            ("replay.lock", {"ids": wanted}),
+            ("replay.record", {"ids": wanted, "new_ids": new_ids, "params": params, "forced": forced}),
+        )
+        self._note_queued(row for row in answer if row["fresh"])
+        found = {row["job"]: reading.replayed_from(row) for row in answer}
+        return [found.get(job) or Replayed(job, None, None, fresh=False) for job in ids]
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
-        places = await self._look_up(order)
-        in_turn = places.in_turn() if order.limit else []
+        known = await self._look_up(order)
         given = values.reported(reports)
-        if not given and not in_turn:
-            places.forget()
+        offers = known.in_turn(order.limit, len(given)) if order.limit else []
+        if not given and not offers:
+            known.forget()
             return Round(Settled({}, []), [])
         answer = await self._pool.run(
             "settle_and_claim.turn",
             **rows.reports(given),
+            **rows.offers(offers),
             worker=order.worker,
             lease_for=order.lease_for,
             limit=order.limit,
             most_suspensions=MOST_SUSPENSIONS,
-            lines=[place[0] for place, _ in in_turn],
-            ranks=[place[1] for place, _ in in_turn],
-            after_seqs=[hint for _, hint in in_turn],
         )
-        accepted = values.accepted_from(row for row in answer if row["state"])
+        ended = [row for row in answer if row["state"]]
         taken = [row for row in answer if not row["state"]]
+        known.settled(row["line"] for row in ended)
+        self._tell_ended(ended)
         return Round(
-            values.settled((report.lease for report in reports), accepted), _claimed(taken, places, order)
+            values.settled((report.lease for report in reports), values.accepted_from(ended)),
+            _claimed(taken, known, order),
         )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
@@ -137,34 +163,45 @@ class PostgresStore:
             worker=worker,
             most=MOST_HAND_BACKS,
         )
-        self._note_queued(answer)
+        self._note_moved(answer)
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("promote", limit=limit)
-        self._note_queued(answer)
+        self._note_moved(answer)
         return values.moved_from(answer)
 
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("reap", limit=limit)
-        self._note_queued(answer)
+        self._note_moved(answer)
         return values.moved_from(answer)
+
+    def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
+        return self._hints.listen(endings=endings)
+
+    async def _ids(self) -> Identity:
+        if self._identity is None:
+            self._identity = Identity(await self.now())
+        return self._identity
 
     async def _enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """One statement for the jobs of one or many callers; a second one only where keys were taken."""
-        if self._identity is None:
-            self._identity = Identity(await self.now())
-        lines = values.lines_of(jobs)
-        await self._open_lines(lines - self._known_lines)
-        ids = [job.id or self._identity.make() for job in jobs]
-        columns = rows.asked(jobs, ids)
+        identity = await self._ids()
+        ids = [job.id or identity.make() for job in jobs]
         answers: dict[int, Enqueued] = {}
-        for row in await self._record(lines, columns):
+        recorded, columns = await self._record(jobs, ids)
+        for row in recorded:
             index = row["position"] - 1
             answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
-            self._note((row["line"], -jobs[index].priority))
+        self._note(
+            {
+                (row["line"], row["rank"]): line_of(jobs[row["position"] - 1])
+                for row in recorded
+                if row["state"] == State.QUEUED
+            }
+        )
         if len(answers) < len(jobs):
             for row in await self._pool.run("enqueue.find", **columns):
                 found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
@@ -183,50 +220,66 @@ class PostgresStore:
             # The others of the call are written by now: to make the call again would make them twice.
             raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
 
-    async def _record(self, lines: set[Line], columns: dict[str, list[Any]]) -> list[asyncpg.Record]:
+    async def _record(
+        self, jobs: Sequence[NewJob], ids: Sequence[UUID]
+    ) -> tuple[list[asyncpg.Record], dict[str, list[Any]]]:
+        columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
         try:
-            return await self._pool.run("enqueue.record", **columns)
+            return await self._pool.run("enqueue.record", **columns), columns
         except StoreRefused as refusal:
             # A line we had seen is gone: the database was restored or made anew under us.
             if getattr(refusal.__cause__, "column_name", None) != "line":
                 raise
-            self._known_lines.clear()
-            await self._open_lines(lines)
-            return await self._pool.run("enqueue.record", **columns)
+            self._lines.forget()
+            columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
+            return await self._pool.run("enqueue.record", **columns), columns
 
-    async def _open_lines(self, unknown: set[Line]) -> None:
-        if unknown:
-            await self._pool.run("enqueue.lines", **rows.lines(unknown))
-            self._known_lines |= unknown
-            for places in self._places.values():
-                places.forget()
+    def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
+        steps = list(moved)
+        self._note_queued(row for row in steps if row["state"] == State.QUEUED)
+        self._tell_ended(steps)
+
+    def _tell_ended(self, moved: Iterable[asyncpg.Record]) -> None:
+        if any(State(row["state"]).is_final for row in moved):
+            self._hints.ended()
 
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
-        for row in moved:
-            self._note((row["line"], row["rank"]))
+        self._note({(row["line"], row["rank"]): None for row in moved})
 
-    def _note(self, place: Place) -> None:
-        for places in self._places.values():
-            places.add(place)
+    def _note(self, noted: Mapping[places.Place, Line | None]) -> None:
+        """Jobs were put in line at these places, of these lines where that is known."""
+        for known in self._places.values():
+            for place, line in noted.items():
+                known.add(place, line)
+        if noted:
+            self._hints.queued()
+
+    def _hear(self) -> None:
+        for known in self._places.values():
+            known.hear()
+
+    def _look_again(self) -> None:
+        for known in self._places.values():
+            known.forget()
+        self._hints.queued()
 
     async def _look_up(self, order: Order) -> Places:
         if len(self._places) > MOST_ORDERS:
             self._places.clear()
-        places = self._places.setdefault(order.lines, Places())
-        if order.limit and places.are_stale:
-            found = await self._pool.run("settle_and_claim.places", **rows.lines(order.lines))
-            places.learn(
-                {row["line"]: Line(row["queue"], row["definition"], row["version"]) for row in found},
-                [(row["line"], row["rank"]) for row in found if row["rank"] is not None],
+        known = self._places.setdefault(order.lines, Places(order.lines))
+        if order.limit and known.are_stale:
+            began = time.monotonic()
+            found = await self._pool.run(
+                "settle_and_claim.places",
+                **rows.lines(order.lines),
+                after_line=known.after_line,
+                most=places.MOST_REACHED,
             )
-        return places
+            known.learn(found, time.monotonic() - began)
+        return known
 
 
-def _claimed(taken: list[asyncpg.Record], places: Places, order: Order) -> list[Claimed]:
-    last: dict[Place, int] = {}
-    for row in taken:
-        place = (row["line"], row["rank"])
-        last[place] = max(last.get(place, 0), row["seq"])
-    places.claimed(last, short=len(taken) < order.limit)
+def _claimed(taken: list[asyncpg.Record], known: Places, order: Order) -> list[Claimed]:
+    known.claimed([((row["line"], row["rank"]), row["seq"]) for row in taken], short=len(taken) < order.limit)
     taken.sort(key=lambda row: (row["rank"], row["seq"]))
-    return [values.claimed_from(row, places.lines[row["line"]]) for row in taken]
+    return [values.claimed_from(row, known.known[row["line"]].line) for row in taken]

@@ -2,21 +2,35 @@
 
 The latest time is kept in the file, so that all processes agree on it. When the machine's clock is set back,
 the store's time stands still until the clock has caught up: leases and delays then last longer, but nothing
-runs early and no lease is cut short.
+runs early and no lease is cut short. Beside it stands the number of the last transaction that wrote.
 """
 
 import time
+from typing import NamedTuple
 
 import apsw
 
 _TABLES = "SELECT name FROM sqlite_schema WHERE name IN ('tenure_sequence', 'tenure_test_clock')"
-_LATEST = "SELECT n FROM tenure_sequence WHERE name = 'clock'"
+_LATEST = """
+    SELECT (SELECT n FROM tenure_sequence WHERE name = 'clock'),
+           (SELECT n FROM tenure_sequence WHERE name = 'mark')
+"""
 _BY_HAND = "SELECT at FROM tenure_test_clock"
-_KEEP = "UPDATE tenure_sequence SET n = ? WHERE name = 'clock'"
+_KEEP = """
+    UPDATE tenure_sequence SET n = CASE name WHEN 'clock' THEN :now ELSE :mark END
+     WHERE name IN ('clock', 'mark')
+"""
+
+
+class Turn(NamedTuple):
+    """What a transaction goes by: its time in microseconds since 1970, and its number."""
+
+    now: int
+    mark: int
 
 
 class StoreClock:
-    """Reads the store's time inside a transaction of the writer."""
+    """Reads the store's time on one connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         # Only tests make this table: theirs is a clock that stands still until it is moved by hand.
@@ -24,19 +38,25 @@ class StoreClock:
         self._has_memory = False
         self._changes = 0
 
-    def read(self, connection: apsw.Connection) -> int:
-        """The time of the transaction that has just begun, in microseconds since 1970."""
+    def read(self, connection: apsw.Connection) -> Turn:
+        """The time and number of the transaction that has just begun."""
         self._changes = connection.total_changes()
-        if self._by_hand:
-            return int(connection.execute(_BY_HAND).get)
+        latest, last_mark = self._memory(connection)
         machine = time.time_ns() // 1000
-        self._has_memory = self._has_memory or "tenure_sequence" in _tables(connection)
-        return max(machine, int(connection.execute(_LATEST).get)) if self._has_memory else machine
+        now = int(connection.execute(_BY_HAND).get) if self._by_hand else max(machine, latest)
+        return Turn(now, last_mark + 1)
 
-    def keep(self, connection: apsw.Connection, now: int) -> None:
-        """Remember the time with what the transaction wrote; one that wrote nothing stays free of charge."""
+    def keep(self, connection: apsw.Connection, turn: Turn) -> None:
+        """Remember the turn with what the transaction wrote; one that wrote nothing stays free of charge."""
         if self._has_memory and connection.total_changes() != self._changes:
-            connection.execute(_KEEP, (now,))
+            connection.execute(_KEEP, turn._asdict())
+
+    def _memory(self, connection: apsw.Connection) -> tuple[int, int]:
+        self._has_memory = self._has_memory or "tenure_sequence" in _tables(connection)
+        if not self._has_memory:
+            return 0, 0
+        latest, mark = connection.execute(_LATEST).get
+        return int(latest), int(mark)
 
 
 def _tables(connection: apsw.Connection) -> set[str]:

@@ -17,13 +17,15 @@ import apsw
 from tenure.core.errors import SchemaMismatch, StoreBusy, StoreRefused, StoreUnavailable, TenureError
 
 _BUSY_MS = 10_000
+# Each row that `executemany` takes pushes one statement out of the cache: it must outlast a batch.
+_STATEMENTS = 512
 _BUSY = (apsw.BusyError, apsw.LockedError)
 _REFUSED = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
 
 
 def open_writer(path: Path) -> apsw.Connection:
     """The connection of the one writer: durable at every commit, with its scratch tables."""
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(str(path), statementcachesize=_STATEMENTS)
     connection.set_busy_timeout(_BUSY_MS)
     _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = FULL")

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from tenure.core.job import NewJob
 from tenure.storage.values import Reported, binding, millis, written_names
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_IDS = frozenset({"id", "job", "parent", "replay_of"})
+_IDS = frozenset({"id", "job", "parent", "replay_of", "replay", "next"})
 
 
 def micros(moment: datetime) -> int:
@@ -78,6 +80,8 @@ def _asked(position: int, job: NewJob, job_id: UUID) -> tuple[Any, ...]:
         None if job.parent is None else str(job.parent),
         None if job.replay_of is None else str(job.replay_of),
         job.traceparent,
+        written_names(job.tags),
+        msgspec.json.encode(job.limits).decode(),
     )
 
 

@@ -5,6 +5,7 @@ import apsw
 from tenure.core.errors import SchemaMismatch
 from tenure.storage import guards
 from tenure.storage import migrate as migrations
+from tenure.storage.sqlite.clock import Turn
 
 PACKAGE = "tenure.storage.sqlite"
 
@@ -20,18 +21,18 @@ _STATE_TABLE = "SELECT sql FROM sqlite_schema WHERE name = 'tenure_job_state'"
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
 
-def migrate(connection: apsw.Connection, now: int) -> list[str]:
+def migrate(connection: apsw.Connection, turn: Turn) -> list[str]:
     """Apply what is missing, all in the writer's transaction; another process waits at its lock."""
     connection.execute(_LEDGER)
     applied = []
     for number, name, text in migrations.missing(PACKAGE, _numbers(connection)):
         connection.execute(text)
-        connection.execute("INSERT INTO tenure_migration VALUES (?, ?, ?)", (number, name, now))
+        connection.execute("INSERT INTO tenure_migration VALUES (?, ?, ?)", (number, name, turn.now))
         applied.append(f"{number:04}_{name}")
     return applied
 
 
-def verify(connection: apsw.Connection, _now: int) -> None:
+def verify(connection: apsw.Connection, _turn: Turn) -> None:
     """Raise SchemaMismatch unless the schema is current and the guards are the table of steps."""
     has_ledger = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'").get
     migrations.require_current(PACKAGE, _numbers(connection) if has_ledger else [])

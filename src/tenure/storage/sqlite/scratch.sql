@@ -5,7 +5,7 @@
 CREATE TEMP TABLE given_job (
     position INTEGER PRIMARY KEY, id, queue, definition, version, priority, namespace, scope, key, params, params_hash,
     run_at, delay, hold, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on,
-    fatal_on, parent, replay_of, traceparent
+    fatal_on, parent, replay_of, traceparent, tags, limits
 );
 CREATE INDEX temp.given_job_id ON given_job (id);
 CREATE INDEX temp.given_job_key ON given_job (key) WHERE key IS NOT NULL;
@@ -13,7 +13,47 @@ CREATE TEMP TABLE given (
     job, fence, ending, result, error, after, killed, progress, PRIMARY KEY (job, fence)
 ) WITHOUT ROWID;
 CREATE TEMP TABLE moving (
-    position INTEGER PRIMARY KEY, id, source, target, attempt, fence, seq, due_at, worker, ending, result, error, reason
+    position INTEGER PRIMARY KEY, id, line, source, target, attempt, fence, seq, due_at, worker, ending, result, error
 );
-CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank);
+CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
+CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;
+CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
 CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job);
+
+-- One place after the other, each takes what the call still lacks and its limits still have room for; so nobody is
+-- counted twice, however the limits of several places overlap.
+CREATE TEMP TRIGGER pick AFTER INSERT ON place WHEN NEW.most > (SELECT coalesce(max(position), 0) FROM picked)
+BEGIN
+    INSERT INTO picked (line, rank, seq, job)
+    SELECT line, rank, seq, job
+      FROM tenure_ready
+     WHERE line = NEW.line AND rank = NEW.rank
+     ORDER BY seq
+     LIMIT min(NEW.most - (SELECT coalesce(max(position), 0) FROM picked),
+               coalesce((SELECT max(0, min(size - held))
+                           FROM json_each(NEW.limits) part
+                           JOIN tenure_limited limited ON limited.id = part.value
+                           JOIN tenure_limit_size USING (name)), NEW.most));
+
+    UPDATE tenure_limited SET held = held + changes()
+     WHERE NEW.limits <> '[]' AND id IN (SELECT value FROM json_each(NEW.limits));
+END;
+
+-- What the steps of a call change in the totals of lines.
+CREATE TEMP VIEW change AS
+SELECT line, source AS state, -count(*) AS n FROM moving WHERE target IS NOT NULL GROUP BY line, source
+ UNION ALL
+SELECT line, target, count(*) FROM moving WHERE target IS NOT NULL GROUP BY line, target
+ UNION ALL
+SELECT line, 'queued', -count(*) FROM picked GROUP BY line
+ UNION ALL
+SELECT line, 'running', count(*) FROM picked GROUP BY line;
+
+-- What attempts that end leave free under limits.
+CREATE TEMP VIEW freed AS
+SELECT part.value AS limited, count(*) AS n
+  FROM moving
+ CROSS JOIN tenure_line line ON line.id = moving.line
+ CROSS JOIN json_each(line.limits) part
+ WHERE line.limits <> '[]'
+ GROUP BY part.value;

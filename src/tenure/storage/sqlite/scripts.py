@@ -32,7 +32,7 @@ class Scripts:
                 parts.append((part, text))
 
     def run(
-        self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]] = (), **values: Any
+        self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]] = (), /, **values: Any
     ) -> list[dict[str, Any]]:
         """Run a verb's script; answers with the rows of its last part."""
         connection.execute(_CLEAR)
@@ -45,6 +45,6 @@ class Scripts:
                 connection.execute(text, values)
         raise LookupError(f"{verb}.sql has no part named answer")
 
-    def one(self, connection: apsw.Connection, name: str, **values: Any) -> list[dict[str, Any]]:
+    def one(self, connection: apsw.Connection, statement: str, /, **values: Any) -> list[dict[str, Any]]:
         """Run a single statement."""
-        return [native(row) for row in fetch(connection, self.statements[name], values)]
+        return [native(row) for row in fetch(connection, self.statements[statement], values)]

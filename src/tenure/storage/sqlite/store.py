@@ -1,63 +1,44 @@
-"""The SQLite store, verb by verb; what each promises stands in `tenure.storage.contract`."""
+"""The SQLite store, verb by verb; what each promises stands in `tenure.storage.contract`.
+
+Here stands the life of jobs; what is read stands in `reading`, what operators set in `operations`.
+"""
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import apsw
-import msgspec
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
-from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
+from tenure.core.documents import Document
+from tenure.core.job import Enqueued, Moved, NewJob, Standing
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
-from tenure.core.outcome import Attempt, Report, Round, Settled
+from tenure.core.operations import Replayed
+from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
 from tenure.storage import values
 from tenure.storage.identity import Identity
-from tenure.storage.sqlite import rows, schema
-from tenure.storage.sqlite.readers import Readers
-from tenure.storage.sqlite.scripts import Scripts
-from tenure.storage.sqlite.writer import Writer
+from tenure.storage.reading import replayed_from, written_lines
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.operations import Operations
+from tenure.storage.sqlite.reading import Reading
 
-Rows = list[dict[str, Any]]
 
-
-class SqliteStore:
+class SqliteStore(Reading, Operations):
     """Jobs in one file, shared by any number of processes of one machine."""
 
     def __init__(self, path: Path | str, *, timeout: float = 15.0) -> None:
         """`timeout` bounds, in seconds, how long a write waits for other processes."""
-        self._path = Path(path)
-        self._scripts = Scripts()
-        self._writer = Writer(self._path, patience=timeout)
-        self._readers = Readers(self._path)
+        super().__init__(path, timeout=timeout)
         self._identity: Identity | None = None
         self._turn = 0
-
-    async def open(self) -> None:
-        await self._writer.open()
-        self._readers.open()
-
-    async def close(self) -> None:
-        await self._writer.close()
-        await self._readers.close()
-
-    async def migrate(self) -> list[str]:
-        return await self._writer.run(schema.migrate)
-
-    async def verify(self) -> None:
-        await self._writer.run(schema.verify)
-
-    async def now(self) -> datetime:
-        return rows.moment(await self._writer.run(lambda _, now: now))
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         values.check_batch(jobs)
         return (
-            await self._writer.run(lambda connection, now: self._enqueue(connection, now, jobs))
+            await self._writer.run(lambda connection, turn: self._enqueue(connection, turn, jobs))
             if jobs
             else []
         )
@@ -76,15 +57,22 @@ class SqliteStore:
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._run("give_up", _ids(ids)))
 
-    async def get(self, job: UUID) -> Job | None:
-        found = await self._read("get", job)
-        return values.job_from(found[0]) if found else None
-
-    async def events(self, job: UUID) -> list[Event]:
-        return [values.event_from(row) for row in await self._read("events", job)]
-
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        return [values.attempt_from(row) for row in await self._read("attempts", job)]
+    async def replay(
+        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+    ) -> list[Replayed]:
+        asked = list(dict.fromkeys(ids))
+        answer = await self._writer.run(
+            lambda connection, turn: self._scripts.run(
+                connection,
+                "replay",
+                [(str(job), str(self._new_id(turn))) for job in asked],
+                **turn._asdict(),
+                params=params,
+                forced=forced,
+            )
+        )
+        found = {row["job"]: replayed_from(row) for row in answer}
+        return [found[job] for job in ids]
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
         self._turn += bool(order.limit)
@@ -95,9 +83,7 @@ class SqliteStore:
             lease_for=rows.duration(order.lease_for),
             limit=order.limit,
             most_suspensions=MOST_SUSPENSIONS,
-            lines=msgspec.json.encode(
-                [(line.queue, line.definition, line.version) for line in order.lines]
-            ).decode(),
+            lines=written_lines(order.lines),
             turn=self._turn,
         )
         return Round(
@@ -141,29 +127,23 @@ class SqliteStore:
         whole("limit", limit, 0, LARGEST_BATCH)
         return values.moved_from(await self._run("reap", limit=limit))
 
-    async def _run(self, verb: str, given: Sequence[tuple[Any, ...]] = (), **named: object) -> Rows:
-        return await self._writer.run(
-            lambda connection, now: self._scripts.run(connection, verb, given, now=now, **named)
-        )
-
-    async def _read(self, statement: str, job: UUID) -> Rows:
-        found = await self._readers.run(self._scripts.statements[statement], job=str(job))
-        return [rows.native(row) for row in found]
-
-    def _enqueue(self, connection: apsw.Connection, now: int, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Runs in the writer's thread, which is therefore the one place where ids are made."""
+    def _new_id(self, turn: Turn) -> UUID:
+        """Called in the writer's thread alone, which is therefore the one place where ids are made."""
         if self._identity is None:
-            self._identity = Identity(rows.moment(now))
-        ids = [job.id or self._identity.make() for job in jobs]
+            self._identity = Identity(rows.moment(turn.now))
+        return self._identity.make()
+
+    def _enqueue(self, connection: apsw.Connection, turn: Turn, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        ids = [job.id or self._new_id(turn) for job in jobs]
         asked = rows.asked(jobs, ids)
         fresh = {
             row["position"] - 1: Enqueued(ids[row["position"] - 1], State(row["state"]), fresh=True)
-            for row in self._scripts.run(connection, "enqueue", asked, now=now, count=len(jobs))
+            for row in self._scripts.run(connection, "enqueue", asked, **turn._asdict(), count=len(jobs))
         }
         return [
             fresh.get(index)
             or self._find(connection, job, ids[index])
-            or self._enqueue(connection, now, [job])[0]
+            or self._enqueue(connection, turn, [job])[0]
             for index, job in enumerate(jobs)
         ]
 

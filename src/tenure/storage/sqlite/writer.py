@@ -30,12 +30,12 @@ from typing import Any, TypeVar
 import apsw
 
 from tenure.core.errors import StoreBusy, StoreUnavailable
-from tenure.storage.sqlite.clock import StoreClock
+from tenure.storage.sqlite.clock import StoreClock, Turn
 from tenure.storage.sqlite.connection import open_writer, translated
 
 T = TypeVar("T")
-Task = Callable[[apsw.Connection, int], Any]
-"""Work inside a transaction: it is given the connection and the store's time."""
+Task = Callable[[apsw.Connection, Turn], Any]
+"""Work inside a transaction: it is given the connection, the store's time and the transaction's number."""
 
 _MOST_A_GROUP = 256
 
@@ -94,7 +94,7 @@ class Writer:
                 if thread.is_alive():
                     raise StoreBusy(f"{self._path} is held by another process; it could not be closed")
 
-    async def run(self, task: Callable[[apsw.Connection, int], T]) -> T:
+    async def run(self, task: Callable[[apsw.Connection, Turn], T]) -> T:
         """Run a task in a transaction; when the answer comes, it is durable."""
         if self._thread is None:
             raise StoreUnavailable("the store is not open: call open() first")
@@ -147,9 +147,9 @@ class Writer:
                 connection.execute("BEGIN IMMEDIATE")
             begun = [waiting for waiting in group if waiting.begin()]
             with translated(self._path):
-                now = clock.read(connection)
-                answers = [self._attempt(connection, waiting.task, now) for waiting in begun]
-                clock.keep(connection, now)
+                turn = clock.read(connection)
+                answers = [self._attempt(connection, waiting.task, turn) for waiting in begun]
+                clock.keep(connection, turn)
             with translated(self._path, unknown=True):
                 connection.execute("COMMIT")
             return begun, answers
@@ -159,12 +159,12 @@ class Writer:
             begun = begun or [waiting for waiting in group if waiting.begin()]
             return begun, [copy.copy(error) for _ in begun]
 
-    def _attempt(self, connection: apsw.Connection, task: Task, now: int) -> Any:
+    def _attempt(self, connection: apsw.Connection, task: Task, turn: Turn) -> Any:
         """One task in a savepoint; what it raises is its answer, unless SQLite gave up the transaction."""
         connection.execute("SAVEPOINT task")
         try:
             with translated(self._path):
-                answer = task(connection, now)
+                answer = task(connection, turn)
         except Exception as error:
             if not connection.in_transaction:
                 raise

@@ -9,6 +9,10 @@
 --
 -- A claim takes a batch of jobs under one row of `lease`. Its id is the fence: it only grows, and whoever
 -- shows an older one changes nothing.
+--
+-- `mark` puts events in an order for whoever reads them all: the number of the transaction that wrote the
+-- event, or that of the job's event before if it is higher, so that a job's own events stay in order. Below the
+-- oldest transaction in flight nothing can be added any more: that far the feed may be read.
 
 CREATE TYPE tenure.state AS ENUM (
     'created', 'scheduled', 'queued', 'running', 'cancelling', 'retrying', 'suspended',
@@ -18,14 +22,49 @@ CREATE TYPE tenure.state AS ENUM (
 -- The store's time. Every comparison with the present goes through here, so that tests can move it.
 CREATE FUNCTION tenure.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT pg_catalog.now()';
 
--- Where queued jobs of one kind stand: the unit a worker serves. Lines are never deleted.
+-- Where queued jobs of one kind stand: the unit of claiming. Jobs under different limits stand in lines of
+-- their own, so that one whose limit is used up is in nobody's way. Lines are never deleted.
 CREATE TABLE tenure.line (
-    id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    version     integer NOT NULL,
-    queue       text    NOT NULL,
-    definition  text    NOT NULL,
-    UNIQUE (queue, definition, version)
+    id          integer   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    version     integer   NOT NULL,
+    queue       text      NOT NULL,
+    definition  text      NOT NULL,
+    limits      integer[] NOT NULL DEFAULT '{}',  -- ids of tenure.limited, ascending
+    UNIQUE (queue, definition, version, limits)
 );
+
+-- Lines of which nothing is claimed: one, or with neither definition nor version all of a queue.
+CREATE TABLE tenure.pause (
+    queue       text        NOT NULL,
+    definition  text        NOT NULL DEFAULT '',
+    version     integer     NOT NULL DEFAULT 0,
+    at          timestamptz NOT NULL,
+    until       timestamptz,
+    by          text        NOT NULL,
+    reason      text,
+    PRIMARY KEY (queue, definition, version)
+);
+
+-- A limit by its name, and the keys that jobs have brought for it.
+CREATE TABLE tenure.limit_size (
+    name  text    PRIMARY KEY,
+    size  integer NOT NULL CHECK (size >= 1)
+);
+CREATE TABLE tenure.limited (
+    id    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name  text    NOT NULL,
+    key   text    NOT NULL,
+    UNIQUE (name, key)
+);
+
+-- Room for one job under a limit. A claim locks free ones and skips those that are locked: exact, and nobody
+-- waits. Those with a number above the limit's size are left from when it was larger, and never taken.
+CREATE TABLE tenure.slot (
+    limited  integer  NOT NULL,
+    n        smallint NOT NULL,
+    job      uuid,
+    PRIMARY KEY (limited, n)
+) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE tenure.job (
     id               uuid        PRIMARY KEY,
@@ -48,9 +87,20 @@ CREATE TABLE tenure.job (
     fatal_on         text,
     parent           uuid,
     replay_of        uuid,
-    traceparent      text
+    traceparent      text,
+    tags             text,                        -- a JSON array; `tag` is for finding
+    mark             xid8        NOT NULL DEFAULT pg_current_xact_id()
 );
 CREATE UNIQUE INDEX job_key ON tenure.job (namespace, scope, key) WHERE key IS NOT NULL;
+CREATE INDEX job_line ON tenure.job (line, id);
+CREATE INDEX job_mark ON tenure.job (mark);
+CREATE INDEX job_replay ON tenure.job (replay_of) WHERE replay_of IS NOT NULL;
+
+CREATE TABLE tenure.tag (
+    name  text NOT NULL,
+    job   uuid NOT NULL,
+    PRIMARY KEY (name, job)
+);
 
 CREATE TABLE tenure.job_state (
     id                   uuid         PRIMARY KEY,
@@ -62,6 +112,7 @@ CREATE TABLE tenure.job_state (
     fence                bigint       NOT NULL DEFAULT 0,
     lease                bigint,
     seq                  bigint       NOT NULL DEFAULT 0,
+    mark                 xid8         NOT NULL DEFAULT pg_current_xact_id(),
     updated_at           timestamptz  NOT NULL,
     due_at               timestamptz,
     queued_at            timestamptz,
@@ -73,6 +124,7 @@ CREATE TABLE tenure.job_state (
     failures             smallint     NOT NULL DEFAULT 0,
     hand_backs           smallint     NOT NULL DEFAULT 0,
     has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is nobody's answer
+    slots                smallint[],              -- numbers of slots, in the order of the line's limits
     progress             text,
     CONSTRAINT lease_is_fence   CHECK (lease = fence),
     CONSTRAINT attempts_bounded CHECK (attempt BETWEEN 0 AND max_attempts)
@@ -95,6 +147,8 @@ CREATE TABLE tenure.timer (
     PRIMARY KEY (due_at, job)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
+CREATE INDEX timer_kind ON tenure.timer (kind, job);
+
 CREATE TABLE tenure.lease (
     id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     expires_at    timestamptz NOT NULL,
@@ -114,8 +168,10 @@ CREATE TABLE tenure.event (
     type     text         NOT NULL,
     actor    text         NOT NULL,
     reason   text,
+    mark     xid8         NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (job, n)
 );
+CREATE INDEX event_mark ON tenure.event (mark);
 
 CREATE TABLE tenure.attempt (
     job         uuid        NOT NULL,
@@ -133,3 +189,40 @@ CREATE TABLE tenure.result (
     job   uuid PRIMARY KEY,
     body  text NOT NULL
 );
+
+-- The jobs that ended otherwise than well, so that nobody has to look for them in all of history.
+CREATE TABLE tenure.finished (
+    state  tenure.state NOT NULL,
+    job    uuid         NOT NULL,
+    PRIMARY KEY (state, job)
+);
+
+-- How many jobs of a line are in a state: the sum of n. Each step only adds rows, so that nobody waits for a
+-- neighbour's total; `tidy` folds them.
+CREATE TABLE tenure.tally (
+    line   integer      NOT NULL,
+    state  tenure.state NOT NULL,
+    n      bigint       NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+CREATE TABLE tenure.definition (
+    key            text        NOT NULL,
+    version        integer     NOT NULL,
+    spec           text        NOT NULL,
+    override       text,
+    registered_at  timestamptz NOT NULL,
+    registered_by  text        NOT NULL,
+    PRIMARY KEY (key, version)
+);
+
+CREATE TABLE tenure.worker (
+    id                  text        PRIMARY KEY,
+    pid                 integer     NOT NULL,
+    slots               integer     NOT NULL,
+    host                text        NOT NULL,
+    version             text        NOT NULL,
+    lines               text        NOT NULL,     -- a JSON array of [queue, definition, version]
+    started_at          timestamptz NOT NULL,
+    seen_at             timestamptz NOT NULL,
+    drain_requested_at  timestamptz
+) WITH (fillfactor = 50);

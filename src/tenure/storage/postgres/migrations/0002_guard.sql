@@ -39,17 +39,34 @@ CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
     WHEN (NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id)
     EXECUTE FUNCTION tenure.refuse('neither a fence nor a count of events ever falls');
 
-CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH STATEMENT
-    EXECUTE FUNCTION tenure.refuse('jobs are not deleted');
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH ROW
+    WHEN (OLD.state <> ALL (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]) OR current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
 
-CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.job FOR EACH STATEMENT
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job FOR EACH ROW
+    WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
+
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.event FOR EACH ROW
+    WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
+
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.attempt FOR EACH ROW
+    WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
+
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.result FOR EACH ROW
+    WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
+
+CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.job FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
-CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.event FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.event FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
-CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.attempt FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.attempt FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
-CREATE TRIGGER guard_record BEFORE DELETE OR UPDATE ON tenure.result FOR EACH STATEMENT
+CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.result FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');

@@ -17,17 +17,24 @@ moved AS (
     UPDATE tenure.job_state s
        SET state      = found.target,
            n          = s.n + 1,
+           mark       = greatest(pg_current_xact_id(), s.mark),
            seq        = found.seq,
            due_at     = CASE WHEN found.target = 'scheduled' THEN s.due_at END,
            queued_at  = CASE WHEN found.target = 'queued' THEN found.at END,
            updated_at = found.at
       FROM found
      WHERE s.id = found.id AND found.target IS NOT NULL
-    RETURNING s.id, found.at, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.due_at
+    RETURNING s.id, found.at, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.due_at, s.mark
 ),
 recorded AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
-    SELECT id, n, 'accepted', 'created', state, attempt, fence, at, 'api' FROM moved
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, mark)
+    SELECT id, n, 'accepted', 'created', state, attempt, fence, at, 'api', mark FROM moved
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, step.state, sum(step.n)
+      FROM moved CROSS JOIN LATERAL (VALUES ('created'::tenure.state, -1), (moved.state, 1)) AS step (state, n)
+     GROUP BY line, step.state
 ),
 released AS (
     DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id

@@ -15,6 +15,7 @@ moved AS (
     UPDATE tenure.job_state s
        SET state               = found.target,
            n                   = s.n + 1,
+           mark                = greatest(pg_current_xact_id(), s.mark),
            cancel_requested_at = found.at,
            due_at              = NULL,
            finished_at         = CASE WHEN found.target = 'cancelled' THEN found.at END,
@@ -22,11 +23,20 @@ moved AS (
       FROM found
      WHERE s.id = found.id AND found.target IS NOT NULL
     RETURNING s.id, found.at, found.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq,
-              found.due_at
+              s.mark, found.due_at
 ),
 recorded AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
-    SELECT id, n, state::text, source, state, attempt, fence, at, :actor::text, :reason::text FROM moved
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
+    SELECT id, n, state::text, source, state, attempt, fence, at, :actor::text, :reason::text, mark FROM moved
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, step.state, sum(step.n)
+      FROM moved CROSS JOIN LATERAL (VALUES (moved.source, -1), (moved.state, 1)) AS step (state, n)
+     GROUP BY line, step.state
+),
+shelved AS (
+    INSERT INTO tenure.finished (state, job) SELECT state, id FROM moved WHERE state = 'cancelled'
 ),
 -- Rows that this statement's snapshot cannot see yet stay behind; a claim or a promotion drops them.
 out_of_line AS (

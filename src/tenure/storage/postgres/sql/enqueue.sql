@@ -1,18 +1,61 @@
 -- Record jobs, all or none. A key or an id that is already taken leaves its first job untouched and is
 -- missing from the answer; `find` then says who took it.
 
+-- part: limits
+-- Limits and their keys, as far as they are new; a size that is set already stays.
+WITH
+patience AS MATERIALIZED (
+    SELECT set_config('lock_timeout', '200ms', true)
+),
+wanted AS MATERIALIZED (
+    SELECT wanted.* FROM patience
+     CROSS JOIN unnest(:names::text[], :keys::text[], :sizes::integer[]) AS wanted (name, key, size)
+),
+sized AS (
+    INSERT INTO tenure.limit_size (name, size)
+    SELECT name, min(size) FROM wanted GROUP BY name ORDER BY name
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO tenure.limited (name, key) SELECT name, key FROM wanted ORDER BY name, key
+ON CONFLICT DO NOTHING;
+
+-- part: slots
+-- As many slots as the limits' sizes say; a statement of its own, since it must see what others have made.
+INSERT INTO tenure.slot (limited, n)
+SELECT limited.id, n
+  FROM unnest(:names::text[], :keys::text[]) AS wanted (name, key)
+  JOIN tenure.limited USING (name, key)
+  JOIN tenure.limit_size USING (name)
+ CROSS JOIN generate_series(1, size) AS n
+ ORDER BY limited.id, n
+ON CONFLICT DO NOTHING;
+
 -- part: lines
--- Lines are never deleted, so one that was seen once is there for good.
+-- Lines are never deleted, so one that was seen once is there for good. Limits are given as JSON, [name, key] each.
 WITH patience AS MATERIALIZED (
     SELECT set_config('lock_timeout', '200ms', true)
 )
-INSERT INTO tenure.line (queue, definition, version)
-SELECT queue, definition, version
+INSERT INTO tenure.line (queue, definition, version, limits)
+SELECT queue, definition, version,
+       ARRAY(SELECT limited.id
+               FROM json_array_elements(wanted.limits::json) AS given (named)
+               JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
+              ORDER BY limited.id) AS limits
   FROM patience
- CROSS JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[])
-            AS wanted (queue, definition, version)
- ORDER BY queue, definition, version
+ CROSS JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[], :limits::text[])
+            AS wanted (queue, definition, version, limits)
+ ORDER BY queue, definition, version, limits
 ON CONFLICT DO NOTHING;
+
+-- part: line_ids
+SELECT wanted.position, line.id AS line
+  FROM unnest(:queues::text[], :definitions::text[], :versions::integer[], :limits::text[])
+       WITH ORDINALITY AS wanted (queue, definition, version, limits, position)
+  JOIN tenure.line USING (queue, definition, version)
+ WHERE line.limits = ARRAY(SELECT limited.id
+                             FROM json_array_elements(wanted.limits::json) AS given (named)
+                             JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
+                            ORDER BY limited.id);
 
 -- part: record
 WITH
@@ -25,28 +68,31 @@ given AS MATERIALIZED (
            row_number() OVER (PARTITION BY asked.id ORDER BY position) AS copy
       FROM patience
      CROSS JOIN unnest(
-               :ids::uuid[], :queues::text[], :definitions::text[], :versions::integer[], :priorities::smallint[],
+               :ids::uuid[], :lines::integer[], :queues::text[], :definitions::text[], :versions::integer[],
+               :priorities::smallint[],
                :namespaces::text[], :scopes::text[], :keys::text[], :params::text[], :hashes::bytea[],
                :run_ats::timestamptz[], :delays::interval[], :holds::boolean[],
                :max_attempts::smallint[], :on_lost::text[], :timeouts::integer[], :graces::integer[],
                :bases::integer[], :caps::integer[], :retry_on::text[], :fatal_on::text[],
-               :parents::uuid[], :replays_of::uuid[], :traceparents::text[]
+               :parents::uuid[], :replays_of::uuid[], :traceparents::text[], :tags::text[]
            ) WITH ORDINALITY AS asked (
-               id, queue, definition, version, priority, namespace, scope, key, params, params_hash,
+               id, known_line, queue, definition, version, priority, namespace, scope, key, params, params_hash,
                run_at, delay, hold, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-               retry_on, fatal_on, parent, replay_of, traceparent, position
+               retry_on, fatal_on, parent, replay_of, traceparent, tags, position
            )
-      LEFT JOIN tenure.line USING (queue, definition, version)
+      LEFT JOIN tenure.line ON line.id = asked.known_line AND line.queue = asked.queue
+                           AND line.definition = asked.definition AND line.version = asked.version
 ),
--- Sorted by key and id, so that two calls with the same keys never wait for each other in a circle. An unknown line
--- is NULL here and fails the whole statement.
+-- Sorted by key and id, so that two calls with the same keys never wait for each other in a circle. A line that is not
+-- what the caller remembers is NULL here and fails the whole statement.
 recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, run_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-        on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent)
+        on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent,
+        tags)
     SELECT id, line, priority, max_attempts, at, due_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
            on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent,
-           replay_of, traceparent
+           replay_of, traceparent, tags
       FROM given
      WHERE copy = 1
      ORDER BY namespace, scope, key, id
@@ -76,8 +122,15 @@ timed AS (
     SELECT CASE WHEN state = 'created' THEN 'infinity' ELSE due_at END, id,
            CASE WHEN state = 'created' THEN 'hold' ELSE 'scheduled' END
       FROM fresh WHERE state <> 'queued'
+),
+tagged AS (
+    INSERT INTO tenure.tag (name, job)
+    SELECT name, id FROM fresh CROSS JOIN json_array_elements_text(tags::json) AS name WHERE tags IS NOT NULL
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n) SELECT line, state, count(*) FROM fresh GROUP BY line, state
 )
-SELECT position, state, line FROM fresh;
+SELECT position, state, line, -priority AS rank FROM fresh;
 
 -- part: find
 -- Who took the keys and ids first. A statement of its own, since it must see what `record` could not.

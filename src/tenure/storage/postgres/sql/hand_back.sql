@@ -9,7 +9,7 @@ held AS MATERIALIZED (
      WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
 returned AS MATERIALIZED (
-    SELECT s.id, s.state AS source, s.fence, s.attempt, given.killed, nextval('tenure.place') AS seq,
+    SELECT s.id, s.line, s.slots, s.state AS source, s.fence, s.attempt, given.killed, nextval('tenure.place') AS seq,
            greatest(tenure.now(), s.updated_at) AS at,
            s.hand_backs < :most::integer AS refunded,
            CASE WHEN s.state = 'cancelling'                                      THEN 'cancelled'
@@ -28,7 +28,9 @@ moved AS (
     UPDATE tenure.job_state s
        SET state       = returned.target,
            lease       = NULL,
+           slots       = NULL,
            n           = s.n + 1,
+           mark        = greatest(pg_current_xact_id(), s.mark),
            attempt     = s.attempt - CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
            hand_backs  = s.hand_backs + CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
            failures    = s.failures + CASE WHEN returned.target IN ('buried', 'failed') THEN 1 ELSE 0 END,
@@ -38,14 +40,32 @@ moved AS (
            updated_at  = returned.at
       FROM returned
      WHERE s.id = returned.id AND s.lease = returned.fence
-    RETURNING s.id, returned.at, returned.source, s.state, s.n, returned.attempt, s.fence, s.line, s.rank,
+    RETURNING s.id, returned.at, returned.source, s.state, s.n, returned.attempt, s.fence, s.mark, s.line, s.rank,
               s.seq, s.started_at, returned.killed
 ),
 recorded AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
     SELECT id, n, CASE WHEN state = 'queued' THEN 'handed_back' ELSE state::text END, source, state, attempt, fence,
-           at, :worker::text, CASE WHEN killed THEN 'killed at shutdown' ELSE 'not started' END
+           at, :worker::text, CASE WHEN killed THEN 'killed at shutdown' ELSE 'not started' END, mark
       FROM moved
+),
+-- The slots its limits had given each of them are free again.
+freed AS (
+    UPDATE tenure.slot SET job = NULL
+      FROM (SELECT returned.id, unnest(line.limits) AS limited, unnest(returned.slots) AS n
+              FROM returned JOIN tenure.line ON line.id = returned.line
+             WHERE returned.slots IS NOT NULL) held
+     WHERE slot.limited = held.limited AND slot.n = held.n AND slot.job = held.id
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, step.state, sum(step.n)
+      FROM moved CROSS JOIN LATERAL (VALUES (moved.source, -1), (moved.state, 1)) AS step (state, n)
+     GROUP BY line, step.state
+),
+shelved AS (
+    INSERT INTO tenure.finished (state, job)
+    SELECT state, id FROM moved WHERE state <> 'queued'
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending)

@@ -33,6 +33,11 @@ told AS (
       FROM telling
      WHERE s.id = telling.id
 ),
+seen AS (
+    UPDATE tenure.worker SET seen_at = tenure.now()
+     WHERE id = :worker::text
+    RETURNING drain_requested_at IS NOT NULL AS drain
+),
 -- Settling leaves lease rows behind, since it must not lock them; those nobody is owned under go here, unless
 -- another heartbeat of the same worker is at them.
 swept AS (
@@ -48,4 +53,6 @@ swept AS (
 SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
   FROM given
   JOIN kept ON kept.id = given.fence
-  JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence;
+  JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
+ UNION ALL
+SELECT NULL, NULL, drain FROM seen;

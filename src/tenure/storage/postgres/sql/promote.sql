@@ -19,6 +19,7 @@ moved AS (
     UPDATE tenure.job_state s
        SET state       = CASE due.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END::tenure.state,
            n           = s.n + 1,
+           mark        = greatest(pg_current_xact_id(), s.mark),
            seq         = due.seq,
            due_at      = NULL,
            queued_at   = CASE due.kind WHEN 'give_up' THEN s.queued_at ELSE due.at END,
@@ -26,16 +27,25 @@ moved AS (
            updated_at  = due.at
       FROM due
      WHERE s.id = due.id AND due.counts
-    RETURNING s.id, due.at, due.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq
+    RETURNING s.id, due.at, due.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq, s.mark
 ),
 recorded AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
     SELECT id, n, CASE WHEN source = 'suspended' THEN 'resumed' ELSE state::text END, source, state, attempt, fence,
-           at, 'clock', CASE WHEN state = 'failed' THEN 'given up' END
+           at, 'clock', CASE WHEN state = 'failed' THEN 'given up' END, mark
       FROM moved
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, step.state, sum(step.n)
+      FROM moved CROSS JOIN LATERAL (VALUES (moved.source, -1), (moved.state, 1)) AS step (state, n)
+     GROUP BY line, step.state
+),
+shelved AS (
+    INSERT INTO tenure.finished (state, job) SELECT state, id FROM moved WHERE state = 'failed'
 ),
 lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)
     SELECT line, rank, seq, id FROM moved WHERE state = 'queued'
 )
-SELECT id AS job, source, state AS target, line, rank FROM moved ORDER BY seq;
+SELECT id AS job, source, state AS target, state, line, rank FROM moved ORDER BY seq;

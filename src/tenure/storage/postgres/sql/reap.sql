@@ -10,7 +10,7 @@ expired AS MATERIALIZED (
        FOR UPDATE SKIP LOCKED
 ),
 lost AS MATERIALIZED (
-    SELECT s.id, s.state AS source, s.fence, expired.owner, nextval('tenure.place') AS seq,
+    SELECT s.id, s.line, s.slots, s.state AS source, s.fence, expired.owner, nextval('tenure.place') AS seq,
            greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN s.state = 'cancelling'        THEN 'cancelled'
                 WHEN job.on_lost = 'bury'          THEN 'buried'
@@ -29,7 +29,9 @@ moved AS (
     UPDATE tenure.job_state s
        SET state       = lost.target,
            lease       = NULL,
+           slots       = NULL,
            n           = s.n + 1,
+           mark        = greatest(pg_current_xact_id(), s.mark),
            failures    = s.failures + CASE WHEN lost.target = 'cancelled' THEN 0 ELSE 1 END,
            seq         = lost.seq,
            queued_at   = CASE WHEN lost.target = 'queued' THEN lost.at ELSE s.queued_at END,
@@ -38,13 +40,31 @@ moved AS (
       FROM lost
      WHERE s.id = lost.id AND s.lease = lost.fence
     RETURNING s.id, lost.at, lost.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq,
-              s.started_at, lost.owner
+              s.mark, s.started_at, lost.owner
 ),
 recorded AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason)
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
     SELECT id, n, CASE WHEN state = 'queued' THEN 'orphaned' ELSE state::text END, source, state, attempt, fence,
-           at, 'reaper', 'lease ran out'
+           at, 'reaper', 'lease ran out', mark
       FROM moved
+),
+-- The slots its limits had given each of them are free again.
+freed AS (
+    UPDATE tenure.slot SET job = NULL
+      FROM (SELECT lost.id, unnest(line.limits) AS limited, unnest(lost.slots) AS n
+              FROM lost JOIN tenure.line ON line.id = lost.line
+             WHERE lost.slots IS NOT NULL) held
+     WHERE slot.limited = held.limited AND slot.n = held.n AND slot.job = held.id
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, step.state, sum(step.n)
+      FROM moved CROSS JOIN LATERAL (VALUES (moved.source, -1), (moved.state, 1)) AS step (state, n)
+     GROUP BY line, step.state
+),
+shelved AS (
+    INSERT INTO tenure.finished (state, job)
+    SELECT state, id FROM moved WHERE state <> 'queued'
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
@@ -64,4 +84,4 @@ swept AS (
                         WHERE s.id = ANY (expired.jobs) AND s.lease = expired.id
                           AND s.id NOT IN (SELECT id FROM moved))
 )
-SELECT id AS job, source, state AS target, line, rank FROM moved ORDER BY id;
+SELECT id AS job, source, state AS target, state, line, rank FROM moved ORDER BY id;

@@ -15,7 +15,7 @@ held AS MATERIALIZED (
 -- Rows are locked in the order of ids, here and in every other verb, so that nobody waits in a circle. A step
 -- that had to wait began before the one it waited for: `at` keeps a job's history from running backwards.
 decided AS MATERIALIZED (
-    SELECT s.id, s.state AS source, s.attempt, given.*, greatest(tenure.now(), s.updated_at) AS at,
+    SELECT s.id, s.line, s.slots, s.state AS source, s.attempt, given.*, greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN given.ending = 'succeeded'                                             THEN 'succeeded'
                 WHEN given.ending = 'unrecoverable'                                         THEN 'failed'
                 WHEN s.state = 'cancelling'                                                 THEN 'cancelled'
@@ -34,7 +34,9 @@ settled AS (
     UPDATE tenure.job_state s
        SET state       = d.target,
            lease       = NULL,
+           slots       = NULL,
            n           = s.n + 1,
+           mark        = greatest(pg_current_xact_id(), s.mark),
            attempt     = s.attempt - CASE WHEN d.target = 'suspended' THEN 1 ELSE 0 END,
            suspensions = s.suspensions + CASE WHEN d.target = 'suspended' THEN 1 ELSE 0 END,
            failures    = s.failures + CASE WHEN d.target IN ('retrying', 'failed') THEN 1 ELSE 0 END,
@@ -44,12 +46,12 @@ settled AS (
            updated_at  = d.at
       FROM decided d
      WHERE s.id = d.id AND s.lease = d.fence
-    RETURNING s.id, d.at, s.n, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source, d.attempt,
-              d.ending, d.result, d.error
+    RETURNING s.id, s.line, d.at, s.n, s.mark, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source,
+              d.attempt, d.ending, d.result, d.error
 ),
 recorded AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
-    SELECT id, n, state::text, source, state, attempt, fence, at, :worker::text FROM settled
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, mark)
+    SELECT id, n, state::text, source, state, attempt, fence, at, :worker::text, mark FROM settled
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
@@ -64,30 +66,105 @@ timed AS (
     SELECT due_at, id, CASE WHEN state = 'retrying' THEN 'retry' ELSE 'resume' END
       FROM settled WHERE state IN ('retrying', 'suspended')
 ),
+shelved AS (
+    INSERT INTO tenure.finished (state, job)
+    SELECT state, id FROM settled WHERE state IN ('failed', 'cancelled')
+),
+-- Slots for what is to be claimed: those that settled jobs give back, and free ones of the limits which the lines on
+-- offer stand under. Those above a limit's size are left from when it was larger; while jobs still hold some of them,
+-- the others are not all to be had.
+given_back AS MATERIALIZED (
+    SELECT unnest(line.limits) AS limited, unnest(decided.slots) AS n
+      FROM decided JOIN tenure.line ON line.id = decided.line
+     WHERE decided.slots IS NOT NULL
+),
+on_offer AS MATERIALIZED (
+    SELECT slots.limited, slots.n, row_number() OVER (PARTITION BY slots.limited) AS turn
+      FROM unnest(:limits::integer[]) AS wanted (id)
+      JOIN tenure.limited ON limited.id = wanted.id
+      JOIN tenure.limit_size USING (name)
+     CROSS JOIN LATERAL (
+               SELECT CASE WHEN EXISTS (SELECT FROM tenure.slot
+                                         WHERE slot.limited = wanted.id AND slot.n > size AND slot.job IS NOT NULL)
+                           THEN size + (SELECT count(*) FROM given_back WHERE given_back.limited = wanted.id)
+                                - (SELECT count(*) FROM tenure.slot WHERE slot.limited = wanted.id AND slot.job IS NOT NULL)
+                           ELSE size
+                      END AS n
+           ) room
+     CROSS JOIN LATERAL (
+               SELECT * FROM (
+               SELECT given_back.limited, given_back.n FROM given_back
+                WHERE given_back.limited = wanted.id AND given_back.n <= size
+                UNION ALL
+               SELECT free.limited, free.n
+                 FROM (SELECT slot.limited, slot.n FROM tenure.slot
+                        WHERE slot.limited = wanted.id AND slot.n <= size AND slot.job IS NULL
+                        ORDER BY slot.n
+                        LIMIT :limit::integer
+                          FOR UPDATE SKIP LOCKED) free
+               ) every
+                LIMIT greatest(0, room.n)
+           ) slots
+),
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
 -- Places come in the order in which they are to be served; whatever is locked is somebody else's.
 picked AS MATERIALIZED (
     SELECT next.*
-      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[]) AS place (line, rank, after)
+      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[], :limiteds::boolean[])
+           AS place (line, rank, after, limited)
      CROSS JOIN LATERAL (
-               SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state,
+               SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, place.limited,
                       greatest(tenure.now(), s.updated_at) AS at
                  FROM tenure.ready r
                  JOIN tenure.job_state s ON s.id = r.job
                 WHERE r.line = place.line AND r.rank = place.rank AND r.seq > place.after
                 ORDER BY r.line, r.rank, r.seq
-                LIMIT :limit::integer
+                LIMIT CASE WHEN place.limited
+                           THEN (SELECT min((SELECT count(*) FROM on_offer WHERE on_offer.limited = wanted.id))
+                                   FROM tenure.line CROSS JOIN unnest(line.limits) AS wanted (id)
+                                  WHERE line.id = place.line)
+                           ELSE :limit::integer
+                      END
                   FOR UPDATE OF r, s SKIP LOCKED
            ) next
      LIMIT :limit::integer + 0 * (SELECT count(*) FROM settled)
 ),
+-- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
+-- that misses a single slot stays in line.
+needed AS (
+    SELECT picked.job, need.limited, need.place,
+           row_number() OVER (PARTITION BY need.limited ORDER BY picked.rank, picked.seq) AS turn
+      FROM picked
+      JOIN tenure.line ON line.id = picked.line
+     CROSS JOIN unnest(line.limits) WITH ORDINALITY AS need (limited, place)
+     WHERE picked.limited AND picked.state = 'queued'
+),
+granted AS MATERIALIZED (
+    SELECT needed.job, array_agg(on_offer.limited ORDER BY place) AS limits, array_agg(on_offer.n ORDER BY place) AS slots
+      FROM needed LEFT JOIN on_offer USING (limited, turn)
+     GROUP BY needed.job
+    HAVING bool_and(on_offer.n IS NOT NULL)
+),
+taken AS MATERIALIZED (
+    SELECT picked.*, granted.slots
+      FROM picked LEFT JOIN granted USING (job)
+     WHERE picked.state = 'queued' AND (NOT picked.limited OR granted.slots IS NOT NULL)
+),
+occupied AS (
+    UPDATE tenure.slot SET job = passed_on.job
+      FROM (SELECT limited, n, holder.job
+              FROM (SELECT unnest(limits) AS limited, unnest(slots) AS n, job FROM granted) holder
+              FULL JOIN given_back USING (limited, n)) passed_on
+     WHERE slot.limited = passed_on.limited AND slot.n = passed_on.n
+),
 out_of_line AS (
-    DELETE FROM tenure.ready WHERE ctid = ANY (ARRAY(SELECT tid FROM picked))
+    DELETE FROM tenure.ready
+     WHERE ctid = ANY (ARRAY(SELECT tid FROM taken UNION ALL SELECT tid FROM picked WHERE state <> 'queued'))
 ),
 leased AS MATERIALIZED (
     INSERT INTO tenure.lease (owner, expires_at, heartbeat_at, jobs)
     SELECT :worker::text, tenure.now() + :lease_for::interval, tenure.now(), array_agg(job)
-      FROM picked WHERE state = 'queued'
+      FROM taken
     HAVING count(*) > 0
     RETURNING id
 ),
@@ -96,21 +173,33 @@ started AS (
        SET state      = 'running',
            lease      = leased.id,
            fence      = leased.id,
+           slots      = taken.slots,
            n          = s.n + 1,
+           mark       = greatest(pg_current_xact_id(), s.mark),
            attempt    = s.attempt + 1,
            progress   = NULL,
-           started_at = picked.at,
-           updated_at = picked.at
-      FROM picked, leased
-     WHERE s.id = picked.job AND picked.state = 'queued'
-    RETURNING s.id, picked.at, s.n, s.fence, s.attempt, s.queued_at, s.started_at, picked.line, picked.rank,
-              picked.seq
+           started_at = taken.at,
+           updated_at = taken.at
+      FROM taken, leased
+     WHERE s.id = taken.job
+    RETURNING s.id, taken.at, s.n, s.mark, s.fence, s.attempt, s.queued_at, s.started_at, taken.line, taken.rank,
+              taken.seq
 ),
 announced AS (
-    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor)
-    SELECT id, n, 'started', 'queued', 'running', attempt, fence, at, :worker::text FROM started
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, mark)
+    SELECT id, n, 'started', 'queued', 'running', attempt, fence, at, :worker::text, mark FROM started
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, step.state, sum(step.n)
+      FROM (SELECT line, source, state AS target FROM settled
+             UNION ALL
+            SELECT line, 'queued', 'running' FROM started) stepped
+     CROSS JOIN LATERAL (VALUES (source, -1), (target, 1)) AS step (state, n)
+     GROUP BY line, step.state
+    HAVING sum(step.n) <> 0
 )
-SELECT id AS job, fence, state, NULL::integer AS line, NULL::smallint AS rank, NULL::bigint AS seq,
+SELECT id AS job, fence, state, line, NULL::smallint AS rank, NULL::bigint AS seq,
        NULL::smallint AS attempt, NULL::timestamptz AS queued_at, NULL::timestamptz AS started_at,
        NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent, NULL::smallint AS max_attempts,
        NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,
@@ -123,18 +212,47 @@ SELECT started.id, fence, NULL, started.line, rank, seq, attempt, queued_at, sta
   FROM started JOIN tenure.job ON job.id = started.id;
 
 -- part: places
--- The lines a worker serves and where jobs stand in them: every (line, rank) that is not empty. A line nobody
--- stands in has no rank. Hops from one rank to the next, so that a long line costs no more than a short one.
-SELECT line.id AS line, line.queue, line.definition, line.version, standing.rank
-  FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS served (queue, definition, version)
-  JOIN tenure.line USING (queue, definition, version)
-  LEFT JOIN LATERAL (
+-- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused. Hops from
+-- one line to the next and from one rank to the next, so that a long line costs no more than a short one, and one that
+-- is empty nothing. A look-up that reached the most lines it may look at ends with a row that says where.
+WITH RECURSIVE
+hops (line) AS (
+    (SELECT line FROM tenure.ready WHERE line > :after_line::integer ORDER BY line LIMIT 1)
+    UNION ALL
+    SELECT (SELECT ready.line FROM tenure.ready WHERE ready.line > hops.line ORDER BY ready.line LIMIT 1)
+      FROM hops WHERE hops.line IS NOT NULL
+),
+reached AS MATERIALIZED (
+    SELECT line FROM hops WHERE line IS NOT NULL LIMIT :most::integer
+),
+served AS MATERIALIZED (
+    SELECT line.id, line.queue, line.definition, line.version, line.limits
+      FROM reached
+      JOIN tenure.line ON line.id = reached.line
+      JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS asked (queue, definition, version)
+           USING (queue, definition, version)
+     WHERE NOT EXISTS (SELECT FROM tenure.pause
+                        WHERE pause.queue = line.queue
+                          AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
+                          AND (pause.until IS NULL OR pause.until > tenure.now()))
+)
+SELECT served.id AS line, queue, definition, version, standing.rank, limits,
+       ARRAY(SELECT (SELECT count(*) FROM tenure.slot
+                      WHERE slot.limited = limited.id AND slot.n <= size AND slot.job IS NULL)
+               FROM unnest(limits) WITH ORDINALITY AS wanted (id, position)
+               JOIN tenure.limited ON limited.id = wanted.id
+               JOIN tenure.limit_size USING (name)
+              ORDER BY position) AS free
+  FROM served
+ CROSS JOIN LATERAL (
            WITH RECURSIVE hop (rank) AS (
-               (SELECT rank FROM tenure.ready WHERE ready.line = line.id ORDER BY rank LIMIT 1)
+               (SELECT rank FROM tenure.ready WHERE ready.line = served.id ORDER BY rank LIMIT 1)
                UNION ALL
                SELECT (SELECT ready.rank FROM tenure.ready
-                        WHERE ready.line = line.id AND ready.rank > hop.rank ORDER BY ready.rank LIMIT 1)
+                        WHERE ready.line = served.id AND ready.rank > hop.rank ORDER BY ready.rank LIMIT 1)
                  FROM hop WHERE hop.rank IS NOT NULL
            )
            SELECT rank FROM hop WHERE rank IS NOT NULL
-       ) standing ON true;
+       ) standing
+ UNION ALL
+SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;

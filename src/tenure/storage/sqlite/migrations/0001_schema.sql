@@ -4,13 +4,43 @@
 -- may be claimed, `timer` who waits for the clock: both small, so that a claim costs the same however much
 -- history there is. `event`, `attempt` and `result` are only ever added to. A claim takes a batch of jobs under one
 -- row of `lease`; its id is the fence, which only grows. Times are microseconds since 1970.
+--
+-- `mark` is the number of the transaction that wrote an event. There is one writer at a time, so marks are in the
+-- order of commits.
 
 CREATE TABLE tenure_line (
     id          INTEGER PRIMARY KEY,
     version     INTEGER NOT NULL,
     queue       TEXT    NOT NULL,
     definition  TEXT    NOT NULL,
-    UNIQUE (queue, definition, version)
+    limits      TEXT    NOT NULL DEFAULT '[]',   -- a JSON array of ids of tenure_limited, ascending
+    UNIQUE (queue, definition, version, limits)
+) STRICT;
+
+-- Lines of which nothing is claimed: one, or with neither definition nor version all of a queue.
+CREATE TABLE tenure_pause (
+    queue       TEXT    NOT NULL,
+    definition  TEXT    NOT NULL DEFAULT '',
+    version     INTEGER NOT NULL DEFAULT 0,
+    at          INTEGER NOT NULL,
+    until       INTEGER,
+    by          TEXT    NOT NULL,
+    reason      TEXT,
+    PRIMARY KEY (queue, definition, version)
+) STRICT, WITHOUT ROWID;
+
+-- A limit by its name, and the keys that jobs have brought for it, with how many run. One writer at a time: a
+-- number is enough.
+CREATE TABLE tenure_limit_size (
+    name  TEXT    PRIMARY KEY NOT NULL,
+    size  INTEGER NOT NULL CHECK (size >= 1)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE tenure_limited (
+    id    INTEGER PRIMARY KEY,
+    name  TEXT    NOT NULL,
+    key   TEXT    NOT NULL,
+    held  INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
+    UNIQUE (name, key)
 ) STRICT;
 
 CREATE TABLE tenure_job (
@@ -34,9 +64,20 @@ CREATE TABLE tenure_job (
     fatal_on         TEXT,
     parent           TEXT,
     replay_of        TEXT,
-    traceparent      TEXT
+    traceparent      TEXT,
+    tags             TEXT,                       -- a JSON array; `tenure_tag` is for finding
+    mark             INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX tenure_job_key ON tenure_job (namespace, scope, key) WHERE key IS NOT NULL;
+CREATE INDEX tenure_job_line ON tenure_job (line, id);
+CREATE INDEX tenure_job_mark ON tenure_job (mark, id);
+CREATE INDEX tenure_job_replay ON tenure_job (replay_of) WHERE replay_of IS NOT NULL;
+
+CREATE TABLE tenure_tag (
+    name  TEXT NOT NULL,
+    job   TEXT NOT NULL,
+    PRIMARY KEY (name, job)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tenure_job_state (
     id                   TEXT    PRIMARY KEY NOT NULL,
@@ -80,6 +121,8 @@ CREATE TABLE tenure_timer (
     PRIMARY KEY (due_at, job)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX tenure_timer_kind ON tenure_timer (kind, job);
+
 CREATE TABLE tenure_lease (
     id            INTEGER PRIMARY KEY,
     expires_at    INTEGER NOT NULL,
@@ -99,8 +142,10 @@ CREATE TABLE tenure_event (
     type     TEXT    NOT NULL,
     actor    TEXT    NOT NULL,
     reason   TEXT,
+    mark     INTEGER NOT NULL,
     PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tenure_event_mark ON tenure_event (mark, job, n);
 
 CREATE TABLE tenure_attempt (
     job         TEXT    NOT NULL,
@@ -119,10 +164,53 @@ CREATE TABLE tenure_result (
     body  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Numbers that only grow: the next place in line, the next fence, and the latest time this store has seen,
--- so that a clock set back never takes the store's time back with it.
+-- The jobs that ended otherwise than well, so that nobody has to look for them in all of history.
+CREATE TABLE tenure_finished (
+    state  TEXT NOT NULL,
+    job    TEXT NOT NULL,
+    PRIMARY KEY (state, job)
+) STRICT, WITHOUT ROWID;
+
+-- How many jobs of a line are in a state.
+CREATE TABLE tenure_tally (
+    line   INTEGER NOT NULL,
+    state  TEXT    NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (line, state)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_definition (
+    key            TEXT    NOT NULL,
+    version        INTEGER NOT NULL,
+    spec           TEXT    NOT NULL,
+    override       TEXT,
+    registered_at  INTEGER NOT NULL,
+    registered_by  TEXT    NOT NULL,
+    PRIMARY KEY (key, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenure_worker (
+    id                  TEXT    PRIMARY KEY NOT NULL,
+    pid                 INTEGER NOT NULL,
+    slots               INTEGER NOT NULL,
+    host                TEXT    NOT NULL,
+    version             TEXT    NOT NULL,
+    lines               TEXT    NOT NULL,        -- a JSON array of [queue, definition, version]
+    started_at          INTEGER NOT NULL,
+    seen_at             INTEGER NOT NULL,
+    drain_requested_at  INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- While a row is here, finished jobs may be deleted. Pruning puts it in and takes it out in one transaction, so
+-- nobody else ever sees it.
+CREATE TABLE tenure_permit (
+    pruning  INTEGER PRIMARY KEY
+) STRICT;
+
+-- Numbers that only grow: the next place in line, the next fence, the last transaction, and the latest time this
+-- store has seen, so that a clock set back never takes the store's time back with it.
 CREATE TABLE tenure_sequence (
     name  TEXT    PRIMARY KEY NOT NULL,
     n     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO tenure_sequence VALUES ('place', 0), ('fence', 0), ('clock', 0);
+INSERT INTO tenure_sequence VALUES ('place', 0), ('fence', 0), ('mark', 0), ('clock', 0);

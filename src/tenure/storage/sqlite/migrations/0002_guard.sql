@@ -26,8 +26,8 @@ CREATE TRIGGER tenure_guard_fence BEFORE UPDATE ON tenure_job_state
 BEGIN SELECT RAISE(ABORT, 'tenure: neither a fence nor a count of events ever falls'); END;
 
 CREATE TRIGGER tenure_guard_delete BEFORE DELETE ON tenure_job_state
-    WHEN true
-BEGIN SELECT RAISE(ABORT, 'tenure: jobs are not deleted'); END;
+    WHEN OLD.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried') OR NOT EXISTS (SELECT 1 FROM tenure_permit)
+BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes, and only finished jobs'); END;
 
 CREATE TRIGGER tenure_guard_job_state_replace BEFORE INSERT ON tenure_job_state
     WHEN EXISTS (SELECT 1 FROM tenure_job_state WHERE id = NEW.id)
@@ -38,8 +38,8 @@ CREATE TRIGGER tenure_guard_job_update BEFORE UPDATE ON tenure_job
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_job_delete BEFORE DELETE ON tenure_job
-    WHEN true
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
+BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes, and only finished jobs'); END;
 
 CREATE TRIGGER tenure_guard_job_replace BEFORE INSERT ON tenure_job
     WHEN EXISTS (SELECT 1 FROM tenure_job WHERE id = NEW.id)
@@ -50,8 +50,8 @@ CREATE TRIGGER tenure_guard_event_update BEFORE UPDATE ON tenure_event
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_event_delete BEFORE DELETE ON tenure_event
-    WHEN true
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
+BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes, and only finished jobs'); END;
 
 CREATE TRIGGER tenure_guard_event_replace BEFORE INSERT ON tenure_event
     WHEN EXISTS (SELECT 1 FROM tenure_event WHERE job = NEW.job AND n = NEW.n)
@@ -62,8 +62,8 @@ CREATE TRIGGER tenure_guard_attempt_update BEFORE UPDATE ON tenure_attempt
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_attempt_delete BEFORE DELETE ON tenure_attempt
-    WHEN true
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
+BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes, and only finished jobs'); END;
 
 CREATE TRIGGER tenure_guard_attempt_replace BEFORE INSERT ON tenure_attempt
     WHEN EXISTS (SELECT 1 FROM tenure_attempt WHERE job = NEW.job AND fence = NEW.fence)
@@ -74,8 +74,8 @@ CREATE TRIGGER tenure_guard_result_update BEFORE UPDATE ON tenure_result
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_result_delete BEFORE DELETE ON tenure_result
-    WHEN true
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
+BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes, and only finished jobs'); END;
 
 CREATE TRIGGER tenure_guard_result_replace BEFORE INSERT ON tenure_result
     WHEN EXISTS (SELECT 1 FROM tenure_result WHERE job = NEW.job)

@@ -6,8 +6,8 @@
 INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
-INSERT INTO temp.moving (id, source, target, due_at)
-SELECT s.id, s.state,
+INSERT INTO temp.moving (id, line, source, target, due_at)
+SELECT s.id, s.line, s.state,
        CASE WHEN s.state <> 'created' THEN NULL WHEN s.due_at > :now THEN 'scheduled' ELSE 'queued' END, s.due_at
   FROM temp.given CROSS JOIN tenure_job_state s ON s.id = given.job
  ORDER BY s.id;
@@ -28,8 +28,8 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
  WHERE name = 'place' AND EXISTS (SELECT 1 FROM temp.moving);
 
 -- part: recorded
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
-SELECT s.id, s.n, 'accepted', 'created', s.state, s.attempt, s.fence, :now, 'api'
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
+SELECT s.id, s.n, 'accepted', 'created', s.state, s.attempt, s.fence, :now, 'api', :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE m.target IS NOT NULL;
 
@@ -46,6 +46,10 @@ SELECT s.line, s.rank, s.seq, s.id
 -- part: timed
 INSERT INTO tenure_timer (due_at, job, kind)
 SELECT due_at, id, 'scheduled' FROM temp.moving WHERE target = 'scheduled';
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM temp.moving;

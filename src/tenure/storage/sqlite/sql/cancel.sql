@@ -6,8 +6,8 @@
 INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
-INSERT INTO temp.moving (id, source, target, due_at)
-SELECT s.id, s.state,
+INSERT INTO temp.moving (id, line, source, target, due_at)
+SELECT s.id, s.line, s.state,
        CASE WHEN s.state = 'running' THEN 'cancelling'
             WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
        END,
@@ -26,8 +26,8 @@ UPDATE tenure_job_state AS s
  WHERE s.id = m.id AND m.target IS NOT NULL;
 
 -- part: recorded
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
-SELECT s.id, s.n, s.state, m.source, s.state, s.attempt, s.fence, :now, :actor, :reason
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
+SELECT s.id, s.n, s.state, m.source, s.state, s.attempt, s.fence, :now, :actor, :reason, :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE m.target IS NOT NULL;
 
@@ -39,6 +39,14 @@ DELETE FROM tenure_ready
 
 -- part: untimed
 DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL);
+
+-- part: shelved
+INSERT INTO tenure_finished (state, job)
+SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM temp.moving;

@@ -1,12 +1,7 @@
 -- Record jobs, all or none. A key or an id that is already taken leaves its first job untouched.
 
 -- part: given
-INSERT INTO temp.given_job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
-
--- part: lines
-INSERT INTO tenure_line (queue, definition, version)
-SELECT DISTINCT queue, definition, version FROM temp.given_job WHERE true
-ON CONFLICT DO NOTHING;
+INSERT INTO temp.given_job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- part: drop_taken
 -- Of those that stay here, each is new: neither its key nor its id is in the database or earlier in the call.
@@ -20,15 +15,45 @@ DELETE FROM temp.given_job
                 WHERE earlier.key = given_job.key AND earlier.scope = given_job.scope
                   AND earlier.namespace = given_job.namespace AND earlier.position < given_job.position);
 
+-- part: sized
+-- The first job that brings a limit sets its size.
+INSERT INTO tenure_limit_size (name, size)
+SELECT part.value ->> 'name', part.value ->> 'size'
+  FROM temp.given_job asked CROSS JOIN json_each(asked.limits) part
+ WHERE asked.limits <> '[]'
+ ORDER BY asked.position
+ON CONFLICT DO NOTHING;
+
+-- part: limited
+INSERT INTO tenure_limited (name, key)
+SELECT part.value ->> 'name', part.value ->> 'key'
+  FROM temp.given_job asked CROSS JOIN json_each(asked.limits) part
+ WHERE asked.limits <> '[]'
+ON CONFLICT DO NOTHING;
+
+-- part: resolved
+UPDATE temp.given_job
+   SET limits = (SELECT json_group_array(limited.id ORDER BY limited.id)
+                   FROM json_each(given_job.limits) part
+                   JOIN tenure_limited limited
+                     ON limited.name = part.value ->> 'name' AND limited.key = part.value ->> 'key')
+ WHERE limits <> '[]';
+
+-- part: lines
+INSERT INTO tenure_line (queue, definition, version, limits)
+SELECT DISTINCT queue, definition, version, limits FROM temp.given_job WHERE true
+ON CONFLICT DO NOTHING;
+
 -- part: recorded
 INSERT INTO tenure_job (
     id, line, priority, max_attempts, created_at, run_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-    on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent)
+    on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent,
+    tags, mark)
 SELECT asked.id, line.id, priority, max_attempts, :now, coalesce(run_at, :now + delay), timeout_ms, grace_ms,
        backoff_base_ms, backoff_cap_ms, on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on,
-       parent, replay_of, traceparent
+       parent, replay_of, traceparent, tags, :mark
   FROM temp.given_job asked
- CROSS JOIN tenure_line line USING (queue, definition, version)
+ CROSS JOIN tenure_line line USING (queue, definition, version, limits)
  ORDER BY position;
 
 -- part: placed
@@ -58,6 +83,17 @@ SELECT CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE s.due_at END,
        CASE WHEN s.state = 'created' THEN 'hold' ELSE 'scheduled' END
   FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id
  WHERE s.state <> 'queued';
+
+-- part: tagged
+INSERT INTO tenure_tag (name, job)
+SELECT tag.value, asked.id FROM temp.given_job asked CROSS JOIN json_each(asked.tags) tag WHERE asked.tags IS NOT NULL;
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n)
+SELECT s.line, s.state, count(*)
+  FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id
+ GROUP BY s.line, s.state
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT asked.position, s.state

@@ -1,11 +1,15 @@
 -- A job as last committed: what was asked, where it stands, who owns it, how it ended.
 SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.priority, job.params, job.scope, job.key,
        job.max_attempts, job.on_lost, job.timeout_ms, job.grace_ms, job.backoff_base_ms, job.backoff_cap_ms,
-       job.retry_on, job.fatal_on, job.parent, job.replay_of, job.traceparent, job.created_at, job.run_at,
+       job.retry_on, job.fatal_on, job.parent, job.replay_of, job.traceparent, job.created_at, job.run_at, job.tags,
        s.state, s.fence, s.attempt, s.failures, s.hand_backs, s.suspensions, s.n, s.due_at, s.queued_at,
        s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at, s.progress,
        lease.owner AS worker, lease.heartbeat_at, lease.expires_at AS lease_expires_at,
        result.body AS result,
+       (SELECT json_group_array(json_array(limited.name, limited.key, size))
+          FROM json_each(line.limits) part
+          JOIN tenure_limited limited ON limited.id = part.value
+          JOIN tenure_limit_size USING (name)) AS limits,
        (SELECT error FROM tenure_attempt WHERE job = s.id ORDER BY fence DESC LIMIT 1) AS error
   FROM tenure_job job
   JOIN tenure_line line ON line.id = job.line

@@ -5,8 +5,8 @@
 INSERT INTO temp.given (job, fence, killed) VALUES (?, ?, ?);
 
 -- part: returned
-INSERT INTO temp.moving (id, source, fence, attempt, ending, target)
-SELECT s.id, s.state, s.fence, s.attempt, CASE WHEN given.killed THEN 'killed' ELSE 'handed_back' END,
+INSERT INTO temp.moving (id, line, source, fence, attempt, ending, target)
+SELECT s.id, s.line, s.state, s.fence, s.attempt, CASE WHEN given.killed THEN 'killed' ELSE 'handed_back' END,
        CASE WHEN s.state = 'cancelling'                                   THEN 'cancelled'
             WHEN given.killed AND job.on_lost = 'bury'                    THEN 'buried'
             WHEN s.hand_backs >= :most AND s.attempt >= s.max_attempts    THEN 'failed'
@@ -38,9 +38,10 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
  WHERE name = 'place' AND EXISTS (SELECT 1 FROM temp.moving);
 
 -- part: recorded
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'handed_back' ELSE s.state END, m.source, s.state, m.attempt,
-       s.fence, :now, :worker, CASE WHEN m.ending = 'killed' THEN 'killed at shutdown' ELSE 'not started' END
+       s.fence, :now, :worker, CASE WHEN m.ending = 'killed' THEN 'killed at shutdown' ELSE 'not started' END,
+       :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
@@ -53,6 +54,17 @@ INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE s.state = 'queued';
+
+-- part: shelved
+INSERT INTO tenure_finished (state, job)
+SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+
+-- part: freed
+UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed.limited;
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT id AS job, fence, target AS state FROM temp.moving;

@@ -1,6 +1,7 @@
 -- Prolong the leases that a worker still holds, and write progress under them.
 -- A lease that has run out is not revived, even if nobody has reaped it yet.
--- Answers with the jobs still owned; the worker stops what belongs to every other lease.
+-- Answers with the jobs still owned; the worker stops what belongs to every other lease. The row without a job is
+-- the worker's own, if it was enlisted: there `cancelling` says that it is to drain.
 
 -- part: given
 INSERT INTO temp.given (job, fence, progress) VALUES (?, ?, ?);
@@ -27,9 +28,14 @@ DELETE FROM tenure_lease
                      FROM json_each(tenure_lease.jobs) member
                     CROSS JOIN tenure_job_state s ON s.id = member.value AND s.lease = tenure_lease.id);
 
+-- part: seen
+UPDATE tenure_worker SET seen_at = :now WHERE id = :worker;
+
 -- part: answer
 SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
   FROM temp.given
  CROSS JOIN tenure_lease lease ON lease.id = given.fence
  CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
- WHERE lease.owner = :worker AND lease.expires_at > :now;
+ WHERE lease.owner = :worker AND lease.expires_at > :now
+ UNION ALL
+SELECT NULL, NULL, drain_requested_at IS NOT NULL FROM tenure_worker WHERE id = :worker;

@@ -1,8 +1,8 @@
 -- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
 
 -- part: due
-INSERT INTO temp.moving (id, source, target, due_at)
-SELECT s.id, s.state, CASE timer.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END, timer.due_at
+INSERT INTO temp.moving (id, line, source, target, due_at)
+SELECT s.id, s.line, s.state, CASE timer.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END, timer.due_at
   FROM tenure_timer timer
   JOIN tenure_job_state s ON s.id = timer.job
  WHERE timer.due_at <= :now AND s.due_at = timer.due_at
@@ -29,9 +29,9 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
  WHERE name = 'place' AND EXISTS (SELECT 1 FROM temp.moving);
 
 -- part: recorded
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN m.source = 'suspended' THEN 'resumed' ELSE s.state END, m.source, s.state, s.attempt,
-       s.fence, :now, 'clock', CASE WHEN s.state = 'failed' THEN 'given up' END
+       s.fence, :now, 'clock', CASE WHEN s.state = 'failed' THEN 'given up' END, :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: lined_up
@@ -39,6 +39,14 @@ INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE s.state = 'queued';
+
+-- part: shelved
+INSERT INTO tenure_finished (state, job)
+SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT id AS job, source, target FROM temp.moving ORDER BY position;

@@ -2,8 +2,8 @@
 -- By fence, so that a job claimed anew in the meantime is left alone.
 
 -- part: lost
-INSERT INTO temp.moving (id, source, target, worker)
-SELECT s.id, s.state,
+INSERT INTO temp.moving (id, line, source, target, worker)
+SELECT s.id, s.line, s.state,
        CASE WHEN s.state = 'cancelling'      THEN 'cancelled'
             WHEN job.on_lost = 'bury'        THEN 'buried'
             WHEN s.attempt >= s.max_attempts THEN 'failed'
@@ -38,9 +38,9 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
  WHERE name = 'place' AND EXISTS (SELECT 1 FROM temp.moving);
 
 -- part: recorded
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason)
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'orphaned' ELSE s.state END, m.source, s.state, s.attempt, s.fence,
-       :now, 'reaper', 'lease ran out'
+       :now, 'reaper', 'lease ran out', :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
@@ -54,6 +54,17 @@ INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE s.state = 'queued';
+
+-- part: shelved
+INSERT INTO tenure_finished (state, job)
+SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+
+-- part: freed
+UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed.limited;
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT id AS job, source, target FROM temp.moving ORDER BY position;

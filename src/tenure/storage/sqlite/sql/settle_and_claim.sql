@@ -5,8 +5,8 @@ INSERT INTO temp.given (job, fence, ending, result, error, after) VALUES (?, ?, 
 
 -- part: decided
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes.
-INSERT INTO temp.moving (id, source, fence, attempt, ending, result, error, due_at, target)
-SELECT s.id, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
+INSERT INTO temp.moving (id, line, source, fence, attempt, ending, result, error, due_at, target)
+SELECT s.id, s.line, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
        CASE WHEN given.ending = 'succeeded'                                          THEN 'succeeded'
             WHEN given.ending = 'unrecoverable'                                      THEN 'failed'
             WHEN s.state = 'cancelling'                                              THEN 'cancelled'
@@ -35,8 +35,8 @@ UPDATE tenure_job_state AS s
  WHERE s.id = m.id;
 
 -- part: recorded
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
-SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
+SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker, :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
@@ -53,34 +53,59 @@ INSERT INTO tenure_timer (due_at, job, kind)
 SELECT due_at, id, CASE WHEN target = 'retrying' THEN 'retry' ELSE 'resume' END
   FROM temp.moving WHERE target IN ('retrying', 'suspended');
 
+-- part: shelved
+INSERT INTO tenure_finished (state, job)
+SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+
+-- part: freed
+UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed.limited;
+
 -- part: places
--- Where jobs stand in the lines a worker serves, in the order to serve them: hops from one rank to the next, so
--- that a long line costs no more than a short one. Lines of equal rank take turns in going first.
-INSERT INTO temp.place (line, rank)
+-- Where jobs stand that may be claimed, in the order to serve them: hops from one line to the next and from one rank
+-- to the next, so that a long line costs no more than a short one. Lines of equal rank take turns in going first.
+-- Jobs with different limits stand in different lines, so there may be many to a definition, most of them empty: a
+-- few are asked one by one, many are found where jobs stand. As a place is put in, `pick` takes jobs from it.
+INSERT INTO temp.place (line, rank, limits, most)
 WITH RECURSIVE
-served (line) AS (
-    SELECT DISTINCT line.id
+served (queue, definition, version) AS MATERIALIZED (
+    SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
       FROM json_each(:lines) wanted
-      JOIN tenure_line line ON line.queue = wanted.value ->> 0 AND line.definition = wanted.value ->> 1
-                           AND line.version = wanted.value ->> 2
      WHERE :limit > 0
+       AND NOT EXISTS (SELECT 1 FROM tenure_pause
+                        WHERE queue = wanted.value ->> 0
+                          AND (definition, version) IN (VALUES ('', 0), (wanted.value ->> 1, wanted.value ->> 2))
+                          AND (until IS NULL OR until > :now))
 ),
-hop (line, rank) AS (
-    SELECT line, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = served.line) FROM served
+few (line, limits) AS MATERIALIZED (
+    SELECT id, limits FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100
+),
+filled (line) AS (
+    SELECT CASE WHEN (SELECT count(*) FROM few) = 100 THEN (SELECT min(line) FROM tenure_ready) END
      UNION ALL
-    SELECT line, (SELECT min(rank) FROM tenure_ready
-                   WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
+    SELECT (SELECT min(line) FROM tenure_ready WHERE tenure_ready.line > filled.line) FROM filled WHERE line IS NOT NULL
+),
+open (line, limits) AS (
+    SELECT line, limits
+      FROM (SELECT line, limits FROM few WHERE (SELECT count(*) FROM few) < 100
+             UNION ALL
+            SELECT line.id, line.limits
+              FROM filled
+             CROSS JOIN tenure_line line ON line.id = filled.line
+              JOIN served USING (queue, definition, version))
+     WHERE limits = '[]' OR (SELECT min(size - held)
+                               FROM json_each(limits) part
+                               JOIN tenure_limited limited ON limited.id = part.value
+                               JOIN tenure_limit_size USING (name)) > 0
+),
+hop (line, limits, rank) AS (
+    SELECT line, limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = open.line) FROM open
+     UNION ALL
+    SELECT line, limits, (SELECT min(rank) FROM tenure_ready
+                           WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
       FROM hop WHERE rank IS NOT NULL
 )
-SELECT line, rank FROM hop WHERE rank IS NOT NULL
+SELECT line, rank, limits, :limit FROM hop WHERE rank IS NOT NULL
  ORDER BY rank, (row_number() OVER (PARTITION BY rank ORDER BY line) + :turn) % count(*) OVER (PARTITION BY rank);
-
--- part: picked
-INSERT INTO temp.picked (line, rank, seq, job)
-SELECT ready.line, ready.rank, ready.seq, ready.job
-  FROM temp.place CROSS JOIN tenure_ready ready ON ready.line = place.line AND ready.rank = place.rank
- ORDER BY place.position, ready.seq
- LIMIT :limit;
 
 -- part: out_of_line
 DELETE FROM tenure_ready WHERE (line, rank, seq) IN (SELECT line, rank, seq FROM temp.picked);
@@ -108,9 +133,13 @@ UPDATE tenure_job_state AS s
  WHERE s.id = picked.job AND lease.name = 'fence';
 
 -- part: announced
-INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor)
-SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :worker
+INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
+SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :worker, :mark
   FROM temp.picked CROSS JOIN tenure_job_state s ON s.id = picked.job;
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
 SELECT id AS job, fence, target AS state, NULL AS queue, NULL AS definition, NULL AS version, NULL AS attempt,

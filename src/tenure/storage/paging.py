@@ -1,0 +1,96 @@
+"""How a page of jobs is found: which way through the tables, between which ids, and where the next begins.
+
+Jobs are listed by id. The way there depends on what is asked for, so that a page never costs more than its
+budget of rows: by tag where one is given; by state where small tables hold all jobs in those states; by line
+where few lines are meant; else through all jobs by id.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.bounds import LARGEST_PAGE, whole
+from tenure.core.reading import Filter
+from tenure.core.states import OWNED, State
+
+BUDGET = 1_000
+"""How many rows are looked at for one page."""
+
+FEW_QUEUED = 2_000
+"""Up to so many jobs in line are looked through one by one; lines are not sorted by id."""
+
+FEW_LINES = 20
+"""Up to so many lines are read side by side."""
+
+_SLACK = timedelta(days=1)
+_KINDS = {
+    State.CREATED: ("hold",),
+    State.SCHEDULED: ("scheduled",),
+    State.RETRYING: ("retry", "give_up"),
+    State.SUSPENDED: ("resume",),
+}
+_ENDED = frozenset({State.FAILED, State.CANCELLED, State.BURIED})
+
+
+class Way(Struct, frozen=True):
+    """How to look for jobs: exactly one of the ways by tag, line, state or id."""
+
+    by_tag: bool = False
+    by_line: bool = False
+    by_id: bool = False
+    kinds: tuple[str, ...] = ()
+    ended: tuple[State, ...] = ()
+    owned: bool = False
+    queued: bool = False
+
+
+def way(which: Filter, *, lines: int | None, queued: int) -> Way:
+    """The way for a filter that means so many `lines` (None: all), in which so many jobs are `queued`."""
+    if which.tag is not None:
+        return Way(by_tag=True)
+    small = which.states and State.SUCCEEDED not in which.states
+    if small and (State.QUEUED not in which.states or queued <= FEW_QUEUED):
+        return Way(
+            kinds=tuple(kind for state, kinds in _KINDS.items() if state in which.states for kind in kinds),
+            ended=tuple(sorted(which.states & _ENDED)),
+            owned=bool(which.states & OWNED),
+            queued=State.QUEUED in which.states,
+        )
+    if lines is not None and lines <= FEW_LINES:
+        return Way(by_line=True)
+    return Way(by_id=True)
+
+
+def bounds(which: Filter, after: UUID | None, *, newest_first: bool, limit: int) -> tuple[UUID, UUID]:
+    """The first and the last id to look at. Times narrow them only roughly and are compared again."""
+    whole("limit", limit, 1, LARGEST_PAGE)
+    low, high = 0, 2**128 - 1
+    if which.created_after is not None:
+        low = _first_id_at(which.created_after - _SLACK)
+    if which.created_before is not None:
+        high = _first_id_at(which.created_before + _SLACK)
+    if after is not None and newest_first:
+        high = min(high, after.int - 1)
+    elif after is not None:
+        low = max(low, after.int + 1)
+    return (UUID(int=low), UUID(int=high)) if 0 <= low <= high < 2**128 else (UUID(int=1), UUID(int=0))
+
+
+def chosen(
+    looked_at: Sequence[tuple[UUID, bool]], limit: int, budget: int = BUDGET
+) -> tuple[list[UUID], UUID | None]:
+    """Of the jobs looked at, those for the page, and behind which the next page begins."""
+    jobs: list[UUID] = []
+    for seen, (job, matches) in enumerate(looked_at, 1):
+        if matches:
+            jobs.append(job)
+        if len(jobs) == limit:
+            is_last = seen == len(looked_at) < budget
+            return jobs, None if is_last else job
+    return jobs, looked_at[-1][0] if len(looked_at) >= budget else None
+
+
+def _first_id_at(moment: datetime) -> int:
+    return max(0, int(moment.timestamp() * 1000)) << 80

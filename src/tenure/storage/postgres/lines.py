@@ -1,0 +1,77 @@
+"""The numbers of lines, remembered: a job is recorded under its line's number, and most jobs share a few."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Line
+from tenure.core.limit import Limit
+from tenure.storage.postgres import rows
+from tenure.storage.postgres.pool import Pool
+
+MOST_KNOWN = 50_000
+"""How many lines a process remembers."""
+
+Kind = tuple[Line, tuple[tuple[str, str], ...]]
+"""What makes a line: the line that workers serve, and the limits (name, key) of its jobs."""
+
+
+class Lines:
+    """Finds lines, and makes those that are new. Lines are never deleted, so what was seen once is there."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._known: dict[Kind, int] = {}
+
+    async def numbers(self, jobs: Sequence[NewJob]) -> list[int]:
+        """The line of each new job."""
+        kinds = [_kind(job) for job in jobs]
+        if unknown := {kind for kind in kinds if kind not in self._known}:
+            await self._open(unknown, _limits(jobs))
+        return [self._known[kind] for kind in kinds]
+
+    async def make(self, lines: Collection[Line]) -> None:
+        """Make sure that lines without limits are there."""
+        await self._open({(line, ()) for line in lines if (line, ()) not in self._known}, [])
+
+    def forget(self) -> None:
+        """The database is not the one we knew: it was restored or made anew under us."""
+        self._known.clear()
+
+    async def _open(self, unknown: set[Kind], limits: Collection[Limit]) -> None:
+        if not unknown:
+            return
+        if limits:
+            named = rows.limits(limits)
+            await self._pool.run("enqueue.limits", **named)
+            await self._pool.run("enqueue.slots", **named)
+        kinds = sorted(unknown)
+        wanted = {
+            **rows.lines([line for line, _ in kinds]),
+            "limits": [msgspec.json.encode(names).decode() for _, names in kinds],
+        }
+        await self._pool.run("enqueue.lines", **wanted)
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
+        for row in await self._pool.run("enqueue.line_ids", **wanted):
+            self._known[kinds[row["position"] - 1]] = row["line"]
+
+
+def line_of(job: NewJob) -> Line:
+    """The line that a worker must serve to get the job."""
+    return Line(job.queue, job.definition, job.version)
+
+
+def _kind(job: NewJob) -> Kind:
+    return line_of(job), tuple(sorted((limit.name, limit.key) for limit in job.limits))
+
+
+def _limits(jobs: Sequence[NewJob]) -> list[Limit]:
+    """The limits that jobs bring, each name with the size it came with first."""
+    sizes: dict[str, int] = {}
+    for job in jobs:
+        for limit in job.limits:
+            sizes.setdefault(limit.name, limit.size)
+    named = {(limit.name, limit.key) for job in jobs for limit in job.limits}
+    return [Limit(name, key, sizes[name]) for name, key in sorted(named)]

@@ -1,0 +1,37 @@
+-- For people with a shell: jobs, their history and their definitions under plain names, to read only.
+
+CREATE VIEW tenure.jobs AS
+SELECT job.id, line.definition AS definition_key, line.version AS definition_version, job.params,
+       s.state::text AS status, job.priority, s.attempt AS attempts, job.max_attempts,
+       coalesce(s.due_at, job.run_at) AS scheduled_at, s.queued_at, s.started_at, s.finished_at,
+       lease.heartbeat_at, lease.expires_at AS lease_expires_at, s.cancel_requested_at, lease.owner AS worker_id,
+       job.key AS idempotency_key,
+       (SELECT error::json ->> 'message' FROM tenure.attempt
+         WHERE attempt.job = job.id ORDER BY fence DESC LIMIT 1) AS error_summary
+  FROM tenure.job
+  JOIN tenure.line ON line.id = job.line
+  JOIN tenure.job_state s ON s.id = job.id
+  LEFT JOIN tenure.lease ON lease.id = s.lease;
+
+CREATE VIEW tenure.job_events AS
+SELECT job.id || ':1' AS id, job.id AS job_id, born.state::text AS event_type, job.created_at AS at,
+       json_build_object('source', NULL, 'target', born.state, 'attempt', 0, 'fence', 0, 'actor', 'api',
+                         'reason', NULL) AS payload
+  FROM tenure.job
+  JOIN tenure.job_state s ON s.id = job.id
+ CROSS JOIN LATERAL (SELECT coalesce((SELECT source FROM tenure.event WHERE event.job = job.id AND event.n = 2),
+                                     s.state) AS state) born
+ UNION ALL
+SELECT event.job || ':' || event.n, event.job, type, at,
+       json_build_object('source', source, 'target', target, 'attempt', event.attempt, 'fence', event.fence,
+                         'actor', actor, 'reason', reason)
+  FROM tenure.event
+  JOIN tenure.job_state s ON s.id = event.job AND event.n <= s.n;
+
+-- DISTINCT keeps PostgreSQL from letting anybody write through the view.
+CREATE VIEW tenure.job_definitions AS
+SELECT DISTINCT key, version,
+       coalesce((spec::json ->> 'max_attempts')::integer, 3) AS default_max_attempts,
+       coalesce((spec::json ->> 'timeout_seconds')::numeric, 3600) AS timeout_seconds,
+       coalesce((spec::json ->> 'concurrency')::integer, 0) AS concurrency_limit
+  FROM tenure.definition;

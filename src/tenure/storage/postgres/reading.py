@@ -1,0 +1,104 @@
+"""The verbs of the PostgreSQL store that only read."""
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from tenure.core.bounds import LARGEST_FEED, whole
+from tenure.core.job import Event, Job
+from tenure.core.lease import Line
+from tenure.core.limit import LimitUse
+from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerStatus
+from tenure.core.outcome import Attempt
+from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.core.states import State
+from tenure.storage import paging, reading, values
+from tenure.storage.postgres import rows
+from tenure.storage.postgres.pool import Pool
+
+_BEGINNING = Position(0, UUID(int=0), 0)
+_LAST_JOB, _LAST_EVENT = UUID(int=2**128 - 1), 2**31 - 1
+
+
+class Reading:
+    """Looks at jobs, lines and workers."""
+
+    _pool: Pool
+
+    async def get(self, job: UUID) -> Job | None:
+        found = await self._pool.run("get", job=job)
+        return values.job_from(found[0]) if found else None
+
+    async def events(self, job: UUID) -> list[Event]:
+        return [values.event_from(row) for row in await self._pool.run("events", job=job)]
+
+    async def attempts(self, job: UUID) -> list[Attempt]:
+        return [values.attempt_from(row) for row in await self._pool.run("attempts", job=job)]
+
+    async def page(
+        self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
+    ) -> Page:
+        low, high = paging.bounds(which, after, newest_first=newest_first, limit=limit)
+        lines, queued = await self._scope(which)
+        way = paging.way(which, lines=None if lines is None else len(lines), queued=sum(queued.values()))
+        states = sorted(which.states) or None
+        looked_at = await self._pool.run(
+            "page.scan",
+            by_id=way.by_id,
+            by_line=way.by_line,
+            by_tag=way.by_tag,
+            kinds=way.kinds,
+            ended=way.ended,
+            owned=way.owned,
+            queued=list(queued) if way.queued else [],
+            most_queued=2 * paging.FEW_QUEUED,
+            ascending=not newest_first,
+            low=low,
+            high=high,
+            budget=paging.BUDGET,
+            lines=lines,
+            states=states,
+            tag=which.tag,
+            namespace=which.namespace,
+            created_after=which.created_after,
+            created_before=which.created_before,
+        )
+        ids, following = paging.chosen([(row["id"], row["matches"]) for row in looked_at], limit)
+        found = await self._pool.run("page.rows", ids=ids, states=states) if ids else []
+        return Page([reading.listed_from(row) for row in found], following)
+
+    async def _scope(self, which: Filter) -> tuple[list[int] | None, dict[int, int]]:
+        """The lines that a filter means (None: all) and how many jobs stand in each, where that matters."""
+        named: dict[str, Any] = {name: getattr(which, name) for name in ("queue", "definition", "version")}
+        narrow = any(value is not None for value in named.values())
+        if not narrow and State.QUEUED not in which.states:
+            return None, {}
+        found = await self._pool.run("page.scope", **named)
+        queued = {row["line"]: row["queued"] for row in found if row["queued"]}
+        return [row["line"] for row in found] if narrow else None, queued
+
+    async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
+        whole("limit", limit, 1, LARGEST_FEED)
+        start = after or _BEGINNING
+        found = await self._pool.run("feed", mark=start.mark, job=start.job, n=start.n, limit=limit)
+        return [reading.entry_from(row) for row in found]
+
+    async def end_of_feed(self) -> Position:
+        [row] = await self._pool.run("end_of_feed")
+        return Position(row["mark"], _LAST_JOB, _LAST_EVENT)
+
+    async def outlook(self, lines: Collection[Line]) -> Outlook:
+        [row] = await self._pool.run("outlook", **rows.lines(lines))
+        return reading.outlook_from(row)
+
+    async def lines(self) -> list[LineStatus]:
+        return [reading.line_from(row) for row in await self._pool.run("lines", alive=WORKER_ALIVE)]
+
+    async def limits(self) -> list[LimitUse]:
+        return [reading.limit_from(row) for row in await self._pool.run("limits")]
+
+    async def definitions(self) -> list[Definition]:
+        return [reading.definition_from(row) for row in await self._pool.run("definitions")]
+
+    async def workers(self) -> list[WorkerStatus]:
+        return [reading.worker_from(row) for row in await self._pool.run("workers", alive=WORKER_ALIVE)]

@@ -1,0 +1,2 @@
+-- Forget a worker that has stopped.
+DELETE FROM tenure.worker WHERE id = :worker::text;

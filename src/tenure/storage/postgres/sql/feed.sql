@@ -1,0 +1,41 @@
+-- Events of all jobs behind a position, in the order of their marks. Below the oldest transaction in flight nothing
+-- can be added any more, so whoever reads that far and goes on from there misses nothing. The job row is the record
+-- of creation: its event is made from it.
+WITH
+settled AS MATERIALIZED (
+    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon
+),
+next AS MATERIALIZED (
+    SELECT * FROM (
+        (SELECT event.mark, event.job, event.n
+           FROM tenure.event
+           JOIN tenure.job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
+          WHERE event.mark >= :mark::xid8 AND event.mark < (SELECT horizon FROM settled)
+            AND (event.mark, event.job, event.n) > (:mark::xid8, :job::uuid, :n::integer)
+          ORDER BY event.mark, event.job, event.n
+          LIMIT :limit::integer)
+         UNION ALL
+        (SELECT mark, id, 1
+           FROM tenure.job
+          WHERE mark >= :mark::xid8 AND mark < (SELECT horizon FROM settled)
+            AND (mark, id, 1) > (:mark::xid8, :job::uuid, :n::integer)
+          ORDER BY mark, id
+          LIMIT :limit::integer)
+    ) both_kinds
+     ORDER BY mark, job, n
+     LIMIT :limit::integer
+)
+SELECT next.mark, next.job, next.n, line.queue, line.definition, line.version, job.namespace,
+       coalesce(event.type, born.state::text) AS type, event.source, coalesce(event.target, born.state) AS target,
+       coalesce(event.attempt, 0) AS attempt, coalesce(event.fence, 0) AS fence, coalesce(event.at, job.created_at) AS at,
+       coalesce(event.actor, 'api') AS actor, event.reason
+  FROM next
+  JOIN tenure.job ON job.id = next.job
+  JOIN tenure.line ON line.id = job.line
+  JOIN tenure.job_state s ON s.id = next.job
+  LEFT JOIN tenure.event ON event.job = next.job AND event.n = next.n
+  LEFT JOIN LATERAL (
+           SELECT coalesce((SELECT second.source FROM tenure.event second WHERE second.job = next.job AND second.n = 2),
+                           s.state) AS state
+       ) born ON next.n = 1
+ ORDER BY next.mark, next.job, next.n;

@@ -1,0 +1,13 @@
+-- What is to come, by the first entry of each index: for a worker that has nothing to do.
+SELECT tenure.now() AS now_at,
+       EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
+                           AS served (queue, definition, version)
+                 JOIN tenure.line USING (queue, definition, version)
+                CROSS JOIN LATERAL (SELECT FROM tenure.ready WHERE ready.line = line.id
+                                     ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) standing
+                WHERE NOT EXISTS (SELECT FROM tenure.pause
+                                   WHERE pause.queue = line.queue
+                                     AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
+                                     AND (pause.until IS NULL OR pause.until > tenure.now()))) AS waiting,
+       (SELECT due_at FROM tenure.timer WHERE due_at < 'infinity' ORDER BY due_at LIMIT 1) AS next_timer_at,
+       (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at;

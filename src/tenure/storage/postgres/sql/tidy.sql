@@ -1,0 +1,22 @@
+-- Fold running totals, and forget workers not seen for a day. One process at a time is enough.
+WITH
+turn AS MATERIALIZED (
+    SELECT pg_try_advisory_xact_lock(7308325449218352742) AS mine
+),
+split AS (
+    SELECT ctid AS tid, count(*) OVER (PARTITION BY line, state) AS rows FROM tenure.tally
+),
+taken AS (
+    DELETE FROM tenure.tally
+     WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY(SELECT tid FROM split WHERE rows > 1))
+    RETURNING line, state, n
+),
+folded AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, state, sum(n) FROM taken GROUP BY line, state HAVING sum(n) <> 0
+    RETURNING line
+),
+forgotten AS (
+    DELETE FROM tenure.worker WHERE seen_at < tenure.now() - interval '1 day' RETURNING id
+)
+SELECT (SELECT count(*) FROM taken) - (SELECT count(*) FROM folded) + (SELECT count(*) FROM forgotten) AS spared;

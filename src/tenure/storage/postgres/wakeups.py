@@ -1,0 +1,154 @@
+"""Hints between processes by NOTIFY: that jobs were put in line, that jobs have ended.
+
+A hint is sent after the commit it speaks of, never inside its transaction: commits that notify go one after
+the other. The first goes at once, those that follow within a few milliseconds are one, so that however much
+is done, few are sent.
+
+Hints are optional and may be lost (no connection, a pooler in between): they only shorten a wait.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+from tenure.core.errors import StoreError
+from tenure.storage.postgres.pool import Pool
+
+CHANNEL = "tenure"
+QUIET = 0.02
+"""Seconds between two rounds of hints from one process."""
+
+_RECONNECT = 1.0
+_QUEUED, _ENDED = "queued", "ended"
+
+
+class Listener:
+    """One who waits for hints in this process."""
+
+    def __init__(self, *, endings: bool) -> None:
+        self.endings = endings
+        self._told = asyncio.Event()
+
+    def tell(self) -> None:
+        """Wake whoever waits, now or next time."""
+        self._told.set()
+
+    async def wait(self, timeout: float) -> bool:
+        """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._told.wait()
+        told = self._told.is_set()
+        self._told.clear()
+        return told
+
+
+class Switchboard:
+    """Sends this store's hints and hands on those of others."""
+
+    def __init__(self, pool: Pool, *, enabled: bool, heard: Callable[[], None]) -> None:
+        """`heard` is called whenever jobs may have been put in line by somebody else."""
+        self._pool = pool
+        self._enabled = enabled
+        self._heard = heard
+        self._name = secrets.token_hex(4)
+        self._listeners: set[Listener] = set()
+        self._unsent: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sending = False
+        self._line: asyncio.Task[None] | None = None
+
+    def queued(self) -> None:
+        """Jobs were put in line."""
+        self._tell(_QUEUED)
+        self._send(_QUEUED)
+
+    def ended(self) -> None:
+        """Jobs have ended."""
+        self._tell(_ENDED)
+        self._send(_ENDED)
+
+    @asynccontextmanager
+    async def listen(self, *, endings: bool) -> AsyncIterator[Listener]:
+        """Be told of hints while the context lasts."""
+        listener = Listener(endings=endings)
+        self._listeners.add(listener)
+        if self._enabled and self._line is None:
+            self._line = self._start(self._keep_connected())
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+            if not self._listeners:
+                await self._hang_up()
+
+    async def close(self) -> None:
+        """End every task; listeners hear nothing more."""
+        await self._hang_up()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _hang_up(self) -> None:
+        if self._line is not None:
+            line, self._line = self._line, None
+            line.cancel()
+            await asyncio.wait([line])
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _tell(self, hint: str) -> None:
+        for listener in self._listeners:
+            if hint == _QUEUED or listener.endings:
+                listener.tell()
+
+    def _send(self, hint: str) -> None:
+        if self._enabled:
+            self._unsent.add(hint)
+            if not self._sending:
+                self._sending = True
+                self._start(self._send_unsent())
+
+    async def _send_unsent(self) -> None:
+        try:
+            while self._unsent:
+                for hint in sorted(self._unsent):
+                    self._unsent.discard(hint)
+                    await self._pool.run("listen", hint=f"{hint} {self._name}")
+                await asyncio.sleep(QUIET)
+        except StoreError:
+            self._unsent.clear()
+        finally:
+            self._sending = False
+
+    async def _keep_connected(self) -> None:
+        while True:
+            with suppress(StoreError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                await self._hear()
+            await asyncio.sleep(_RECONNECT)
+
+    async def _hear(self) -> None:
+        connection = await self._pool.dial()
+        gone = asyncio.Event()
+        connection.add_termination_listener(lambda _: gone.set())
+        try:
+            await connection.add_listener(CHANNEL, self._receive)
+            self._receive(connection, 0, CHANNEL, f"{_QUEUED} ")  # what was said before is not heard again
+            await gone.wait()
+        finally:
+            connection.terminate()
+
+    def _receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
+        hint, _, sender = str(payload).partition(" ")
+        if sender == self._name:
+            return
+        if hint == _QUEUED:
+            self._heard()
+        self._tell(hint)

@@ -1,0 +1,93 @@
+"""Between rows and what is read from a store: lists, the feed, lines, limits, definitions, workers."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from tenure.core.job import Event
+from tenure.core.lease import Line
+from tenure.core.limit import LimitUse
+from tenure.core.operations import Definition, LineStatus, Pause, Replayed, Worker, WorkerStatus
+from tenure.core.reading import Entry, Listed, Outlook, Position
+from tenure.core.states import State
+from tenure.storage.values import Row, event_from, tags_of
+
+_counts = msgspec.json.Decoder(dict[str, int]).decode
+_lines = msgspec.json.Decoder(tuple[tuple[str, str, int], ...]).decode
+_SAME_IN_LIST = tuple(name for name in Listed.__struct_fields__ if name not in ("state", "tags"))
+_EVENT = Event.__struct_fields__
+
+
+def listed_from(row: Row) -> Listed:
+    """A row of `page.rows`."""
+    return Listed(
+        **{name: row[name] for name in _SAME_IN_LIST}, state=State(row["state"]), tags=tags_of(row["tags"])
+    )
+
+
+def entry_from(row: Row) -> Entry:
+    """A row of `feed`."""
+    return Entry(
+        Position(row["mark"], row["job"], row["n"]),
+        event_from({name: row[name] for name in _EVENT}),
+        Line(row["queue"], row["definition"], row["version"]),
+        row["namespace"],
+    )
+
+
+def outlook_from(row: Row) -> Outlook:
+    """The row of `outlook`."""
+    return Outlook(row["now_at"], bool(row["waiting"]), row["next_timer_at"], row["next_expiry_at"])
+
+
+def line_from(row: Row) -> LineStatus:
+    """A row of `lines`; `counts` is a JSON object by state, `paused_*` columns are empty while it is open."""
+    counts = {State(state): n for state, n in _counts(row["counts"] or "{}").items() if n}
+    return LineStatus(
+        line=Line(row["queue"], row["definition"], row["version"]),
+        counts=counts,
+        oldest=row["oldest_at"],
+        pause=_pause_from(row) if row["paused_at"] is not None else None,
+        workers=row["workers"],
+    )
+
+
+def _pause_from(row: Row) -> Pause:
+    return Pause(
+        at=row["paused_at"], until=row["paused_until_at"], by=row["paused_by"], reason=row["pause_reason"]
+    )
+
+
+def limit_from(row: Row) -> LimitUse:
+    """A row of `limits`."""
+    return LimitUse(row["name"], row["key"], row["size"], row["held"])
+
+
+def definition_from(row: Row) -> Definition:
+    """A row of `definitions`."""
+    return Definition(**{name: row[name] for name in Definition.__struct_fields__})
+
+
+def written_lines(lines: Iterable[Line]) -> str:
+    """Lines as JSON."""
+    return msgspec.json.encode([(line.queue, line.definition, line.version) for line in lines]).decode()
+
+
+def worker_from(row: Row) -> WorkerStatus:
+    """A row of `workers`."""
+    same: Mapping[str, Any] = {name: row[name] for name in ("id", "host", "pid", "version", "slots")}
+    return WorkerStatus(
+        worker=Worker(**same, lines=tuple(Line(*names) for names in _lines(row["lines"]))),
+        started_at=row["started_at"],
+        seen_at=row["seen_at"],
+        draining=bool(row["draining"]),
+        running=row["running"],
+        is_alive=bool(row["is_alive"]),
+    )
+
+
+def replayed_from(row: Row) -> Replayed:
+    """A row of `replay`."""
+    state = row["state"]
+    return Replayed(row["job"], State(state) if state else None, row["replay"], bool(row["fresh"]))

@@ -1,0 +1,87 @@
+"""What operators and workers set in an SQLite store, and its upkeep."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import apsw
+import msgspec
+
+from tenure.core.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
+from tenure.core.lease import Line
+from tenure.core.operations import Definition, Pruned, Retention, Worker
+from tenure.core.text import storable
+from tenure.storage import values
+from tenure.storage.reading import definition_from, written_lines
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.database import Database, Rows
+
+
+class Operations(Database):
+    """The verbs that move no job."""
+
+    async def pause(
+        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+    ) -> None:
+        ends_at = values.aware("until", until)
+        await self._write(
+            "pause",
+            **values.pausing(target),
+            until=None if ends_at is None else rows.micros(ends_at),
+            by=storable(by),
+            reason=reason and storable(reason),
+        )
+
+    async def resume(self, target: Line | str) -> bool:
+        return any(row["was_paused"] for row in await self._write("resume", **values.pausing(target)))
+
+    async def set_limit(self, name: str, size: int) -> None:
+        named("limit", name)
+        whole("limit.size", size, 1, LARGEST_LIMIT)
+        await self._write("set_limit", name=name, size=size)
+
+    async def put_definitions(self, definitions: Sequence[Definition]) -> list[Definition]:
+        last = {(definition.key, definition.version): definition for definition in definitions}
+        given = msgspec.json.encode(list(last.values())).decode()
+
+        def register(connection: apsw.Connection, turn: Turn) -> Rows:
+            before = self._scripts.one(connection, "put_definitions.before", definitions=given)
+            self._scripts.one(connection, "put_definitions.registered", now=turn.now, definitions=given)
+            return before
+
+        return [definition_from(row) for row in await self._writer.run(register)]
+
+    async def enlist(self, worker: Worker) -> None:
+        await self._run(
+            "enlist",
+            id=worker.id,
+            host=worker.host,
+            pid=worker.pid,
+            version=worker.version,
+            slots=worker.slots,
+            lines=written_lines(worker.lines),
+        )
+
+    async def dismiss(self, worker: str) -> None:
+        printable("worker", worker, least=1)
+        await self._write("dismiss", worker=worker)
+
+    async def drain(self, worker: str) -> bool:
+        printable("worker", worker, least=1)
+        return bool(await self._write("drain", worker=worker))
+
+    async def prune(self, retention: Retention, *, after: UUID | None = None, limit: int = 1000) -> Pruned:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        [row] = await self._run(
+            "prune",
+            after="" if after is None else str(after),
+            limit=limit,
+            succeeded=rows.duration(retention.succeeded),
+            others=rows.duration(retention.others),
+            keyed=rows.duration(retention.keyed),
+        )
+        return Pruned(row["jobs"], row["next"])
+
+    async def tidy(self) -> int:
+        return len(await self._write("tidy"))

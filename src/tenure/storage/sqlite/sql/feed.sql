@@ -1,0 +1,33 @@
+-- Events of all jobs behind a position, by mark. There is one writer at a time, so marks are in the order of commits,
+-- and whoever reads on from the last one misses nothing. The job row is the record of creation: its event is made from
+-- it, as in `events`.
+WITH following (mark, job, n) AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT * FROM (
+            SELECT mark, job, event.n
+              FROM tenure_event event
+             CROSS JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
+             WHERE (mark, job, event.n) > (:mark, :job, :n)
+             ORDER BY mark, job, event.n
+             LIMIT :limit)
+         UNION ALL
+        SELECT * FROM (
+            SELECT mark, id, 1 FROM tenure_job
+             WHERE (mark, id) >= (:mark, :job) AND (mark, id, 1) > (:mark, :job, :n)
+             ORDER BY mark, id
+             LIMIT :limit))
+     ORDER BY mark, job, n
+     LIMIT :limit
+)
+SELECT following.mark, following.job, following.n, line.queue, line.definition, line.version, job.namespace,
+       coalesce(event.type, second.source, s.state) AS type, event.source,
+       coalesce(event.target, second.source, s.state) AS target, coalesce(event.attempt, 0) AS attempt,
+       coalesce(event.fence, 0) AS fence, coalesce(event.at, job.created_at) AS at,
+       coalesce(event.actor, 'api') AS actor, event.reason
+  FROM following
+ CROSS JOIN tenure_job job ON job.id = following.job
+ CROSS JOIN tenure_line line ON line.id = job.line
+ CROSS JOIN tenure_job_state s ON s.id = following.job
+  LEFT JOIN tenure_event event ON event.job = following.job AND event.n = following.n
+  LEFT JOIN tenure_event second ON second.job = following.job AND second.n = 2 AND following.n = 1
+ ORDER BY following.mark, following.job, following.n;

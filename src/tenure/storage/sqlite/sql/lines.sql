@@ -1,0 +1,63 @@
+-- Every line with its totals, its oldest waiting job, its pause and how many live workers serve it. Jobs under
+-- different limits stand in lines of their own but count as one here; a line may be known by its pause alone.
+WITH RECURSIVE
+known (queue, definition, version) AS (
+    SELECT queue, definition, version FROM tenure_line
+     UNION
+    SELECT queue, definition, version FROM tenure_pause
+     WHERE definition <> '' AND (until IS NULL OR until > :now)
+),
+counted (queue, definition, version, counts) AS (
+    SELECT queue, definition, version, json_group_object(state, n)
+      FROM (SELECT queue, definition, version, state, sum(n) AS n
+              FROM tenure_tally tally CROSS JOIN tenure_line line ON line.id = tally.line
+             GROUP BY queue, definition, version, state)
+     GROUP BY queue, definition, version
+),
+filled (line) AS (
+    SELECT min(line) FROM tenure_ready
+     UNION ALL
+    SELECT (SELECT min(line) FROM tenure_ready WHERE tenure_ready.line > filled.line) FROM filled WHERE line IS NOT NULL
+),
+hop (line, rank) AS (
+    SELECT line, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = filled.line)
+      FROM filled WHERE line IS NOT NULL
+     UNION ALL
+    SELECT line, (SELECT min(rank) FROM tenure_ready
+                   WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
+      FROM hop WHERE rank IS NOT NULL
+),
+waiting (queue, definition, version, oldest_at) AS (
+    SELECT queue, definition, version, min(s.queued_at)
+      FROM (SELECT line, (SELECT job FROM tenure_ready
+                           WHERE tenure_ready.line = hop.line AND tenure_ready.rank = hop.rank
+                           ORDER BY seq LIMIT 1) AS job
+              FROM hop WHERE rank IS NOT NULL) head
+     CROSS JOIN tenure_job_state s ON s.id = head.job
+     CROSS JOIN tenure_line line ON line.id = head.line
+     GROUP BY queue, definition, version
+),
+served (queue, definition, version, workers) AS (
+    SELECT line.value ->> 0, line.value ->> 1, line.value ->> 2, count(DISTINCT worker.id)
+      FROM tenure_worker worker CROSS JOIN json_each(worker.lines) line
+     WHERE worker.seen_at >= :now - :alive
+     GROUP BY 1, 2, 3
+)
+SELECT known.queue, known.definition, known.version, counted.counts, waiting.oldest_at,
+       coalesce(served.workers, 0) AS workers, pause.at AS paused_at, pause.until AS paused_until_at,
+       pause.by AS paused_by, pause.reason AS pause_reason
+  FROM known
+  LEFT JOIN counted USING (queue, definition, version)
+  LEFT JOIN waiting USING (queue, definition, version)
+  LEFT JOIN served USING (queue, definition, version)
+  LEFT JOIN tenure_pause pause
+    ON pause.queue = known.queue
+   AND (pause.definition, pause.version) = (
+           SELECT theirs.definition, theirs.version
+             FROM tenure_pause theirs
+            WHERE theirs.queue = known.queue
+              AND (theirs.definition, theirs.version) IN (VALUES ('', 0), (known.definition, known.version))
+              AND (theirs.until IS NULL OR theirs.until > :now)
+            ORDER BY theirs.definition DESC
+            LIMIT 1)
+ ORDER BY known.queue, known.definition, known.version;

@@ -1,0 +1,54 @@
+-- Remove finished jobs whose time is over, with all that belongs to them: nothing else deletes. The guards let it
+-- through while the permit is there, which nobody else ever sees.
+
+-- part: cleared
+DELETE FROM temp.pruning;
+
+-- part: looked_at
+INSERT INTO temp.pruning (id, line, state, is_over)
+SELECT s.id, s.line, s.state,
+       s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
+       AND s.finished_at <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
+       AND (job.key IS NULL OR s.finished_at <= :now - :keyed)
+  FROM (SELECT id, key FROM tenure_job WHERE id > :after ORDER BY id LIMIT :limit) job
+ CROSS JOIN tenure_job_state s ON s.id = job.id;
+
+-- part: permitted
+INSERT INTO tenure_permit (pruning) SELECT 1 WHERE EXISTS (SELECT 1 FROM temp.pruning WHERE is_over);
+
+-- part: tags
+DELETE FROM tenure_tag
+ WHERE (name, job) IN (SELECT tag.value, job.id
+                         FROM temp.pruning
+                        CROSS JOIN tenure_job job ON job.id = pruning.id
+                        CROSS JOIN json_each(job.tags) tag
+                        WHERE pruning.is_over AND job.tags IS NOT NULL);
+
+-- part: shelf
+DELETE FROM tenure_finished WHERE (state, job) IN (SELECT state, id FROM temp.pruning WHERE is_over);
+
+-- part: results
+DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: attempts
+DELETE FROM tenure_attempt WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: events
+DELETE FROM tenure_event WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: states
+DELETE FROM tenure_job_state WHERE id IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: jobs
+DELETE FROM tenure_job WHERE id IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: tallied
+INSERT INTO tenure_tally (line, state, n)
+SELECT line, state, -count(*) FROM temp.pruning WHERE is_over GROUP BY line, state
+ON CONFLICT DO UPDATE SET n = n + excluded.n;
+
+-- part: forbidden
+DELETE FROM tenure_permit;
+
+-- part: answer
+SELECT count(*) FILTER (WHERE is_over) AS jobs, CASE WHEN count(*) >= :limit THEN max(id) END AS next FROM temp.pruning;

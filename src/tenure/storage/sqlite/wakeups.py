@@ -1,0 +1,78 @@
+"""Hints between the processes that share a file: SQLite counts commits, and a look at its count is cheap.
+
+Nothing is sent. Whoever waits looks every few milliseconds whether somebody has committed, and less often the
+longer nothing has happened.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import apsw
+
+from tenure.core.errors import StoreBusy
+from tenure.storage.sqlite.connection import open_reader, translated
+
+_SHORTEST, _LONGEST = 0.005, 0.02
+
+_COMMITS = "PRAGMA data_version"
+# Most commits put nobody in line. Who does moves the first number; resuming or widening a limit moves the others.
+_ARRIVALS = """
+    SELECT (SELECT n FROM tenure_sequence WHERE name = 'place'), (SELECT count(*) FROM tenure_pause),
+           (SELECT total(size) FROM tenure_limit_size)
+"""
+
+
+class Watch:
+    """Looks at the file on a connection of its own, from the event loop itself."""
+
+    def __init__(self, path: Path, connection: apsw.Connection, *, endings: bool) -> None:
+        self._path = path
+        self._connection = connection
+        self._endings = endings
+        self._commits, self._arrivals = self._read(_COMMITS), self._read(_ARRIVALS)
+        self._moved_at = self._looked_at = asyncio.get_running_loop().time()
+
+    async def wait(self, timeout: float) -> bool:
+        """Whether something may have happened since the last call; no caller can hurry the pace."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while True:
+            pace = min(max((self._looked_at - self._moved_at) / 100, _SHORTEST), _LONGEST)
+            await asyncio.sleep(max(0.0, min(self._looked_at + pace, deadline) - loop.time()))
+            self._looked_at = loop.time()
+            if self._look():
+                return True
+            if self._looked_at >= deadline:
+                return False
+
+    def _look(self) -> bool:
+        try:
+            commits = self._read(_COMMITS)
+            if commits == self._commits:
+                return False
+            arrivals = self._read(_ARRIVALS)
+        except StoreBusy:
+            return False
+        self._moved_at = self._looked_at
+        is_news = self._endings or arrivals != self._arrivals
+        self._commits, self._arrivals = commits, arrivals
+        return is_news
+
+    def _read(self, text: str) -> object:
+        with translated(self._path):
+            return self._connection.execute(text).get
+
+
+@asynccontextmanager
+async def listen(path: Path, *, endings: bool) -> AsyncIterator[Watch]:
+    """Watch a file for jobs put in line or, with `endings`, for whatever else happens in it."""
+    with translated(path):
+        connection = open_reader(path)
+    # A look that would have to wait is a look in vain; the next one is near.
+    connection.set_busy_timeout(0)
+    try:
+        yield Watch(path, connection, endings=endings)
+    finally:
+        connection.close()

@@ -1,0 +1,177 @@
+"""Wake-ups: hints that something may have happened, from whatever process, and nothing to rely on."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tenure.core.policy import OnLost, Policy
+from tenure.storage.contract import Store, Wakeups
+from tests.storage.clock import Clock
+from tests.storage.telling import (
+    PATIENCE,
+    claim,
+    enqueue_one,
+    recoverable,
+    seconds,
+    settle,
+    state_of,
+    succeeded,
+)
+
+
+async def fall_asleep(wakeups: Wakeups) -> None:
+    """Wait until there are no more hints of what has been, nor of having begun to listen."""
+    async with asyncio.timeout(PATIENCE):
+        while await wakeups.wait(0.1):
+            pass
+
+
+async def woken(wakeups: Wakeups) -> bool:
+    """Whether a hint comes, sooner or later."""
+    return await wakeups.wait(PATIENCE)
+
+
+async def is_given_up(wakeups: Wakeups) -> bool:
+    """Give up a long wait after a short while; whether no hint came before."""
+    try:
+        async with asyncio.timeout(0.1):
+            await wakeups.wait(PATIENCE)
+    except TimeoutError:
+        return True
+    return False
+
+
+async def test_without_news_a_wait_ends_with_its_time(store: Store) -> None:
+    """Whatever was heard before, at last there is no hint, not even for who does not wait at all."""
+    async with store.listen() as wakeups, asyncio.timeout(PATIENCE):
+        while await wakeups.wait(0.01):
+            pass
+        while await wakeups.wait(0):
+            pass
+
+
+async def test_a_job_put_in_line_by_another_process_wakes(store: Store, other: Store) -> None:
+    async with store.listen() as wakeups:
+        await fall_asleep(wakeups)
+        job = await enqueue_one(other)
+        assert await woken(wakeups)
+        assert [owned.lease.job for owned in await claim(store)] == [job]
+
+
+async def test_a_job_put_in_line_here_wakes(store: Store) -> None:
+    async with store.listen() as wakeups:
+        await fall_asleep(wakeups)
+        await enqueue_one(store)
+        assert await woken(wakeups)
+
+
+async def test_a_job_that_ended_elsewhere_wakes_who_asked_for_it(store: Store, other: Store) -> None:
+    """For whoever waits for a result; a hint may be lost, so that not every ending needs to wake."""
+    for _ in range(50):
+        await enqueue_one(store)
+    owned = await claim(other, limit=50)
+    async with other.listen() as theirs, store.listen(endings=True) as wakeups:
+        await enqueue_one(store)
+        assert await woken(theirs)
+        await fall_asleep(wakeups)
+        for one in owned:
+            await settle(other, [succeeded(one)])
+            if await wakeups.wait(0.1):
+                break
+        else:
+            pytest.fail("fifty jobs have ended and nobody was told")
+
+
+@pytest.mark.parametrize("way", ["settle", "cancel", "hand_back", "reap", "promote"])
+async def test_whatever_ends_a_job_here_wakes_who_asked_for_it(store: Store, clock: Clock, way: str) -> None:
+    job = await enqueue_one(store, policy=Policy(on_lost=OnLost.BURY if way != "promote" else OnLost.RETRY))
+    [owned] = await claim(store, lease_for=seconds(30))
+    if way == "cancel":
+        await store.cancel([job])
+        job = await enqueue_one(store)
+    elif way == "promote":
+        await settle(store, [recoverable(owned)])
+        await store.give_up([job])
+    elif way == "reap":
+        await clock.advance(seconds(30))
+    ways: dict[str, Callable[[], Awaitable[object]]] = {
+        "settle": lambda: settle(store, [succeeded(owned)]),
+        "cancel": lambda: store.cancel([job]),
+        "hand_back": lambda: store.hand_back("a", unstarted=[], killed=[owned.lease]),
+        "reap": lambda: store.reap(10),
+        "promote": lambda: store.promote(10),
+    }
+    async with store.listen(endings=True) as wakeups:
+        await fall_asleep(wakeups)
+        await ways[way]()
+        assert await woken(wakeups)
+    assert (await state_of(store, job)).is_final
+
+
+@pytest.mark.parametrize("way", ["accept", "promote", "hand_back", "reap", "replay"])
+async def test_whatever_puts_a_job_in_line_elsewhere_wakes(
+    store: Store, other: Store, clock: Clock, way: str
+) -> None:
+    job = await enqueue_one(store, hold=way == "accept", delay=seconds(5) if way == "promote" else None)
+    owned = await claim(other, lease_for=seconds(30))
+    if way == "replay":
+        await settle(other, [succeeded(one) for one in owned])
+    elif way in {"promote", "reap"}:
+        await clock.advance(seconds(30))
+    ways: dict[str, Callable[[], Awaitable[object]]] = {
+        "accept": lambda: other.accept([job]),
+        "promote": lambda: other.promote(10),
+        "hand_back": lambda: other.hand_back("a", unstarted=[one.lease for one in owned], killed=[]),
+        "reap": lambda: other.reap(10),
+        "replay": lambda: other.replay([job]),
+    }
+    async with store.listen() as wakeups:
+        await fall_asleep(wakeups)
+        await ways[way]()
+        assert await woken(wakeups)
+    assert len(await claim(store)) == 1
+
+
+async def test_a_hint_that_came_before_the_wait_is_not_lost(store: Store, other: Store) -> None:
+    """Who looks, then waits, has missed nothing in between."""
+    async with store.listen() as wakeups:
+        await fall_asleep(wakeups)
+        await enqueue_one(other)
+        assert await woken(wakeups)
+        await fall_asleep(wakeups)
+        waiting = asyncio.create_task(woken(wakeups))
+        await enqueue_one(other)
+        assert await waiting
+
+
+async def test_everybody_who_listens_is_woken(store: Store, other: Store) -> None:
+    async with store.listen() as one, store.listen() as two, other.listen() as three:
+        for wakeups in (one, two, three):
+            await fall_asleep(wakeups)
+        await enqueue_one(store)
+        assert all(await asyncio.gather(woken(one), woken(two), woken(three)))
+
+
+async def test_who_stops_listening_may_listen_again(store: Store, other: Store) -> None:
+    for _ in range(3):
+        async with store.listen() as wakeups:
+            await fall_asleep(wakeups)
+            await enqueue_one(other)
+            assert await woken(wakeups)
+    await enqueue_one(other)
+
+
+async def test_a_wait_may_be_given_up(store: Store, other: Store) -> None:
+    """Listening goes on all the same."""
+    async with store.listen() as wakeups:
+        while not await is_given_up(wakeups):
+            pass
+        await enqueue_one(other)
+        assert await woken(wakeups)
+
+
+async def test_nobody_needs_to_listen(store: Store, other: Store) -> None:
+    """Polling alone is always correct."""
+    job = await enqueue_one(other)
+    assert [owned.lease.job for owned in await claim(store)] == [job]

@@ -1,0 +1,93 @@
+"""The outlook: what a worker that has nothing to do may expect."""
+
+from tenure.core.lease import Line, Pulse
+from tenure.core.reading import Outlook
+from tenure.storage.contract import Store
+from tests.storage.clock import START, Clock
+from tests.storage.telling import (
+    MAIL,
+    claim,
+    enqueue_one,
+    recoverable,
+    seconds,
+    settle,
+    suspended,
+)
+
+POST = Line("default", "post")
+
+
+async def test_nothing_is_to_come_in_an_empty_store(store: Store, clock: Clock) -> None:
+    now = await clock.advance(seconds(3))
+    assert await store.outlook([MAIL, POST]) == Outlook(now, False, None, None)
+    assert await store.outlook([]) == Outlook(now, False, None, None)
+
+
+async def test_jobs_in_its_lines_wait_for_the_worker(store: Store) -> None:
+    """And those of other lines do not."""
+    await enqueue_one(store)
+    await enqueue_one(store, queue="slow")
+    assert (await store.outlook([POST, MAIL])).waiting
+    assert not (await store.outlook([POST, Line("default", "mail", 2), Line("unborn", "mail")])).waiting
+    await claim(store)
+    assert not (await store.outlook([POST, MAIL])).waiting
+
+
+async def test_the_next_timer_is_the_earliest_of_all(store: Store, clock: Clock) -> None:
+    """Delays, backoffs and suspensions alike; promoting them is everybody's duty, whatever their line."""
+    await enqueue_one(store, "post", delay=seconds(50))
+    assert (await store.outlook([MAIL])).next_timer == START + seconds(50)
+    await enqueue_one(store)
+    [owned] = await claim(store)
+    await settle(store, [suspended(owned, after=seconds(40))])
+    assert (await store.outlook([MAIL])).next_timer == START + seconds(40)
+    await enqueue_one(store)
+    [owned] = await claim(store)
+    await settle(store, [recoverable(owned, after=seconds(30))])
+    assert (await store.outlook([MAIL])).next_timer == START + seconds(30)
+    await clock.advance(seconds(35))
+    assert (await store.outlook([MAIL])).next_timer == START + seconds(30)
+    await store.promote(10)
+    assert (await store.outlook([MAIL])).next_timer == START + seconds(40)
+
+
+async def test_a_held_job_has_no_time(store: Store) -> None:
+    """It waits for a word, not for the clock."""
+    await enqueue_one(store, hold=True)
+    await enqueue_one(store, hold=True, delay=seconds(5))
+    outlook = await store.outlook([MAIL])
+    assert (outlook.waiting, outlook.next_timer) == (False, None)
+
+
+async def test_a_job_given_up_is_due_at_once(store: Store) -> None:
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await settle(store, [recoverable(owned, after=seconds(500))])
+    await store.give_up([job])
+    outlook = await store.outlook([MAIL])
+    assert outlook.next_timer is not None
+    assert outlook.next_timer <= outlook.now
+
+
+async def test_the_next_expiry_is_that_of_the_first_lease_to_run_out(store: Store, clock: Clock) -> None:
+    """Anybody's; a heartbeat puts it off."""
+    await enqueue_one(store)
+    await enqueue_one(store)
+    [long] = await claim(store, "a", limit=1, lease_for=seconds(60))
+    [short] = await claim(store, "b", limit=1, lease_for=seconds(20))
+    assert (await store.outlook([POST])).next_expiry == START + seconds(20)
+    await clock.advance(seconds(10))
+    await store.heartbeat(Pulse(worker="b", leases=[short.lease], lease_for=seconds(90)))
+    assert (await store.outlook([])).next_expiry == START + seconds(60)
+    await clock.advance(seconds(55))
+    assert [moved.job for moved in await store.reap(10)] == [long.lease.job]
+    assert (await store.outlook([])).next_expiry == START + seconds(100)
+
+
+async def test_a_paused_line_keeps_nobody_awake(store: Store, clock: Clock) -> None:
+    """There is nothing to claim from it until the pause is over."""
+    await enqueue_one(store)
+    await store.pause(MAIL, until=START + seconds(60))
+    assert not (await store.outlook([MAIL])).waiting
+    await clock.advance(seconds(60))
+    assert (await store.outlook([MAIL])).waiting

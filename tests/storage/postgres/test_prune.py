@@ -1,0 +1,44 @@
+"""Pruning beside others: what somebody has locked is left for another time."""
+
+import asyncio
+from datetime import timedelta
+
+import asyncpg
+
+from tenure.core.operations import Pruned, Retention
+from tenure.storage.contract import Store
+from tests.storage.clock import Clock
+from tests.storage.postgres.waiting import PATIENCE
+from tests.storage.telling import enqueue_one, seconds
+
+EVERYTHING = Retention(succeeded=timedelta(0), others=timedelta(0), keyed=timedelta(0))
+
+
+async def test_pruning_passes_over_a_locked_job(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """It neither waits for it nor forgets it."""
+    jobs = [await enqueue_one(store) for _ in range(3)]
+    await store.cancel(jobs)
+    await clock.advance(seconds(1))
+    await foreign.execute("SELECT FROM tenure.job_state WHERE id = $1 FOR UPDATE", jobs[1])
+    async with asyncio.timeout(PATIENCE):
+        assert await store.prune(EVERYTHING) == Pruned(2, None)
+    await foreign.execute("ROLLBACK")
+    assert await store.get(jobs[1]) is not None
+    assert await store.prune(EVERYTHING) == Pruned(1, None)
+
+
+async def test_pruning_waits_for_no_open_transaction(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """Who has read a job before it went reads on what was there."""
+    job = await enqueue_one(store)
+    await store.cancel([job])
+    await clock.advance(seconds(1))
+    await foreign.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    assert await foreign.fetchval("SELECT count(*) FROM tenure.job") == 1
+    async with asyncio.timeout(PATIENCE):
+        assert await store.prune(EVERYTHING) == Pruned(1, None)
+    assert await foreign.fetchval("SELECT count(*) FROM tenure.event") == 1
+    assert await store.get(job) is None
