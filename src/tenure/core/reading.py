@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core.bounds import CALENDAR, named, within
+from tenure.core.bounds import CALENDAR, named, whole, within
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Event
 from tenure.core.lease import Line
@@ -29,6 +29,8 @@ class Filter(Struct, frozen=True, kw_only=True):
         for field in ("definition", "queue", "tag", "namespace"):
             if (value := getattr(self, field)) is not None:
                 named(field, value)
+        if self.version is not None:
+            whole("version", self.version, 1, 2**31 - 1)
         for field in ("created_after", "created_before"):
             if (moment := getattr(self, field)) is not None:
                 if moment.utcoffset() is None:

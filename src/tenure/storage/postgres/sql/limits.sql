@@ -2,4 +2,4 @@
 SELECT name, key, size,
        (SELECT count(*) FROM tenure.slot WHERE slot.limited = limited.id AND slot.job IS NOT NULL) AS held
   FROM tenure.limited JOIN tenure.limit_size USING (name)
- ORDER BY name, key;
+ ORDER BY name COLLATE "C", key COLLATE "C";

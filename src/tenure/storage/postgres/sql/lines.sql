@@ -48,4 +48,4 @@ SELECT queue, definition, version, counted.counts, waiting.oldest_at, coalesce(s
             ORDER BY pause.definition DESC
             LIMIT 1
        ) paused ON true
- ORDER BY queue, definition, version;
+ ORDER BY queue COLLATE "C", definition COLLATE "C", version;

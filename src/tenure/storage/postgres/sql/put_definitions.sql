@@ -14,4 +14,4 @@ registered AS (
        SET spec = excluded.spec, override = coalesce(excluded.override, definition.override),
            registered_at = excluded.registered_at, registered_by = excluded.registered_by
 )
-SELECT * FROM before ORDER BY key, version;
+SELECT * FROM before ORDER BY key COLLATE "C", version;
