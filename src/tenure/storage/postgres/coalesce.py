@@ -8,14 +8,18 @@ A batch is only an economy, so nobody may suffer for a neighbour. When a batch f
 a time and beside the lanes, so that only the guilty one fails and nobody waits for it. An outage fails every
 call of the batch, each with an error of its own, since an exception object that several tasks raise would
 gather all their tracebacks.
+
+Nobody waits for a turn longer than `patience` and the statement in front: a call that has is answered with
+StoreBusy, and nothing of it was sent.
 """
 
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from tenure.core.errors import StoreUnavailable
+from tenure.core.errors import StoreBusy, StoreUnavailable
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -23,23 +27,37 @@ Answer = TypeVar("Answer")
 _SIDE_LANES = 4
 
 
+@dataclass(frozen=True, eq=False)
+class _Call(Generic[Item, Answer]):
+    items: Sequence[Item]
+    answer: asyncio.Future[list[Answer]]
+    begin_by: float
+
+
 class Coalescer(Generic[Item, Answer]):
     """Joins concurrent calls of one batch function. A call's items always stay together."""
 
     def __init__(
-        self, run: Callable[[Sequence[Item]], Awaitable[list[Answer]]], *, most: int, lanes: int = 1
+        self,
+        run: Callable[[Sequence[Item]], Awaitable[list[Answer]]],
+        *,
+        most: int,
+        patience: float,
+        lanes: int = 1,
     ) -> None:
         self._run = run
         self._most = most
+        self._patience = patience
         self._idle_lanes = lanes
         self._side_lanes = asyncio.Semaphore(_SIDE_LANES)
-        self._waiting: list[tuple[Sequence[Item], asyncio.Future[list[Answer]]]] = []
+        self._waiting: list[_Call[Item, Answer]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def call(self, items: Sequence[Item]) -> list[Answer]:
         """Have the items done together with whatever else is waiting; all or none of them."""
-        answer: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((items, answer))
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Answer]] = loop.create_future()
+        self._waiting.append(_Call(items, answer, loop.time() + self._patience))
         if self._idle_lanes:
             self._idle_lanes -= 1
             self._start(self._drain())
@@ -62,40 +80,54 @@ class Coalescer(Generic[Item, Answer]):
         finally:
             self._idle_lanes += 1
 
-    def _next_batch(self) -> list[tuple[Sequence[Item], asyncio.Future[list[Answer]]]]:
-        size = taken = 0
-        for items, _ in self._waiting:
-            size += len(items)
-            if taken and size > self._most:
-                break
-            taken += 1
-        batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
+    def _next_batch(self) -> list[_Call[Item, Answer]]:
+        now = asyncio.get_running_loop().time()
+        size = 0
+        batch: list[_Call[Item, Answer]] = []
+        for taken, call in enumerate(self._waiting):
+            if call.begin_by < now:
+                _turn_away(call)
+                continue
+            size += len(call.items)
+            if batch and size > self._most:
+                self._waiting = self._waiting[taken:]
+                return batch
+            batch.append(call)
+        self._waiting = []
         return batch
 
-    async def _do(self, batch: list[tuple[Sequence[Item], asyncio.Future[list[Answer]]]]) -> None:
+    async def _do(self, batch: list[_Call[Item, Answer]]) -> None:
         try:
-            answers = await self._run([item for items, _ in batch for item in items])
+            answers = await self._run([item for call in batch for item in call.items])
         except StoreUnavailable as outage:
-            for _, answer in batch:
-                _fail(answer, copy.copy(outage))
+            for call in batch:
+                _fail(call, copy.copy(outage))
         except Exception as error:
             if len(batch) == 1:
-                _fail(batch[0][1], error)
+                _fail(batch[0], error)
                 return
+            begin_by = asyncio.get_running_loop().time() + self._patience
             for call in batch:
-                self._start(self._alone(call))
+                self._start(self._alone(_Call(call.items, call.answer, begin_by)))
         else:
             start = 0
-            for items, answer in batch:
-                if not answer.done():
-                    answer.set_result(answers[start : start + len(items)])
-                start += len(items)
+            for call in batch:
+                if not call.answer.done():
+                    call.answer.set_result(answers[start : start + len(call.items)])
+                start += len(call.items)
 
-    async def _alone(self, call: tuple[Sequence[Item], asyncio.Future[list[Answer]]]) -> None:
+    async def _alone(self, call: _Call[Item, Answer]) -> None:
         async with self._side_lanes:
-            await self._do([call])
+            if call.begin_by < asyncio.get_running_loop().time():
+                _turn_away(call)
+            else:
+                await self._do([call])
 
 
-def _fail(answer: "asyncio.Future[list[Answer]]", error: BaseException) -> None:
-    if not answer.done():
-        answer.set_exception(error)
+def _turn_away(call: _Call[Item, Answer]) -> None:
+    _fail(call, StoreBusy("others took too long; nothing was written, try again"))
+
+
+def _fail(call: _Call[Item, Answer], error: BaseException) -> None:
+    if not call.answer.done():
+        call.answer.set_exception(error)

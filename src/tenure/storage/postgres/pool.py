@@ -1,8 +1,13 @@
-"""Connections to PostgreSQL, and the one place where its errors become ours."""
+"""Connections to PostgreSQL, and the one place where its errors become ours.
+
+Nobody waits longer than the timeout, whatever becomes of the server and the network: not for a connection,
+not for an answer, and not for the driver, which tidies up behind a statement that was given up.
+"""
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -42,6 +47,7 @@ class Pool:
         self._timeout = timeout
         self._turning = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
+        self._users: set[asyncio.Future[None]] = set()
         self._statements = {
             name: statements.numbered(text)
             for name, text in statements.load("tenure.storage.postgres").items()
@@ -51,12 +57,14 @@ class Pool:
         """Connect once, to be sure that the server answers."""
         async with self._turning:
             if self._pool is None:
-                self._pool = await self._translated(self._connected)
+                self._pool = await self._connected()
 
     async def _connected(self) -> asyncpg.Pool:
-        pool = asyncpg.create_pool(
+        # No connection is kept up for its own sake: the driver would try again and again behind our back, and
+        # whoever needs a connection would wait for that.
+        pool = await asyncpg.create_pool(
             self._dsn,
-            min_size=1,
+            min_size=0,
             max_size=self._size,
             timeout=self._timeout,
             command_timeout=self._timeout,
@@ -64,70 +72,124 @@ class Pool:
             **self._options,
         )
         try:
-            return await pool
+            await self._returned(pool, await self._borrowed(pool, self._deadline()))
         except BaseException:
             pool.terminate()
             raise
+        return pool
 
     async def close(self) -> None:
-        """Disconnect; what is under way is finished first."""
+        """Disconnect; what is under way is finished first, or has run out of time by then."""
         async with self._turning:
             if self._pool is not None:
                 pool, self._pool = self._pool, None
-                await pool.close()
+                if self._users:
+                    await asyncio.wait(self._users, timeout=self._timeout)
+                try:
+                    async with asyncio.timeout(self._timeout):
+                        await pool.close()
+                except _DRIVER_ERRORS:
+                    pool.terminate()
 
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
         """Run one statement in a transaction of its own. A collision is tried once more."""
         text, names = self._statements[statement]
         arguments = [values[name] for name in names]
-        pool = self._opened()
-        try:
-            return await self._translated(lambda: pool.fetch(text, *arguments))
-        except _Collision:
-            return await self._translated(lambda: pool.fetch(text, *arguments))
+        deadline = self._deadline()
+
+        async def fetch(connection: Connection) -> list[asyncpg.Record]:
+            # The driver's own timeout would not do: where it closes a statement meanwhile, it waits for ever.
+            async with asyncio.timeout_at(deadline):
+                return await connection.fetch(text, *arguments)
+
+        with self._in_use() as pool:
+            try:
+                return await self._lent(pool, deadline, fetch)
+            except _Collision:
+                return await self._lent(pool, deadline, fetch)
 
     async def together(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
         """Run several statements in one transaction; answers with the rows of the last."""
+        deadline = self._deadline()
 
         async def in_one(connection: Connection) -> list[asyncpg.Record]:
             rows: list[asyncpg.Record] = []
-            async with connection.transaction():
+            async with asyncio.timeout_at(deadline), connection.transaction():
                 for statement, values in steps:
                     text, names = self._statements[statement]
                     rows = await connection.fetch(text, *(values[name] for name in names))
             return rows
 
-        try:
-            return await self.work(in_one)
-        except _Collision:
-            return await self.work(in_one)
+        with self._in_use() as pool:
+            try:
+                return await self._lent(pool, deadline, in_one)
+            except _Collision:
+                return await self._lent(pool, deadline, in_one)
 
     async def dial(self) -> asyncpg.Connection:
         """A connection of the caller's own, apart from the pool."""
-        return await self._translated(
-            lambda: asyncpg.connect(self._dsn, timeout=self._timeout, command_timeout=self._timeout)
-        )
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await asyncpg.connect(self._dsn)
+        except _DRIVER_ERRORS as error:
+            raise _ours(error, self._where(), sent=False) from error
 
     async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
-        """Run a task that needs several statements on one connection."""
-        pool = self._opened()
+        """Run a task that needs several statements on one connection; the timeout is for each of them."""
+        with self._in_use() as pool:
+            return await self._lent(pool, self._deadline(), task)
 
-        async def borrowed() -> T:
-            async with pool.acquire() as connection:
-                return await task(connection)
-
-        return await self._translated(borrowed)
-
-    def _opened(self) -> asyncpg.Pool:
+    @contextmanager
+    def _in_use(self) -> Iterator[asyncpg.Pool]:
+        """The pool; closing waits until it is not in use."""
         if self._pool is None:
             raise StoreUnavailable("the store is not open: call open() first")
-        return self._pool
-
-    async def _translated(self, action: Callable[[], Awaitable[T]]) -> T:
+        user: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._users.add(user)
         try:
-            return await action()
-        except _DRIVER_ERRORS as error:
+            yield self._pool
+        finally:
+            self._users.discard(user)
+            user.set_result(None)
+
+    def _deadline(self) -> float:
+        return asyncio.get_running_loop().time() + self._timeout
+
+    async def _lent(
+        self, pool: asyncpg.Pool, deadline: float, task: Callable[[Connection], Awaitable[T]]
+    ) -> T:
+        connection = await self._borrowed(pool, deadline)
+        try:
+            answer = await task(connection)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            # The driver asks the server to give the statement up, and waits for that; our caller does not.
+            returning = asyncio.create_task(self._returned(pool, connection))
+            self._users.add(returning)
+            returning.add_done_callback(self._users.discard)
+            if isinstance(error, asyncio.CancelledError):
+                raise
             raise _ours(error, self._where()) from error
+        except BaseException as error:
+            await self._returned(pool, connection)
+            if isinstance(error, _DRIVER_ERRORS):
+                raise _ours(error, self._where()) from error
+            raise
+        await self._returned(pool, connection)
+        return answer
+
+    async def _borrowed(self, pool: asyncpg.Pool, deadline: float) -> asyncpg.pool.PoolConnectionProxy:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await pool.acquire()
+        except _DRIVER_ERRORS as error:
+            raise _ours(error, self._where(), sent=False) from error
+
+    async def _returned(self, pool: asyncpg.Pool, connection: asyncpg.pool.PoolConnectionProxy) -> None:
+        try:
+            await pool.release(connection, timeout=self._timeout)
+        except _DRIVER_ERRORS:
+            # The connection is of no more use, and the pool has dropped it; that is nobody's failure.
+            pass
 
     def _where(self) -> str:
         parts = urlsplit(self._dsn)
@@ -142,8 +204,8 @@ async def _keep(_connection: asyncpg.Connection) -> None:
     """Statements leave nothing behind in the session: there is nothing to reset, no round trip to spend."""
 
 
-def _ours(error: Exception, where: str) -> StoreError:
-    """The error of `tenure.core.errors` that says the same."""
+def _ours(error: Exception, where: str, *, sent: bool = True) -> StoreError:
+    """The error of `tenure.core.errors` that says the same; `sent`: the server may have got the statement."""
     code = str(getattr(error, "sqlstate", None) or "")
     if isinstance(error, asyncpg.DeadlockDetectedError | asyncpg.SerializationError):
         return _Collision("two transactions got in each other's way; nothing was written, try again")
@@ -156,14 +218,21 @@ def _ours(error: Exception, where: str) -> StoreError:
     if isinstance(error, ValueError):
         return StoreRefused(f"a value cannot be sent to PostgreSQL: {_brief(error)}")
     if not code or code.startswith(_OUTAGE_CLASSES):
-        unknown = not isinstance(error, (*_UNSENT, ConnectionRefusedError)) and not code.startswith(
-            ("28", "3D")
-        )
+        unknown = sent and not _says_undone(error)
+        if "unsupported startup parameter" in str(error):
+            return StoreUnavailable(f"a pooler answers at {where}: add pooled=true to the address")
         return StoreUnavailable(f"PostgreSQL at {where} is not available: {_brief(error)}", unknown=unknown)
     if code == _GUARD:
         return StoreRefused(f"the database refused the step: {_brief(error)}")
     return StoreRefused(f"PostgreSQL refused the statement ({code}): {_brief(error)}")
 
 
+def _says_undone(error: Exception) -> bool:
+    """Whether the server itself says that it did not do it: a full disk, say, but not its own end."""
+    return isinstance(error, _UNSENT) or getattr(error, "severity_en", None) == "ERROR"
+
+
 def _brief(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
     return (str(error).splitlines() or [type(error).__name__])[0][:200] or type(error).__name__

@@ -50,12 +50,13 @@ class PostgresStore(Reading, Operations):
         timeout: float = 30.0,
         notify: bool = True,
     ) -> None:
-        """`pooled`: a transaction-mode pooler stands in between. `timeout` bounds every statement.
+        """`pooled`: a transaction-mode pooler stands in between.
 
+        `timeout` bounds every statement together with the wait for a connection, and the wait for a turn.
         `notify`: tell other processes, and hear from them, when there is work; never through a pooler.
         """
         self._pool = Pool(dsn, pooled=pooled, size=connections, timeout=timeout)
-        self._enqueues = Coalescer(self._enqueue, most=MOST_A_STATEMENT, lanes=2)
+        self._enqueues = Coalescer(self._enqueue, most=MOST_A_STATEMENT, patience=timeout, lanes=2)
         self._lines = Lines(self._pool)
         self._hints = Switchboard(self._pool, enabled=notify and not pooled, heard=self._hear)
         self._places: dict[tuple[Line, ...], Places] = {}
@@ -202,23 +203,26 @@ class PostgresStore(Reading, Operations):
                 if row["state"] == State.QUEUED
             }
         )
-        if len(answers) < len(jobs):
-            for row in await self._pool.run("enqueue.find", **columns):
-                found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
-                answers.setdefault(row["position"] - 1, found)
-        if missing := [index for index in range(len(jobs)) if index not in answers]:
-            answers.update(
-                zip(missing, await self._once_more([jobs[index] for index in missing]), strict=True)
-            )
+        if (written := len(answers)) < len(jobs):
+            try:
+                await self._answer_the_rest(jobs, columns, answers)
+            except StoreError as error:
+                if not written:
+                    raise
+                # To make the call again would make those twice.
+                raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
         return [answers[index] for index in range(len(jobs))]
 
-    async def _once_more(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """For those whose key or id was taken a moment ago and is free again."""
-        try:
-            return await self._enqueue(jobs)
-        except StoreError as error:
-            # The others of the call are written by now: to make the call again would make them twice.
-            raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
+    async def _answer_the_rest(
+        self, jobs: Sequence[NewJob], columns: dict[str, list[Any]], answers: dict[int, Enqueued]
+    ) -> None:
+        """Look up who took a key or an id; where that is free again by now, record the job after all."""
+        for row in await self._pool.run("enqueue.find", **columns):
+            found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
+            answers.setdefault(row["position"] - 1, found)
+        if missing := [index for index in range(len(jobs)) if index not in answers]:
+            recorded = await self._enqueue([jobs[index] for index in missing])
+            answers.update(zip(missing, recorded, strict=True))
 
     async def _record(
         self, jobs: Sequence[NewJob], ids: Sequence[UUID]

@@ -17,7 +17,7 @@ from tenure.storage.sqlite.connection import open_reader, translated
 _SHORTEST, _LONGEST = 0.005, 0.02
 
 _COMMITS = "PRAGMA data_version"
-# Most commits put nobody in line. Who does moves the first number; resuming or widening a limit moves the others.
+# Most commits put nobody in line. Who does moves the first number; resuming and wider limits move the others.
 _ARRIVALS = """
     SELECT (SELECT n FROM tenure_sequence WHERE name = 'place'), (SELECT count(*) FROM tenure_pause),
            (SELECT total(size) FROM tenure_limit_size)
