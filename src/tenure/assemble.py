@@ -10,6 +10,8 @@ from tenure.surfaces.cli.commands import commands
 from tenure.surfaces.cli.database import Parts
 
 FORMS = "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
+POOLED = {"true": True, "false": False}
+"""What `pooled` may be in the address of a PostgreSQL database."""
 
 
 def main() -> None:
@@ -18,7 +20,11 @@ def main() -> None:
 
 
 def store_for(database: str) -> Store:
-    """The store that an address names, not yet opened. Raises InvalidInput for an address that names none."""
+    """The store that an address names, not yet opened. Raises InvalidInput for an address that names none.
+
+    `?pooled=true` behind the name of a PostgreSQL database says that a transaction-mode pooler, such as
+    pgbouncer, stands in between.
+    """
     if not database.isprintable():
         raise InvalidInput("database", "holds a character that cannot be printed", FORMS)
     scheme, separator, rest = database.partition("://")
@@ -75,4 +81,19 @@ def _postgres(database: str) -> Store:
             raise
         remedy = "run pip install 'tenure[postgres]'"
         raise InvalidInput("database", "needs PostgreSQL's driver, which is missing", remedy) from None
-    return PostgresStore(database)
+    database, pooled = _pooled(database)
+    return PostgresStore(database, pooled=pooled)
+
+
+def _pooled(database: str) -> tuple[str, bool]:
+    """The address without our own setting, which the driver does not know, and what that says."""
+    parts = urlsplit(database)
+    settings = parts.query.split("&")
+    ours = [setting for setting in settings if setting.partition("=")[0] == "pooled"]
+    if not ours:
+        return database, False
+    choice = POOLED.get(ours[-1].partition("=")[2])
+    if choice is None:
+        raise InvalidInput("database", f"says {ours[-1]!r}", "write pooled=true or pooled=false")
+    rest = "&".join(setting for setting in settings if setting not in ours)
+    return parts._replace(query=rest).geturl(), choice

@@ -57,6 +57,7 @@ def test_postgresql_has_two_names(scheme: str) -> None:
         ("postgresql://localhost:99999/jobs", "cannot be read"),
         ("postgresql://one:5432,two:5432/jobs", "cannot be read"),
         ("postgresql://[::1/jobs", "cannot be read"),
+        ("postgresql://localhost/jobs?pooled=maybe", "says 'pooled=maybe'"),
     ],
 )
 def test_an_address_that_names_no_store_is_refused(database: str, problem: str) -> None:
