@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -81,6 +82,10 @@ class PostgresServer:
         # Runs that share a server must not share databases.
         self._prefix = f"tenure_{secrets.token_hex(4)}_" if self._existing else ""
         self._databases: set[str] = set()
+        # What a server that is more than a place to connect to may choose for itself.
+        self._place: Path | None = None
+        self._initdb_options: tuple[str, ...] = ()
+        self._settings: dict[str, object] = {}
 
     def __enter__(self) -> Self:
         self.start()
@@ -99,7 +104,9 @@ class PostgresServer:
         if self._existing or self._process:
             return
         binaries = self._binaries or find_binaries(system_binaries(), wheel_binaries())
-        self._folder = Path(tempfile.mkdtemp(prefix="tenure-postgres-", dir=open_temporary_place()))
+        self._folder = Path(
+            tempfile.mkdtemp(prefix="tenure-postgres-", dir=self._place or open_temporary_place())
+        )
         try:
             self._launch(_reachable(binaries, self._folder), self._folder)
         except BaseException:
@@ -142,27 +149,35 @@ class PostgresServer:
 
     def _launch(self, binaries: Path, folder: Path) -> None:
         account = _ordinary_user(folder)
-        prepared = _spawn(account, folder, binaries / "initdb", "--pgdata=data", *_INITDB_OPTIONS)
+        options = (*_INITDB_OPTIONS, *self._initdb_options)
+        prepared = _spawn(account, folder, binaries / "initdb", "--pgdata=data", *options)
         if prepared.wait() != 0:
             raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
         for _ in range(PORT_ATTEMPTS):
             port = _free_port()
             self._address = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-            self._process = _spawn(
-                account, folder, binaries / "postgres", "-D", "data", *_settings(port, folder)
-            )
-            if _is_ready(self._process, folder / "data/postmaster.pid"):
+            settings = _settings(port, folder, self._settings)
+            self._spawn = partial(_spawn, account, folder, binaries / "postgres", "-D", "data", *settings)
+            if self._run(folder):
                 return
             # Somebody else may have taken the port since it was found free; nothing else is tried again.
-            if self._process.poll() is None or "Address already in use" not in _log(folder):
+            if (
+                not self._process
+                or self._process.poll() is None
+                or "Address already in use" not in _log(folder)
+            ):
                 break
         raise PostgresUnavailable(f"PostgreSQL did not start:\n{_log(folder)}")
+
+    def _run(self, folder: Path) -> bool:
+        self._process = self._spawn()
+        return _is_ready(self._process, folder / "data/postmaster.pid")
 
 
 _INITDB_OPTIONS = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 
 
-def _settings(port: int, folder: Path) -> list[str]:
+def _settings(port: int, folder: Path, special: dict[str, object]) -> list[str]:
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": port,
@@ -172,6 +187,7 @@ def _settings(port: int, folder: Path) -> list[str]:
         "full_page_writes": "off",
         "timezone": "UTC",
         "log_timezone": "UTC",
+        **special,
     }
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 

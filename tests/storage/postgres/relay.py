@@ -1,44 +1,111 @@
-"""A connection to the server that a test can cut, as a cable or a crash would."""
+"""A wire to the server that a test can hold up, cut or reset, as a network or a crash would."""
 
 import asyncio
+import socket
+import struct
 from urllib.parse import urlsplit
+
+_RESET = struct.pack("ii", 1, 0)
+"""Linger for no time at all: what a socket so set closes with is a reset."""
 
 
 class Relay:
-    """Stands between a store and the server, passing everything on, until it is cut."""
+    """Stands between a store and the server, passing everything on, until a test interferes."""
 
     def __init__(self, dsn: str) -> None:
         self._far = urlsplit(dsn)
+        self._port = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._pumps: set[asyncio.Task[None]] = set()
+        self._questions_flow, self._answers_flow = asyncio.Event(), asyncio.Event()
+        self._answer_passed: int | None = None
+        self._is_last_answer = False
+        self.flow()
 
     async def open(self) -> str:
-        """Start to listen, and answer with the DSN that leads through here."""
-        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
-        port = self._server.sockets[0].getsockname()[1]
+        """Start to listen, after a cut on the same port again; answers with the DSN that leads here."""
+        self._server = await asyncio.start_server(self._join, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self.dsn
+
+    @property
+    def dsn(self) -> str:
+        """The DSN that leads through here."""
         user = f"{self._far.username}@" if self._far.username else ""
-        return self._far._replace(netloc=f"{user}127.0.0.1:{port}").geturl()
+        return self._far._replace(netloc=f"{user}127.0.0.1:{self._port}").geturl()
 
     async def cut(self) -> None:
         """Break every connection and refuse new ones."""
         self._server.close()
+        self.flow()
         for writer in self._writers:
             writer.transport.abort()
         if self._pumps:
             await asyncio.wait(self._pumps)
 
+    def stall(self, *, questions: bool = True, answers: bool = True) -> None:
+        """Hold back what the store sends, what the server sends, or both; connections are still accepted."""
+        for held, flow in ((questions, self._questions_flow), (answers, self._answers_flow)):
+            if held:
+                flow.clear()
+
+    def flow(self) -> None:
+        """Pass on what was held back, and what follows."""
+        self._questions_flow.set()
+        self._answers_flow.set()
+
+    def stall_after_answer(self) -> None:
+        """Pass on what the server says next, and then nothing more in either direction."""
+        self._is_last_answer = True
+
+    def reset(self) -> None:
+        """Break every connection with a reset on both sides; new ones are welcome."""
+        for writer in self._writers:
+            _reset(writer)
+
+    def cut_answer(self, after: int = 0) -> None:
+        """Of the server's next words pass on only so many bytes, then break that connection."""
+        self._answer_passed = after
+
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         far_reader, far_writer = await asyncio.open_connection(self._far.hostname, self._far.port)
-        self._writers |= {writer, far_writer}
-        for source, target in ((reader, far_writer), (far_reader, writer)):
-            self._pumps.add(asyncio.create_task(_pump(source, target)))
+        self._writers.add(far_writer)
+        for pump in (self._ask(reader, far_writer), self._answer(far_reader, writer)):
+            self._pumps.add(asyncio.create_task(pump))
+
+    async def _ask(self, store: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
+        try:
+            while data := await store.read(65536):
+                await self._questions_flow.wait()
+                server.write(data)
+        except ConnectionError:
+            pass
+        finally:
+            await self._questions_flow.wait()
+            server.close()
+
+    async def _answer(self, server: asyncio.StreamReader, store: asyncio.StreamWriter) -> None:
+        try:
+            while data := await server.read(65536):
+                await self._answers_flow.wait()
+                if self._answer_passed is not None:
+                    data, self._answer_passed = data[: self._answer_passed], None
+                    store.write(data)
+                    break
+                store.write(data)
+                if self._is_last_answer:
+                    self._is_last_answer = False
+                    self.stall()
+        except ConnectionError:
+            pass
+        finally:
+            await self._answers_flow.wait()
+            store.close()
 
 
-async def _pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    try:
-        while data := await source.read(65536):
-            target.write(data)
-    except ConnectionError:
-        pass
-    finally:
-        target.close()
+def _reset(writer: asyncio.StreamWriter) -> None:
+    end = writer.get_extra_info("socket")
+    if end.fileno() != -1:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    writer.transport.abort()
