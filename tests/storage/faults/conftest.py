@@ -1,0 +1,91 @@
+"""PostgreSQL through a wire that tests can cut, and a server of their own that they may crash."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from tenure.storage.postgres.store import PostgresStore
+from tests.postgres_server import PostgresServer
+from tests.storage.backends import PostgresBackend
+from tests.storage.faults.own_server import OwnServer
+from tests.storage.postgres.relay import Relay
+
+TIMEOUT = 1.0
+"""The timeout of the stores under test, in seconds: short, since tests wait for it to pass."""
+
+
+@pytest.fixture
+async def backend(postgres_server: PostgresServer) -> AsyncIterator[PostgresBackend]:
+    """An empty, migrated database, its clock in the test's hands."""
+    made = PostgresBackend(postgres_server)
+    await made.prepare()
+    yield made
+    await made.dispose()
+
+
+@pytest.fixture
+async def foreign(backend: PostgresBackend) -> AsyncIterator[asyncpg.Connection]:
+    """Somebody else's connection to the same database, in a transaction left open."""
+    connection = await asyncpg.connect(backend.dsn)
+    await connection.execute("BEGIN")
+    yield connection
+    await connection.close()
+
+
+Opener = Callable[..., Awaitable[PostgresStore]]
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[Opener]:
+    """Opens stores with a short timeout, and closes them when the test is over."""
+    stores: list[PostgresStore] = []
+
+    async def open_one(dsn: str, **options: Any) -> PostgresStore:
+        stores.append(PostgresStore(dsn, **{"timeout": TIMEOUT, **options}))
+        await stores[-1].open()
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        await store.close()
+
+
+@pytest.fixture
+async def relay(backend: PostgresBackend, opened: Opener) -> AsyncIterator[Relay]:
+    """The wire to the server; cut before the stores are closed, so that none of them waits."""
+    wire = Relay(backend.dsn)
+    await wire.open()
+    yield wire
+    await wire.cut()
+
+
+@pytest.fixture
+async def far(relay: Relay, opened: Opener) -> PostgresStore:
+    """A store at the other end of the wire."""
+    return await opened(relay.dsn)
+
+
+@pytest.fixture(scope="session")
+def own_server() -> Iterator[OwnServer]:
+    """A server that tests may stop, with few connections to give."""
+    with OwnServer(settings={"max_connections": 20}) as server:
+        yield server
+
+
+@pytest.fixture
+async def own_dsn(own_server: OwnServer) -> str:
+    """An empty, migrated database on the server that may be stopped; its clock is the real one."""
+    dsn = own_server.create_database(f"own_{uuid4().hex}")
+    await migrate(dsn)
+    return dsn
+
+
+async def migrate(dsn: str) -> None:
+    """Bring a new database up to date."""
+    store = PostgresStore(dsn)
+    await store.open()
+    await store.migrate()
+    await store.close()

@@ -1,0 +1,142 @@
+"""A real pgbouncer for the tests: found or fetched, started and stopped here.
+
+It is the one on PATH, or else Debian's package, fetched once without root's rights into the user's cache
+folder and run from there with the libraries that it depends on.
+"""
+
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.postgres_server import open_temporary_place
+
+START_SECONDS = 20
+NEEDED = "the tests need pgbouncer: install the Debian package `pgbouncer`"
+
+_SETTINGS = """
+[databases]
+{database} = host={host} port={port} dbname={database} user={user}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {listen_port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = {pool_size}
+max_client_conn = 200
+"""
+
+
+def program() -> tuple[Path, Path | None]:
+    """Where pgbouncer is, and where its libraries are if not the system's."""
+    if on_path := shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
+        return Path(on_path), None
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tenure-tests"
+    fetched = cache / "pgbouncer"
+    if not fetched.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        _fetch(cache, fetched)
+    return fetched / "usr/sbin/pgbouncer", fetched
+
+
+def _fetch(cache: Path, target: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        depends = re.findall(
+            r"^ *Depends: (\S+)", _output(["apt-cache", "depends", "pgbouncer"], folder), re.M
+        )
+        libraries = {name for name in depends if name.startswith("lib") and name != "libc6"}
+        _output(["apt-get", "download", "pgbouncer", *sorted(libraries)], folder)
+        for package in Path(folder).glob("*.deb"):
+            _output(["dpkg-deb", "-x", package.name, "root"], folder)
+        try:
+            (Path(folder) / "root").rename(target)
+        except OSError:
+            # Another process was faster, and its copy is as good.
+            if not target.exists():
+                raise
+
+
+def _output(command: list[str], folder: str) -> str:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise RuntimeError(f"{NEEDED} ({command[0]}, which would fetch it, is missing)") from error
+    if done.returncode:
+        raise RuntimeError(f"{NEEDED} ({' '.join(command)} said: {done.stderr.strip()})")
+    return done.stdout
+
+
+@contextmanager
+def pgbouncer(dsn: str, pool_size: int) -> Iterator[str]:
+    """Run one in front of a database, which lends so many connections to single transactions; its DSN."""
+    far, port = urlsplit(dsn), _free_port()
+    settings = _SETTINGS.format(
+        database=far.path.lstrip("/"),
+        host=far.hostname,
+        port=far.port or 5432,
+        user=far.username or "postgres",
+        listen_port=port,
+        pool_size=pool_size,
+    )
+    with tempfile.TemporaryDirectory(prefix="tenure-pgbouncer-", dir=open_temporary_place()) as folder:
+        process = _start(Path(folder), settings)
+        try:
+            _until_ready(process, port, Path(folder) / "log")
+            yield far._replace(netloc=f"{far.username or 'postgres'}@127.0.0.1:{port}").geturl()
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _start(folder: Path, settings: str) -> subprocess.Popen[bytes]:
+    found, libraries = program()
+    environment = dict(os.environ)
+    if libraries:
+        # The cache may be closed to the ordinary user whom it is to run as.
+        shutil.copytree(libraries, folder / "root", symlinks=True)
+        found = folder / "root" / found.relative_to(libraries)
+        places = {str(path.parent) for path in (folder / "root").rglob("*.so*")}
+        environment["LD_LIBRARY_PATH"] = ":".join(sorted(places))
+    (folder / "settings").write_text(settings)
+    folder.chmod(0o755)
+    # Like PostgreSQL, it refuses to run as root.
+    account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    with (folder / "log").open("wb") as log:
+        return subprocess.Popen(
+            [str(found), str(folder / "settings")],
+            user=account.pw_uid if account else None,
+            group=account.pw_gid if account else None,
+            extra_groups=[] if account else None,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+    raise RuntimeError(f"pgbouncer did not start:\n{log.read_text(errors='replace')}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,194 @@
+"""A network that stalls, resets or breaks off: an error within the timeout, and no reopening afterwards."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Pulse
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tenure.storage.postgres.pool import Connection
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import PostgresBackend
+from tests.storage.faults.conftest import TIMEOUT, Opener
+from tests.storage.faults.outages import BOUND, outage, outages, recovered
+from tests.storage.postgres.relay import Relay
+from tests.storage.postgres.waiting import until_waiting
+from tests.storage.telling import claim, enqueue_one, state_of
+
+JOB = uuid4()
+VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
+    "migrate": lambda store: store.migrate(),
+    "verify": lambda store: store.verify(),
+    "now": lambda store: store.now(),
+    "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
+    "accept": lambda store: store.accept([JOB]),
+    "cancel": lambda store: store.cancel([JOB]),
+    "give_up": lambda store: store.give_up([JOB]),
+    "get": lambda store: store.get(JOB),
+    "events": lambda store: store.events(JOB),
+    "attempts": lambda store: store.attempts(JOB),
+    "settle_and_claim": claim,
+    "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[])),
+    "hand_back": lambda store: store.hand_back("a", unstarted=[], killed=[]),
+    "promote": lambda store: store.promote(1),
+    "reap": lambda store: store.reap(1),
+}
+STALLS = {
+    "both ways": {"questions": True, "answers": True},
+    "questions": {"questions": True, "answers": False},
+    "answers": {"questions": False, "answers": True},
+}
+
+
+@pytest.mark.parametrize("stall", STALLS)
+async def test_no_verb_waits_for_a_network_that_stands_still(
+    far: PostgresStore, relay: Relay, stall: str
+) -> None:
+    """S0.5: each ends with an error, and the store works again as soon as the network does."""
+    job = await enqueue_one(far)
+    relay.stall(**STALLS[stall])
+
+    await outages(*(verb(far) for verb in VERBS.values()))
+
+    relay.flow()
+    await recovered(far)
+    assert await state_of(far, job) is State.QUEUED
+
+
+async def test_a_connection_that_stalls_again_and_again_is_replaced_each_time(
+    relay: Relay, opened: Opener
+) -> None:
+    """With one connection only: whatever is left behind by an outage would hold up everything else."""
+    store = await opened(relay.dsn, connections=1)
+    for _ in range(3):
+        relay.stall(questions=False)
+        await outage(store.now())
+        relay.flow()
+        await recovered(store)
+
+
+async def test_what_the_driver_does_beside_the_statement_is_bounded_as_well(
+    relay: Relay, opened: Opener
+) -> None:
+    """A new statement takes the place of an old one, which is closed on the same wire in between."""
+    store = await opened(relay.dsn, connections=1)
+    await store._pool.work(_prepare_many)
+    relay.stall_after_answer()
+    await outage(store.now())
+    relay.flow()
+    await recovered(store)
+
+
+async def _prepare_many(connection: Connection) -> None:
+    for number in range(120):
+        await connection.fetch(f"SELECT {number}")
+
+
+async def test_who_no_longer_wants_an_answer_does_not_wait_for_the_network(
+    backend: PostgresBackend, relay: Relay, foreign: asyncpg.Connection, opened: Opener
+) -> None:
+    """A caller with less patience than the store cancels, and is free at once."""
+    store = await opened(relay.dsn, timeout=10 * BOUND)
+    job = await enqueue_one(store)
+    await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
+    call = asyncio.create_task(store.cancel([job]))
+    await until_waiting(backend, 1)
+    relay.stall()
+
+    call.cancel()
+    ended, _ = await asyncio.wait([call], timeout=BOUND)
+    assert ended
+    assert call.cancelled()
+
+
+@pytest.mark.parametrize("stall", STALLS)
+async def test_a_store_can_be_closed_though_the_network_stands_still(
+    far: PostgresStore, relay: Relay, stall: str
+) -> None:
+    """Also while a call is under way, which is told so."""
+    await enqueue_one(far)
+    relay.stall(**STALLS[stall])
+    call = asyncio.create_task(far.enqueue([NewJob(definition="mail")]))
+    async with asyncio.timeout(BOUND):
+        await far.close()
+    assert call.done()
+    assert (await outage(call)).unknown
+
+
+@pytest.mark.parametrize("stall", STALLS)
+async def test_an_idle_store_can_be_closed_though_the_network_stands_still(
+    far: PostgresStore, relay: Relay, stall: str
+) -> None:
+    """Nobody answers the goodbye; that is no error."""
+    await enqueue_one(far)
+    relay.stall(**STALLS[stall])
+    async with asyncio.timeout(BOUND):
+        await far.close()
+
+
+async def test_a_store_that_cannot_be_opened_now_can_be_opened_later(relay: Relay) -> None:
+    """The server accepts the connection and then says nothing; that nothing was written is certain."""
+    store = PostgresStore(relay.dsn, timeout=TIMEOUT)
+    relay.stall()
+    assert not (await outage(store.open())).unknown
+    relay.flow()
+    async with asyncio.timeout(BOUND):
+        await store.open()
+    await recovered(store)
+    await store.close()
+
+
+async def test_only_what_was_sent_may_have_been_written(
+    far: PostgresStore, relay: Relay, backend: PostgresBackend, foreign: asyncpg.Connection
+) -> None:
+    """One call is under way on the only connection; the other needs a new one, which does not come about."""
+    job = await enqueue_one(far)
+    await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
+    sent = asyncio.create_task(far.cancel([job]))
+    await until_waiting(backend, 1)
+    relay.stall()
+    unsent = asyncio.create_task(far.cancel([job]))
+    assert [(await outage(call)).unknown for call in (sent, unsent)] == [True, False]
+
+
+async def test_a_reset_costs_nobody_more_than_the_call_under_way(
+    far: PostgresStore, relay: Relay, backend: PostgresBackend, foreign: asyncpg.Connection
+) -> None:
+    """S0.5: the connection in use and those that lie idle are gone at once, and replaced."""
+    job = await enqueue_one(far)
+    await asyncio.gather(*(far.now() for _ in range(10)))
+    await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
+    call = asyncio.create_task(far.cancel([job]))
+    await until_waiting(backend, 1)
+
+    relay.reset()
+
+    assert (await outage(call)).unknown
+    await foreign.execute("ROLLBACK")
+    await recovered(far)
+    assert await state_of(far, job) in (State.QUEUED, State.CANCELLED)
+
+
+@pytest.mark.parametrize("passed", [1, 4, 7, 40])
+async def test_an_answer_that_breaks_off_is_no_answer(far: PostgresStore, relay: Relay, passed: int) -> None:
+    """Within the first message and behind it: half an answer is never taken for a whole one."""
+    await enqueue_one(far)
+    relay.cut_answer(after=passed)
+    assert (await outage(enqueue_one(far))).unknown
+    await recovered(far)
+
+
+async def test_a_network_that_is_gone_and_comes_back(far: PostgresStore, relay: Relay) -> None:
+    """S0.5: refused connections are certain not to have written; the store needs no reopening."""
+    job = await enqueue_one(far)
+    await relay.cut()
+    ends = [await outage(enqueue_one(far)) for _ in range(3)]
+    assert not any(end.unknown for end in ends[1:])
+    await relay.open()
+    await recovered(far)
+    assert await state_of(far, job) is State.QUEUED

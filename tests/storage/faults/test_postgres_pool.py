@@ -1,0 +1,126 @@
+"""Connections that are all taken, here or on the server: nobody waits in line for longer than the timeout."""
+
+import asyncio
+
+import asyncpg
+
+from tenure.core.errors import StoreBusy, StoreUnavailable
+from tenure.core.job import NewJob
+from tenure.core.states import State
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import PostgresBackend
+from tests.storage.faults.conftest import TIMEOUT, Opener
+from tests.storage.faults.outages import BOUND, outage, outages, recovered, until_nobody_waits
+from tests.storage.postgres.relay import Relay
+from tests.storage.postgres.waiting import until_waiting
+from tests.storage.telling import claim, count, enqueue_one, settle, state_of, succeeded
+
+
+async def test_who_finds_all_connections_taken_is_told_so_in_time(
+    backend: PostgresBackend, foreign: asyncpg.Connection, opened: Opener
+) -> None:
+    """One call waits for a lock on the only connection; the others wait for that, and have sent nothing."""
+    store = await opened(backend.dsn, connections=1)
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
+    holding = asyncio.create_task(settle(store, [succeeded(owned)]))
+    await until_waiting(backend, 1)
+
+    waiting = [asyncio.create_task(store.events(job)) for _ in range(5)]
+    waiting.append(asyncio.create_task(store.enqueue([NewJob(definition="mail")])))  # type: ignore[arg-type]
+
+    assert (await outage(holding)).unknown
+    answers = await asyncio.gather(*waiting, return_exceptions=True)
+    # Whoever is still within its time when the connection becomes free is served.
+    assert not any(isinstance(end, StoreUnavailable) and end.unknown for end in answers)
+    await until_nobody_waits(backend)
+    await foreign.execute("ROLLBACK")
+    await recovered(store)
+    assert await state_of(store, job) is State.RUNNING
+    assert (await settle(store, [succeeded(owned)])).accepted == {owned.lease: State.SUCCEEDED}
+
+
+async def test_a_long_line_for_few_connections_ends_all_at_once(
+    backend: PostgresBackend, foreign: asyncpg.Connection, opened: Opener
+) -> None:
+    """A hundred callers and two connections: nobody waits for those in front to time out one by one."""
+    store = await opened(backend.dsn, connections=2)
+    job = await enqueue_one(store)
+    await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
+
+    ends = await outages(*(store.cancel([job]) for _ in range(100)))
+
+    assert sum(end.unknown for end in ends) <= 4
+    await foreign.execute("ROLLBACK")
+    await recovered(store)
+    # What was cancelled just when it was sent may have been done after all.
+    assert await state_of(store, job) in (State.QUEUED, State.CANCELLED)
+
+
+async def test_enqueues_do_not_wait_for_more_than_the_statement_in_front(
+    far: PostgresStore, relay: Relay, backend: PostgresBackend
+) -> None:
+    """Each call fills a statement of its own, and the network stands still: most are turned away unsent."""
+    await enqueue_one(far)
+    relay.stall()
+    batch = [NewJob(definition="mail")] * 600
+    async with asyncio.timeout(BOUND):
+        ends = await asyncio.gather(*(far.enqueue(batch) for _ in range(60)), return_exceptions=True)
+    assert all(isinstance(end, StoreBusy | StoreUnavailable) for end in ends)
+    assert sum(isinstance(end, StoreBusy) for end in ends) > 50
+    assert await count(backend, "tenure.job") == 1
+    relay.flow()
+    await recovered(far)
+
+
+async def test_what_waits_for_a_connection_is_finished_before_the_store_closes(
+    backend: PostgresBackend, foreign: asyncpg.Connection, opened: Opener
+) -> None:
+    store = await opened(backend.dsn, connections=1, timeout=10 * BOUND)
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
+    settling = asyncio.create_task(settle(store, [succeeded(owned)]))
+    await until_waiting(backend, 1)
+    reading = asyncio.create_task(store.get(job))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(store.close())
+    await asyncio.sleep(0)
+
+    await foreign.execute("ROLLBACK")
+    async with asyncio.timeout(BOUND):
+        await closing
+        assert (await settling).accepted == {owned.lease: State.SUCCEEDED}
+        assert await reading is not None
+
+
+async def test_a_server_without_a_connection_to_spare(own_dsn: str, opened: Opener) -> None:
+    """Nothing was sent, and the error says so; as soon as somebody leaves, the same store works."""
+    store = await opened(own_dsn)
+    job = await enqueue_one(store)
+    others = await take_all(own_dsn)
+
+    late = PostgresStore(own_dsn, timeout=TIMEOUT)
+    assert not (await outage(late.open())).unknown
+    ends = await asyncio.gather(
+        *(enqueue_one(store) for _ in range(20)), *(store.now() for _ in range(20)), return_exceptions=True
+    )
+    refused = [end for end in ends if isinstance(end, BaseException)]
+    assert refused
+    assert all(isinstance(end, StoreUnavailable) and not end.unknown for end in refused)
+
+    await others.pop().close()
+    await recovered(store)
+    assert await state_of(store, job) is State.QUEUED
+    await asyncio.gather(*(other.close() for other in others))
+
+
+async def take_all(dsn: str) -> list[asyncpg.Connection]:
+    """Connect until the server gives no more."""
+    taken: list[asyncpg.Connection] = []
+    while True:
+        try:
+            taken.append(await asyncpg.connect(dsn))
+        except asyncpg.TooManyConnectionsError:
+            return taken
