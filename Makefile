@@ -4,10 +4,10 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix states lock clean
+.PHONY: help demo test check fix states bench-storage lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: ## run the demo on an embedded SQLite file
 	.venv/bin/tenure demo
@@ -26,6 +26,9 @@ states: ## rewrite the files that are generated from the code and the tests
 	$(PYTHON) -m tools.states
 	$(PYTHON) -m tools.requirements
 
+bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)
+	$(PYTHON) -m bench.storage $(BENCH_FLAGS)
+
 lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --extra postgres --extra fast --constraints requirements-dev.lock \
@@ -33,4 +36,4 @@ lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for 
 
 clean: ## remove caches and build results, keep the environment
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Measures the product, as ratios taken side by side in one run; `bench.storage` is the storage layer."""

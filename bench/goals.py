@@ -1,0 +1,46 @@
+"""What the storage layer is to reach: each figure with the value it must have and the one we would like."""
+
+from typing import NamedTuple
+
+
+class Goal(NamedTuple):
+    """A figure, what it means, and its two targets."""
+
+    what: str
+    must: float
+    stretch: float
+    unit: str = ""
+    more_is_better: bool = True
+
+    def is_met(self, value: float) -> bool:
+        """Whether a value is as good as it must be."""
+        return self._reaches(value, self.must)
+
+    def is_stretched(self, value: float) -> bool:
+        """Whether a value is as good as we would like."""
+        return self._reaches(value, self.stretch)
+
+    def is_missed_narrowly(self, value: float, spread: float) -> bool:
+        """Whether a value misses its must by less than its own spread, so that it may be chance."""
+        return not self.is_met(value) and abs(value - self.must) < spread
+
+    def _reaches(self, value: float, target: float) -> bool:
+        return value >= target if self.more_is_better else value <= target
+
+
+GOALS: dict[str, Goal] = {
+    "postgres-loop": Goal(
+        "PostgreSQL: settle and claim, 100 a batch, Python / pgbench with the same SQL", 0.80, 0.95
+    ),
+    "backlog": Goal("PostgreSQL: a backlog of one million / of one thousand", 0.85, 0.95),
+    "held-snapshot": Goal("PostgreSQL: after 60 s of load under a held snapshot / before", 0.85, 0.95),
+    "wal": Goal(
+        "PostgreSQL: WAL a job, params of 200 bytes, full history", 2500, 1800, "B", more_is_better=False
+    ),
+    "disk": Goal(
+        "PostgreSQL: disk a job beyond its params, full history", 1400, 900, "B", more_is_better=False
+    ),
+    "single-enqueues": Goal("PostgreSQL: 128 callers enqueue one by one, together / one commit each", 4, 6),
+    "sqlite-loop": Goal("SQLite: settle and claim at FULL, Python / the same SQL inside SQLite", 0.65, 0.80),
+}
+"""By the name of the figure, in the order in which they are printed."""

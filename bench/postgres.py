@@ -1,0 +1,145 @@
+"""A PostgreSQL of the bench's own, configured as it comes, and what it says of itself: CPU, WAL, disk."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from bench.figures import Round
+from bench.loop import fill, run_on
+from tenure.storage.postgres.store import PostgresStore
+from tests.postgres_server import PostgresServer, find_binaries, system_binaries, wheel_binaries
+
+WORTH_TIDYING = 10_000
+"""After filling in fewer jobs than this there is nothing to tidy."""
+
+_SIZE = """
+    SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
+     WHERE relkind = 'r' AND relnamespace = 'tenure'::regnamespace
+"""
+
+
+class Postgres:
+    """One server for one run, durable as any: fsync, full pages and synchronous commits are on."""
+
+    def __init__(self) -> None:
+        self.binaries = find_binaries(system_binaries(), wheel_binaries())
+        self.server = PostgresServer(self.binaries, durable=True)
+        self.server.start()
+        self._databases: dict[str, Database] = {}
+
+    def close(self) -> None:
+        """End the server and remove its files."""
+        if self.server.pid:
+            # At once: a shutdown in good order would first bring to disk all that is about to be removed.
+            os.kill(self.server.pid, signal.SIGQUIT)
+        self.server.stop()
+
+    def database(self, name: str) -> "Database":
+        """The database of that name with the product's schema; made when it is first asked for."""
+        if name not in self._databases:
+            self._databases[name] = Database(self, self.server.create_database(name))
+        return self._databases[name]
+
+    def version(self) -> str:
+        """As the server says."""
+        return str(ask(self.server.dsn("postgres"), "SHOW server_version"))
+
+    def cpu(self) -> float | None:
+        """CPU seconds of all processes of the server so far; None where the system does not tell."""
+        return _cpu_of_family(self.server.pid) if self.server.pid else None
+
+
+class Database:
+    """A database with a stock of queued jobs."""
+
+    def __init__(self, postgres: Postgres, dsn: str) -> None:
+        self.postgres = postgres
+        self.dsn = dsn
+        self._stock = 0
+        run_on(None, _migrate(dsn))
+
+    def stock(self, jobs: int) -> Round | None:
+        """See to it that so many jobs stand in line; answers with the filling, where that was needed."""
+        if self._stock >= jobs:
+            return None
+        filled = run_on(None, _fill(self.dsn, jobs - self._stock))
+        self._stock = jobs
+        if filled.jobs >= WORTH_TIDYING:
+            self.tidy()
+        return filled
+
+    def take(self, jobs: int) -> None:
+        """Count jobs off the stock for a round that is about to claim them."""
+        if self._stock < jobs:
+            self.stock(jobs * 4)
+        self._stock -= jobs
+
+    def tidy(self) -> None:
+        """Do now what filling has left for later, so that no round pays for it; autovacuum stays on."""
+        ask(self.dsn, "VACUUM ANALYZE")
+        ask(self.dsn, "CHECKPOINT")
+
+    def line(self) -> int:
+        """The number of the one line that jobs stand in."""
+        return int(ask(self.dsn, "SELECT id FROM tenure.line"))
+
+    def wal_position(self) -> int:
+        """How many bytes of WAL there have been."""
+        return int(ask(self.dsn, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
+
+    def size(self) -> int:
+        """Bytes of all tables of the product with their indexes and what is kept out of line."""
+        return int(ask(self.dsn, _SIZE))
+
+    def store(self) -> PostgresStore:
+        """A store on it, not yet opened."""
+        return PostgresStore(self.dsn)
+
+
+def ask(dsn: str, statement: str) -> Any:
+    """Run one statement and answer with its first value."""
+    return run_on(None, _ask(dsn, statement))
+
+
+async def _migrate(dsn: str) -> None:
+    store = PostgresStore(dsn)
+    await store.open()
+    await store.migrate()
+    await store.close()
+
+
+async def _fill(dsn: str, jobs: int) -> Round:
+    store = PostgresStore(dsn)
+    await store.open()
+    filled = await fill(store, jobs)
+    await store.close()
+    return filled
+
+
+async def _ask(dsn: str, statement: str) -> Any:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
+
+
+def _cpu_of_family(first: int) -> float | None:
+    """A process with its children: those alive, and those that have ended, which it has on record."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name in front may hold blanks and brackets of its own.
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            # It has ended since it was listed.
+            continue
+        parent, user, system, ended_user, ended_system = (int(fields[n]) for n in (1, 11, 12, 13, 14))
+        if int(path.parent.name) == first:
+            ticks += user + system + ended_user + ended_system
+        elif parent == first:
+            ticks += user + system
+    return ticks / os.sysconf("SC_CLK_TCK") if ticks else None

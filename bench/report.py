@@ -1,0 +1,130 @@
+"""A run as Markdown, as JSON, and as the table in the documentation; all of them are made from the JSON."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from bench.figures import Figure, Report, Speed
+from bench.goals import GOALS, Goal
+
+PAGE = Path(__file__).parent.parent / "docs/reference/benchmarks.md"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+_BETWEEN = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?=^{re.escape(END)}$)", re.DOTALL | re.MULTILINE)
+
+
+def save(report: Report, path: Path) -> None:
+    """Write the raw figures."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
+
+
+def load(path: Path) -> Report:
+    """Read raw figures back."""
+    return msgspec.json.decode(path.read_bytes(), type=Report)
+
+
+def markdown(report: Report) -> str:
+    """The figures beside their targets, then everything else that was measured."""
+    found = report.figures
+    others = [figure for name, figure in found.items() if name not in GOALS]
+    parts = [
+        _surroundings(report),
+        _table(
+            ("figure", "measured", "quartiles", "must", "stretch", "reached"),
+            [_goal_row(goal, found.get(name)) for name, goal in GOALS.items()],
+        ),
+    ]
+    if others:
+        rows = [
+            (figure.name, _value(figure.value, _unit(figure.name)), _quartiles(figure)) for figure in others
+        ]
+        parts.append(_table(("without a target", "measured", "quartiles"), rows))
+    speeds = [speed for measured in report.rows.values() for speed in measured.speeds]
+    if speeds:
+        head = ("work", "a second", "one takes", "client CPU each", "server CPU each", "rounds")
+        parts.append(_table(head, [_speed_row(speed) for speed in speeds]))
+    parts += [f"**{name} was not measured:** {reason}\n" for name, reason in report.failures.items()]
+    return "\n".join(parts)
+
+
+def check(report: Report) -> tuple[list[str], bool]:
+    """A line for each goal of the rows that were run, and whether all of them are as good as they must be."""
+    lines, good = [], not report.failures
+    for name, goal in GOALS.items():
+        figure = report.figures.get(name)
+        if figure is None:
+            continue
+        met = goal.is_met(figure.value)
+        good = good and met
+        measured, must, stretch = (
+            _value(each, goal.unit) for each in (figure.value, goal.must, goal.stretch)
+        )
+        lines.append(f"{name}: {measured}, must {must}, stretch {stretch}: {'ok' if met else 'BELOW'}")
+    lines += [f"{name}: not measured: {reason}" for name, reason in report.failures.items()]
+    return lines, good
+
+
+def write_page(report: Report, page: Path = PAGE) -> None:
+    """Put the tables between the markers of the page. Only a full run has figures that are worth it."""
+    missing = [name for name in GOALS if name not in report.figures]
+    if report.quick or missing or report.failures:
+        raise ValueError(f"the page takes a full run only; quick: {report.quick}, missing: {missing}")
+    text, replaced = _BETWEEN.subn(lambda _: f"\n{markdown(report)}\n", page.read_text(encoding="utf-8"))
+    if replaced != 1:
+        raise ValueError(f"{page} must have the lines {BEGIN} and {END} once")
+    page.write_text(text, encoding="utf-8")
+
+
+def _surroundings(report: Report) -> str:
+    facts = "; ".join(f"{name} {value}" for name, value in report.machine.items())
+    quick = "A QUICK RUN: the figures mean nothing. " if report.quick else ""
+    return f"{quick}Measured in {report.seconds:.0f} s on: {facts}.\n"
+
+
+def _goal_row(goal: Goal, figure: Figure | None) -> tuple[str, ...]:
+    must, stretch = _value(goal.must, goal.unit), _value(goal.stretch, goal.unit)
+    sign = "≥" if goal.more_is_better else "≤"
+    targets = (f"{sign} {must}", f"{sign} {stretch}")
+    if figure is None:
+        return (goal.what, "–", "", *targets, "not measured")
+    reached = (
+        "stretch" if goal.is_stretched(figure.value) else "must" if goal.is_met(figure.value) else "**below**"
+    )
+    return (goal.what, _value(figure.value, goal.unit), _quartiles(figure, goal.unit), *targets, reached)
+
+
+def _quartiles(figure: Figure, unit: str = "") -> str:
+    if len(figure.samples) == 1:
+        return "one run"
+    disturbed = f", {figure.disturbed} disturbed" if figure.disturbed else ""
+    spread = f"{_value(figure.low, unit)} – {_value(figure.high, unit)}"
+    return f"{spread} ({len(figure.samples)} pairs{disturbed})"
+
+
+def _speed_row(speed: Speed) -> tuple[str, ...]:
+    return (
+        speed.what,
+        f"{speed.rate:,.0f} {speed.of}",
+        _micros(1e6 / speed.rate),
+        _micros(speed.client_micros),
+        _micros(speed.server_micros),
+        str(len(speed.rounds)),
+    )
+
+
+def _micros(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f} µs"
+
+
+def _unit(name: str) -> str:
+    return "B" if name.startswith("wal") else ""
+
+
+def _value(value: float, unit: str) -> str:
+    return f"{value / 1000:.2f} kB" if unit == "B" else f"{value:.2f}"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = (head, ("---",) * len(head), *rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

@@ -1,0 +1,76 @@
+"""What is told of a run: the table in the documentation, and the status for scripts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench import report, storage
+from bench.figures import Measured, Report, Round, Speed, figure_of
+from bench.goals import GOALS
+from bench.rows import ROWS
+
+SPEEDS = [Speed("a loop", [Round(jobs=100, seconds=0.5, client_cpu=0.001, server_cpu=None)])]
+
+
+def told(worse: float = 0.0, **changed: object) -> Report:
+    """A full run in which each figure is exactly what it must be, or worse by a part of that."""
+    figures = [
+        figure_of(name, [goal.must * (1 - worse if goal.more_is_better else 1 + worse)])
+        for name, goal in GOALS.items()
+    ]
+    given: dict[str, object] = {
+        "machine": {"processors": "2"},
+        "quick": False,
+        "seconds": 60.0,
+        "rows": {"all": Measured(figures, SPEEDS)},
+    }
+    return Report(**{**given, **changed})  # type: ignore[arg-type]  # the fields are spelled out above
+
+
+def test_what_was_saved_is_read_back(tmp_path: Path) -> None:
+    report.save(told(), tmp_path / "figures.json")
+    assert report.load(tmp_path / "figures.json") == told()
+
+
+def test_a_figure_below_its_must_fails_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, run, status in (("good", told(), 0), ("bad", told(worse=0.01), 1)):
+        file = tmp_path / f"{name}.json"
+        report.save(run, file)
+        assert storage.main(["--read", str(file), "--check"]) == status
+        assert capsys.readouterr().out.count("BELOW") == status * len(GOALS)
+
+
+def test_a_row_that_failed_fails_the_run(tmp_path: Path) -> None:
+    report.save(told(failures={"backlog": "the server is gone"}), tmp_path / "figures.json")
+    assert storage.main(["--read", str(tmp_path / "figures.json")]) == 1
+
+
+def test_the_tables_go_between_the_markers_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(report.PAGE.read_text())
+    report.write_page(told(), page)
+    report.write_page(told(), page)
+    before, between, after = re.split("<!-- figures: (?:begin|end) -->", page.read_text())
+    assert between.strip() == report.markdown(told()).strip()
+    assert page.read_text().replace(between, "") == before + report.BEGIN + report.END + after
+    assert report.PAGE.read_text().startswith(before)
+    assert report.PAGE.read_text().endswith(after)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [told(quick=True), told(rows={}), told(failures={"backlog": "the server is gone"})],
+    ids=["quick", "partial", "failed"],
+)
+def test_the_page_takes_a_full_run_only(run: Report, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(report.PAGE.read_text())
+    with pytest.raises(ValueError, match="full run only"):
+        report.write_page(run, page)
+    assert page.read_text() == report.PAGE.read_text()
+
+
+def test_the_page_explains_every_row() -> None:
+    explained = set(re.findall(r"`([a-z-]+)`", report.PAGE.read_text()))
+    assert set(ROWS) <= explained
