@@ -22,7 +22,7 @@ BUSY_AT_ONCE = 2
 
 
 class Watch:
-    """Tells whether others disturb the machine: probes are compared with those taken at the start."""
+    """Tells whether others disturb the machine: a probe is compared with the best that the run has seen."""
 
     def __init__(self, folder: Path, *, repeats: int) -> None:
         """`repeats` is how many disturbed pairs may be measured again, for each row."""
@@ -31,8 +31,9 @@ class Watch:
         # Started afresh, not forked: a fork would copy the threads' locks in whatever state they are.
         self._spinners = ProcessPoolExecutor(BUSY_AT_ONCE, mp_context=get_context("spawn"))
         self._spun()
-        first = [self.probe() for _ in range(5)]
-        self.calm = Probe(min(probe.spin for probe in first), median(probe.sync for probe in first))
+        self.calm = Probe(self._spun(), self._synced())
+        for _ in range(5):
+            self.probe()
 
     def close(self) -> None:
         """End the probe's processes."""
@@ -40,10 +41,12 @@ class Watch:
 
     def probe(self) -> Probe:
         """Try the machine now."""
-        return Probe(self._spun(), self._synced())
+        probe = Probe(self._spun(), self._synced())
+        self.calm = Probe(min(probe.spin, self.calm.spin), min(probe.sync, self.calm.sync))
+        return probe
 
     def is_disturbed(self, probes: list[Probe]) -> bool:
-        """Whether any of the probes is much slower than a calm one."""
+        """Whether any of the probes is much slower than the calmest one."""
         return any(
             probe.spin > SLOWER_SPIN * self.calm.spin or probe.sync > SLOWER_SYNC * self.calm.sync
             for probe in probes

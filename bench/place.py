@@ -114,7 +114,8 @@ class Place:
             "Python": platform.python_version(),
             "SQLite": apsw.sqlite_lib_version(),
             "folder on": f"{system}: IN MEMORY, NOTHING IS DURABLE" if system in IN_MEMORY else system,
-            "a sync to disk": f"{self.watch.calm.sync * 1e3:.2f} ms",
+            "a sync to disk": f"{self.watch.calm.sync * 1e3:.2f} ms at best",
+            "the probe's computing": f"{self.watch.calm.spin * 1e3:.2f} ms at best",
         }
         if "postgres" in self.__dict__:
             described["PostgreSQL"] = self.postgres.version()

@@ -7,10 +7,12 @@ from typing import Any
 
 import asyncpg
 
-from bench.figures import Round
 from bench.loop import fill, run_on
 from tenure.storage.postgres.store import PostgresStore
 from tests.postgres_server import PostgresServer, find_binaries, system_binaries, wheel_binaries
+
+FILL_AT_ONCE = 500_000
+"""Fewer jobs than would take as long as a round may."""
 
 WORTH_TIDYING = 10_000
 """After filling in fewer jobs than this there is nothing to tidy."""
@@ -61,15 +63,15 @@ class Database:
         self._stock = 0
         run_on(None, _migrate(dsn))
 
-    def stock(self, jobs: int) -> Round | None:
-        """See to it that so many jobs stand in line; answers with the filling, where that was needed."""
-        if self._stock >= jobs:
-            return None
-        filled = run_on(None, _fill(self.dsn, jobs - self._stock))
-        self._stock = jobs
-        if filled.jobs >= WORTH_TIDYING:
+    def stock(self, jobs: int) -> None:
+        """See to it that so many jobs stand in line."""
+        missing = jobs - self._stock
+        while self._stock < jobs:
+            filling = min(jobs - self._stock, FILL_AT_ONCE)
+            run_on(None, _fill(self.dsn, filling))
+            self._stock += filling
+        if missing >= WORTH_TIDYING:
             self.tidy()
-        return filled
 
     def take(self, jobs: int) -> None:
         """Count jobs off the stock for a round that is about to claim them."""
@@ -111,12 +113,11 @@ async def _migrate(dsn: str) -> None:
     await store.close()
 
 
-async def _fill(dsn: str, jobs: int) -> Round:
+async def _fill(dsn: str, jobs: int) -> None:
     store = PostgresStore(dsn)
     await store.open()
-    filled = await fill(store, jobs)
+    await fill(store, jobs)
     await store.close()
-    return filled
 
 
 async def _ask(dsn: str, statement: str) -> Any:

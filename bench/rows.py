@@ -10,6 +10,7 @@ from bench.loop import Loops
 from bench.measure import Contest, alone, compared
 from bench.pgbench import pgbench_turns
 from bench.place import Place
+from bench.postgres import Database
 from bench.sqlite_loop import MODES
 
 BATCH = 100
@@ -18,14 +19,19 @@ OTHER_BATCHES = (1, 10, 500)
 
 def postgres_loop_row(at: Place) -> Measured:
     """The worker's loop in Python beside pgbench."""
-    return _beside_pgbench(at, BATCH, at.size.pairs, "postgres-loop")
+    database = at.postgres.database("loop")
+    database.stock(2 * at.size.pairs * at.size.postgres_turns[BATCH] * BATCH)
+    return _beside_pgbench(at, database, BATCH, at.size.pairs, "postgres-loop")
 
 
 def postgres_batches(at: Place) -> Measured:
     """The same with other batches."""
-    found = Measured()
+    database, found = at.postgres.database("batches"), Measured()
+    database.stock(
+        sum(2 * at.size.side_pairs * at.size.postgres_turns[batch] * batch for batch in OTHER_BATCHES)
+    )
     for batch in OTHER_BATCHES:
-        found += _beside_pgbench(at, batch, at.size.side_pairs, f"postgres-loop-{batch}")
+        found += _beside_pgbench(at, database, batch, at.size.side_pairs, f"postgres-loop-{batch}")
     return found
 
 
@@ -34,7 +40,7 @@ def uvloop_row(at: Place) -> Measured:
     loops = uvloop_or_none()
     if loops is None:
         return Measured()
-    database, turns = at.postgres.database("loop"), at.size.postgres_turns[BATCH]
+    database, turns = at.postgres.database("uvloop"), at.size.postgres_turns[BATCH]
     database.stock(2 * at.size.side_pairs * turns * BATCH)
     run = partial(postgres_loop.turns, database, batch=BATCH, turns=turns)
     contest = Contest(
@@ -184,9 +190,8 @@ def uvloop_or_none() -> Loops:
     return uvloop.new_event_loop
 
 
-def _beside_pgbench(at: Place, batch: int, pairs: int, figure: str) -> Measured:
-    database, turns = at.postgres.database("loop"), at.size.postgres_turns[batch]
-    database.stock(2 * pairs * turns * batch)
+def _beside_pgbench(at: Place, database: Database, batch: int, pairs: int, figure: str) -> Measured:
+    turns = at.size.postgres_turns[batch]
     contest = Contest(
         partial(postgres_loop.turns, database, batch=batch, turns=turns),
         partial(pgbench_turns, database, batch=batch, turns=turns),
