@@ -5,6 +5,7 @@ machine. See docs/reference/benchmarks.md for what the rows mean.
 """
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -96,5 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _end(_signal: int, _frame: object) -> None:
+    """Leave as after Ctrl-C: what was started is ended on the way out."""
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))
