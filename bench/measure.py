@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bench.figures import Figure, Measured, Pair, Probe, Round, Speed, figure_of
 from bench.goals import GOALS
 
-SPIN_TURNS = 300_000
+SPIN_TURNS = 2_000_000
 SYNCS = 8
 PAGE = bytes(8192)
 SLOWER_SPIN = 1.4
