@@ -1,0 +1,107 @@
+"""Both stores as they are, but for one seam: a verb can be stopped between its statements and its commit."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+import asyncpg
+
+from tenure.storage.contract import Store
+from tenure.storage.postgres.pool import Connection, Pool
+from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.sqlite.rows import micros
+from tenure.storage.sqlite.store import SqliteStore
+from tenure.storage.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+STEPPING = {"enqueue": "enqueue.record", "settle_and_claim": "settle_and_claim.turn"}
+"""The statement that moves jobs, for verbs of several statements; any other verb's bears its name."""
+
+
+class Seam:
+    """What is to happen inside the transaction of the next verb."""
+
+    def __init__(self, hold: Callable[[], None]) -> None:
+        self._hold = hold
+        self.verb = ""
+        self.holds = False
+        self.at: datetime | None = None
+
+    def set_for(self, verb: str, *, holds: bool, at: datetime | None) -> None:
+        """Name the verb; whether it is held; and the store's time for it, if that is to be another one."""
+        self.verb, self.holds, self.at = verb, holds, at
+
+    def before_commit(self) -> None:
+        """Stop here, if the verb is to be held, until it is let go."""
+        if self.holds:
+            self._hold()
+
+
+class HoldingPool(Pool):
+    """Runs the verb's statement inside an open transaction, and may stop before it is committed."""
+
+    def __init__(self, dsn: str, seam: Seam) -> None:
+        super().__init__(dsn, pooled=False, size=2, timeout=60.0)
+        self._seam = seam
+
+    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+        seam = self._seam
+        is_meant = statement == STEPPING.get(seam.verb, seam.verb) and (seam.holds or seam.at)
+        if not is_meant:
+            return await super().run(statement, **values)
+        text, names = self._statements[statement]
+
+        async def in_transaction(connection: Connection) -> list[asyncpg.Record]:
+            async with connection.transaction():
+                if seam.at:
+                    await connection.execute("UPDATE tenure.test_clock SET at = $1", seam.at)
+                answer = await connection.fetch(text, *(values[name] for name in names))
+                seam.before_commit()
+            return answer
+
+        return await self.work(in_transaction)
+
+
+class HoldingWriter(Writer):
+    """Runs the verb's task and may stop before the transaction around it is committed."""
+
+    def __init__(self, path: Path, seam: Seam) -> None:
+        super().__init__(path, patience=60.0)
+        self._seam = seam
+
+    async def run(self, task: Callable[[apsw.Connection, int], T]) -> T:
+        # The time is read when a transaction begins, so one that is to be later is set by one before.
+        at = self._seam.at
+        if at is not None:
+            await super().run(
+                lambda connection, _: connection.execute("UPDATE tenure_test_clock SET at = ?", (micros(at),))
+            )
+
+        def held(connection: apsw.Connection, now: int) -> T:
+            answer = task(connection, now)
+            self._seam.before_commit()
+            return answer
+
+        return await super().run(held)
+
+
+class _HeldPostgres(PostgresStore):
+    def __init__(self, dsn: str, seam: Seam) -> None:
+        super().__init__(dsn)
+        self._pool = HoldingPool(dsn, seam)
+
+
+class _HeldSqlite(SqliteStore):
+    def __init__(self, path: str, seam: Seam) -> None:
+        super().__init__(path)
+        self._writer = HoldingWriter(self._path, seam)
+
+
+def store_with(seam: Seam, url: str) -> Store:
+    """The store that an address names, with the seam in it, not yet opened."""
+    if url.startswith("sqlite:///"):
+        return _HeldSqlite(url.removeprefix("sqlite:///"), seam)
+    return _HeldPostgres(url, seam)

@@ -1,0 +1,200 @@
+"""Pairs of verbs that go for the same jobs, one collision at a time.
+
+Each prepares a batch of its own and says what the two are to do with it, in an order of ids that chance
+decides, and what both answers must have in common, whoever was first. A verb that moves jobs belongs into
+some pair here. Three wait for their verbs: two that take slots under one limit, pruning against replaying,
+and pruning against listing.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
+
+from tenure.core.errors import StoreBusy
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed
+from tenure.core.policy import Policy
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.clock import Clock
+from tests.storage.races.asked import (
+    Asked,
+    beats,
+    cancels,
+    claims,
+    enqueues,
+    promotes,
+    reaps,
+    settles,
+    turns,
+)
+from tests.storage.telling import claim, recoverable, seconds, succeeded
+
+T = TypeVar("T")
+BATCH = 20
+ONCE = Policy(max_attempts=1)
+
+
+class Collision(NamedTuple):
+    """What two processes are asked at once, and a check of their answers."""
+
+    one: Asked
+    two: Asked
+    agree: Callable[[Any, Any], bool]
+
+
+class Ground(NamedTuple):
+    """Where jobs are prepared for a collision."""
+
+    store: Store
+    clock: Clock
+    chance: Random
+
+    async def enqueue(self, **asked: Any) -> list[UUID]:
+        made = await self.store.enqueue([NewJob(definition="mail", **asked) for _ in range(BATCH)])
+        return [one.id for one in made]
+
+    async def owned(self, **asked: Any) -> list[Claimed]:
+        """A batch that worker a has claimed for half a minute, in two claims."""
+        await self.enqueue(**asked)
+        halves = [await claim(self.store, "a", BATCH // 2, lease_for=seconds(30)) for _ in range(2)]
+        assert [len(half) for half in halves] == [BATCH // 2] * 2
+        return [one for half in halves for one in half]
+
+    def shuffled(self, things: Sequence[T]) -> list[T]:
+        return self.chance.sample(things, len(things))
+
+    def later(self, by: float) -> datetime:
+        """The time to be set by who acts: what began before does not see it."""
+        self.clock.now += seconds(by)
+        return self.clock.now
+
+
+Pair = Callable[[Ground], Awaitable[Collision]]
+
+
+def _jobs(answer: Any) -> set[UUID]:
+    return {one.job for one in answer}
+
+
+async def two_claims(ground: Ground) -> Collision:
+    """No job goes to both."""
+    await ground.enqueue()
+
+    def agree(one: Any, two: Any) -> bool:
+        return _jobs(it.lease for it in one.claimed).isdisjoint(it.lease.job for it in two.claimed)
+
+    return Collision(claims("a", 12), claims("b", 12), agree)
+
+
+async def settling_and_reaping(ground: Ground) -> Collision:
+    """A lease that ends meanwhile: a job is settled or taken away, and never both."""
+    batch = await ground.owned(policy=ONCE)
+
+    def agree(one: Any, two: Any) -> bool:
+        settled = one.settled
+        return len(settled.accepted) + len(settled.lost) == BATCH and _jobs(settled.accepted).isdisjoint(
+            _jobs(two)
+        )
+
+    reports = [succeeded(owned) for owned in ground.shuffled(batch)]
+    return Collision(settles("a", reports), reaps(at=ground.later(30)), agree)
+
+
+async def cancelling_and_claiming(ground: Ground) -> Collision:
+    """What was claimed first is asked to stop, what was not never starts."""
+    jobs = await ground.enqueue()
+
+    def agree(one: Any, two: Any) -> bool:
+        owned = _jobs(it.lease for it in two.claimed)
+        return all(
+            it.moved and it.state is (State.CANCELLING if it.job in owned else State.CANCELLED) for it in one
+        )
+
+    return Collision(cancels(ground.shuffled(jobs)), claims("a"), agree)
+
+
+async def cancelling_and_settling(ground: Ground) -> Collision:
+    """Nothing is lost: a success stands, and a failure has ended, or been cancelled, or is cancelled now."""
+    batch = await ground.owned()
+    reports = [*map(succeeded, batch[::2]), *map(recoverable, batch[1::2])]
+
+    def agree(one: Any, two: Any) -> bool:
+        standings = {it.job: it for it in one}
+        return not two.settled.lost and all(
+            state is State.SUCCEEDED
+            or (state is State.CANCELLED) == (standings[lease.job].state is State.CANCELLING)
+            for lease, state in two.settled.accepted.items()
+        )
+
+    jobs = [owned.lease.job for owned in batch]
+    return Collision(cancels(ground.shuffled(jobs)), settles("a", ground.shuffled(reports)), agree)
+
+
+async def beating_and_reaping(ground: Ground) -> Collision:
+    """A lease is kept or its jobs are taken, and never both."""
+    batch = await ground.owned(policy=ONCE)
+
+    def agree(one: Any, two: Any) -> bool:
+        return len(one.kept) + len(one.lost) == BATCH and _jobs(one.kept).isdisjoint(_jobs(two))
+
+    leases = [owned.lease for owned in ground.shuffled(batch)]
+    return Collision(beats("a", leases), reaps(at=ground.later(30)), agree)
+
+
+async def two_enqueues(ground: Ground) -> Collision:
+    """The same keys from both ends: one job each, made by one of them."""
+    mark = ground.chance.random()
+    keys = [f"{mark}-{n}" for n in range(BATCH)]
+    one, two = ground.shuffled(keys), ground.shuffled(keys)
+
+    def agree(first: Any, second: Any) -> bool:
+        if isinstance(first, StoreBusy) or isinstance(second, StoreBusy):
+            return not (isinstance(first, StoreBusy) and isinstance(second, StoreBusy))
+        by_key = dict(zip(two, second, strict=True))
+        return all(
+            it.id == by_key[key].id and it.fresh != by_key[key].fresh
+            for key, it in zip(one, first, strict=True)
+        )
+
+    asked = [enqueues([NewJob(definition="mail", key=key) for key in keys]) for keys in (one, two)]
+    return Collision(asked[0], asked[1], agree)
+
+
+async def promoting_and_cancelling(ground: Ground) -> Collision:
+    """In line already or not yet: it is cancelled."""
+    jobs = await ground.enqueue(delay=seconds(10))
+
+    def agree(one: Any, two: Any) -> bool:
+        return all(it.moved and it.state is State.CANCELLED for it in two)
+
+    return Collision(promotes(at=ground.later(10)), cancels(ground.shuffled(jobs)), agree)
+
+
+async def a_turn_and_a_bulk_cancel(ground: Ground) -> Collision:
+    """Settling and claiming in one statement against a cancel of all that it might touch, and more."""
+    batch = await ground.owned()
+    waiting = [*await ground.enqueue(), *await ground.enqueue(delay=seconds(3600))]
+    reports = [*map(succeeded, batch[::2]), *map(recoverable, batch[1::2])]
+
+    def agree(one: Any, two: Any) -> bool:
+        started = _jobs(it.lease for it in one.claimed)
+        cancelling = {it.job for it in two if it.state is State.CANCELLING and it.job in waiting}
+        return not one.settled.lost and started == cancelling
+
+    jobs = [owned.lease.job for owned in batch] + waiting
+    return Collision(turns("a", ground.shuffled(reports)), cancels(ground.shuffled(jobs)), agree)
+
+
+PAIRS: tuple[Pair, ...] = (
+    two_claims,
+    settling_and_reaping,
+    cancelling_and_claiming,
+    cancelling_and_settling,
+    beating_and_reaping,
+    two_enqueues,
+    promoting_and_cancelling,
+    a_turn_and_a_bulk_cancel,
+)

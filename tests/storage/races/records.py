@@ -1,0 +1,56 @@
+"""What is on record of all jobs at once, and whether it can be true."""
+
+from collections import defaultdict
+from typing import Any
+
+from tenure.core.states import FIRST, State, is_legal
+from tests.storage.backends import Backend
+
+_STRAYS = {
+    "queued, but not in line": """
+        SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.ready r
+            ON r.line = s.line AND r.rank = s.rank AND r.seq = s.seq AND r.job = s.id
+         WHERE s.state = 'queued' AND r.job IS NULL""",
+    "waits for the clock, but has no timer": """
+        SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.timer t ON t.job = s.id AND t.due_at = s.due_at
+         WHERE s.state IN ('scheduled', 'retrying', 'suspended') AND t.job IS NULL""",
+    "owned, but under no lease": """
+        SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.lease l ON l.id = s.lease
+         WHERE s.state IN ('running', 'cancelling') AND l.id IS NULL""",
+    "owned by nobody, but under a lease": """
+        SELECT s.id FROM tenure.job_state s
+         WHERE s.state NOT IN ('running', 'cancelling') AND s.lease IS NOT NULL""",
+}
+
+
+async def faults(backend: Backend) -> list[str]:
+    """What is wrong with any job: a history with a gap or an illegal step, or a job that nobody will find."""
+    steps: dict[str, list[tuple[int, State, State]]] = defaultdict(list)
+    for job, n, source, target in await backend.sql(
+        "SELECT job, n, source, target FROM tenure.event ORDER BY job, n"
+    ):
+        steps[str(job)].append((n, State(source), State(target)))
+    found = [
+        f"{job}: {state} after {steps[str(job)]}"
+        for job, state, n in await backend.sql("SELECT id, state, n FROM tenure.job_state")
+        if not _is_whole(steps[str(job)], State(state), n)
+    ]
+    for wrong, text in _STRAYS.items():
+        found += [f"{job}: {wrong}" for (job,) in await backend.sql(text)]
+    return found
+
+
+def _is_whole(steps: list[tuple[int, State, State]], state: State, n: int) -> bool:
+    """Whether the steps lead from a first state to where the job is, numbered from two, with one end at most.
+
+    The first event of a job is the record of its creation and no row of its own.
+    """
+    path = [source for _, source, _ in steps] + [state]
+    numbers: list[Any] = [number for number, _, _ in steps]
+    return (
+        path[0] in FIRST
+        and all(following == target for following, (_, _, target) in zip(path[1:], steps, strict=True))
+        and all(is_legal(source, target) for _, source, target in steps)
+        and numbers == list(range(2, n + 1))
+        and sum(passed.is_final for passed in path) <= 1
+    )
