@@ -150,5 +150,6 @@ SELECT asked.position, job.id, job_state.state,
             ORDER BY choice
             LIMIT 1
        ) job ON true
-  JOIN tenure.job_state ON job_state.id = job.id
+  -- LIMIT keeps this a look-up: PostgreSQL 13 would merge a few jobs with all that there are.
+  JOIN LATERAL (SELECT state FROM tenure.job_state WHERE job_state.id = job.id LIMIT 1) job_state ON true
   JOIN tenure.line ON line.id = job.line;
