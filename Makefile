@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix states bench-storage lock clean
+.PHONY: help demo test versions check fix states bench-storage lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -14,6 +14,9 @@ demo: ## run the demo on an embedded SQLite file
 
 test: ## run every check, then every test
 	$(PYTHON) -m tests
+
+versions: ## run the stores' tests on every PostgreSQL from 13 to 18, fetching those that are not here
+	$(PYTHON) -m tests versions
 
 check: ## run the checks alone: format, lint, types, import contracts
 	$(PYTHON) -m tests check

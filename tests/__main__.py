@@ -1,6 +1,7 @@
 """Every check, then every test: ``python -m tests [arguments of pytest]``.
 
-``python -m tests check`` runs the checks alone. The first stage that fails ends the run with its status.
+``python -m tests check`` runs the checks alone, ``python -m tests versions`` the stores' tests on every
+version of PostgreSQL that is supported. The first stage that fails ends the run with its status.
 """
 
 import subprocess
@@ -12,6 +13,9 @@ ROOT = Path(__file__).parent.parent
 # Not resolved: a virtual environment's interpreter is a link, and the tools lie beside the link.
 TOOLS = Path(sys.executable).parent
 
+WORKERS = "2"
+"""More would mostly start more servers: every worker has its own."""
+
 CHECKS: dict[str, list[str]] = {
     "format": ["ruff", "format", "--check", "."],
     "lint": ["ruff", "check", "."],
@@ -22,9 +26,13 @@ CHECKS: dict[str, list[str]] = {
 
 def main(arguments: list[str]) -> int:
     """Run the stages in order and answer with the status of the last one run."""
+    if arguments == ["versions"]:
+        from tests.versions import run_all
+
+        return run_all()
     stages = dict(CHECKS)
     if arguments != ["check"]:
-        stages["tests"] = ["pytest", *arguments]
+        stages["tests"] = ["pytest", "-n", WORKERS, *arguments]
     began = time.monotonic()
     for name, command in stages.items():
         print(f"== {name}: {' '.join(command)}", flush=True)

@@ -41,21 +41,21 @@ class PostgresUnavailable(RuntimeError):
 
 def system_binaries(root: Path = SYSTEM_ROOT, path: str | None = None) -> Path | None:
     """The newest server under Debian's folder, else the one that PATH (or `path`) leads to."""
-    found = [folder for folder in root.glob("*/bin") if _is_server(folder)]
+    found = [folder for folder in root.glob("*/bin") if is_server(folder)]
     if found:
         return max(found, key=lambda folder: _release(folder.parent.name))
     on_path = shutil.which("pg_ctl", path=path)
     # PATH often holds only links; the programs find their own files from where they really are.
     folder = Path(on_path).resolve().parent if on_path else None
-    return folder if folder and _is_server(folder) else None
+    return folder if folder and is_server(folder) else None
 
 
 def wheel_binaries() -> Path | None:
     """The newest server inside the installed wheel."""
     spec = importlib.util.find_spec(WHEEL)
     roots = list(spec.submodule_search_locations or ()) if spec else []
-    found = [folder for root in roots for folder in Path(root).glob("*/bin") if _is_server(folder)]
-    return max(found, key=_reported_release, default=None)
+    found = [folder for root in roots for folder in Path(root).glob("*/bin") if is_server(folder)]
+    return max(found, key=reported_release, default=None)
 
 
 def find_binaries(system: Path | None, wheel: Path | None) -> Path:
@@ -191,7 +191,8 @@ def _settings(port: int, folder: Path, special: dict[str, object]) -> list[str]:
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
 
-def _is_server(folder: Path) -> bool:
+def is_server(folder: Path) -> bool:
+    """Whether the folder holds the programs of a server."""
     # Debian's client package fills the same folder, without the server's programs.
     return all(os.access(folder / program, os.X_OK) for program in PROGRAMS)
 
@@ -200,7 +201,8 @@ def _release(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
-def _reported_release(binaries: Path) -> tuple[int, ...]:
+def reported_release(binaries: Path) -> tuple[int, ...]:
+    """The version that the server's program reports."""
     return _release(subprocess.check_output([binaries / "postgres", "--version"], text=True))
 
 
@@ -216,11 +218,13 @@ def open_temporary_place() -> Path:
 
 
 def _reachable(binaries: Path, folder: Path) -> Path:
-    """The binaries, or a copy of the wheel's in `folder` where only root may enter their place."""
-    site = next((parent.parent for parent in binaries.parents if parent.name == WHEEL), None)
-    if os.geteuid() != 0 or _is_open(binaries) or site is None:
+    """The binaries, or a copy of them in `folder` where only root may enter their place."""
+    if os.geteuid() != 0 or _is_open(binaries):
         return binaries
     # The programs look for their libraries relative to where they lie: copy both side by side.
+    site = next((parent.parent for parent in binaries.parents if parent.name == WHEEL), None)
+    if site is None:
+        return Path(shutil.copytree(binaries.parent, folder / "server", symlinks=True)) / binaries.name
     for part in site.glob(f"{WHEEL}*"):
         if not part.name.endswith(".dist-info"):
             shutil.copytree(part, folder / part.name)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import apsw
 import asyncpg
+import pytest
 
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
@@ -27,9 +28,27 @@ _CLOCK_ON_POSTGRES = """
     CREATE OR REPLACE FUNCTION tenure.now() RETURNS timestamptz LANGUAGE sql STABLE
         AS 'SELECT at FROM tenure.test_clock';
 """
-_TABLES_OF_POSTGRES = """
-    SELECT string_agg(format('tenure.%I', tablename), ', ') FROM pg_tables
-     WHERE schemaname = 'tenure' AND tablename NOT IN ('migration')
+# To delete a few rows takes a tenth of the time of TRUNCATE, which makes new files. The guards refuse both.
+_EMPTY_POSTGRES = """
+    DO $$
+    DECLARE
+        name text;
+        is_empty boolean;
+    BEGIN
+        FOR name IN SELECT oid::regclass FROM pg_class
+                     WHERE relnamespace = 'tenure'::regnamespace AND relkind IN ('r', 'p')
+                       AND NOT relispartition AND relname <> 'migration' LOOP
+            EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', name) INTO is_empty;
+            CONTINUE WHEN is_empty;
+            EXECUTE format('ALTER TABLE %s DISABLE TRIGGER USER', name);
+            EXECUTE CASE WHEN pg_relation_size(name) < 1e5 THEN 'DELETE FROM ' ELSE 'TRUNCATE ' END || name;
+            EXECUTE format('ALTER TABLE %s ENABLE TRIGGER USER', name);
+        END LOOP;
+        FOR name IN SELECT oid::regclass FROM pg_class
+                     WHERE relnamespace = 'tenure'::regnamespace AND relkind = 'S' LOOP
+            PERFORM setval(name, 1, false);
+        END LOOP;
+    END $$
 """
 
 
@@ -106,8 +125,7 @@ class PostgresBackend:
             await migrating.close()
         self._connection = await asyncpg.connect(self.dsn)
         await self._connection.execute(_CLOCK_ON_POSTGRES)
-        tables = await self._connection.fetchval(_TABLES_OF_POSTGRES)
-        await self._connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+        await self._connection.execute(_EMPTY_POSTGRES)
         await self._connection.execute("INSERT INTO tenure.test_clock VALUES ($1)", START)
 
     async def dispose(self) -> None:
@@ -121,3 +139,10 @@ class PostgresBackend:
 
     async def _set_clock(self, at: datetime) -> None:
         await self._connection.execute("UPDATE tenure.test_clock SET at = $1", at)
+
+
+def server_for(request: pytest.FixtureRequest) -> PostgresServer:
+    """The server that a fixture's parameter names."""
+    name = "postgres_server" if request.param == "postgres" else "newest_postgres_server"
+    server: PostgresServer = request.getfixturevalue(name)
+    return server

@@ -6,20 +6,19 @@ from pathlib import Path
 import pytest
 
 from tenure.storage.contract import Store
-from tests.postgres_server import PostgresServer
-from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
+from tests.contract_counts import STORES
+from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
 from tests.storage.clock import Clock
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=STORES)
 async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
     """An empty, migrated database of each kind, its clock in the test's hands."""
     made: Backend
     if request.param == "sqlite":
         made = SqliteBackend(tmp_path / "tenure.db")
     else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        made = PostgresBackend(server)
+        made = PostgresBackend(server_for(request))
     await made.prepare()
     yield made
     await made.dispose()

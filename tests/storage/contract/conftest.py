@@ -10,8 +10,9 @@ import pytest
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.store import SqliteStore
+from tests.contract_counts import STORES
 from tests.postgres_server import PostgresServer
-from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
+from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
 
 
 class EmptySqlite(SqliteBackend):
@@ -34,14 +35,14 @@ class EmptyPostgres(PostgresBackend):
         self._connection = await asyncpg.connect(self.dsn)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=STORES)
 async def empty(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
     """An empty database of each kind, for the test alone; its clock is the real one."""
     made: Backend
     if request.param == "sqlite":
         made = EmptySqlite(tmp_path / "empty.db")
     else:
-        made = EmptyPostgres(request.getfixturevalue("postgres_server"))
+        made = EmptyPostgres(server_for(request))
     await made.prepare()
     yield made
     await made.dispose()
@@ -65,7 +66,7 @@ async def other(backend: Backend) -> AsyncIterator[Store]:
     await opened.close()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=STORES)
 def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """A store of each kind whose database is not there."""
     if request.param == "sqlite":

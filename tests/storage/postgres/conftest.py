@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from tests.postgres_server import PostgresServer
-from tests.storage.backends import PostgresBackend
+from tests.contract_counts import STORES
+from tests.storage.backends import PostgresBackend, server_for
 
 
-@pytest.fixture
-async def backend(postgres_server: PostgresServer) -> AsyncIterator[PostgresBackend]:
+@pytest.fixture(params=[store for store in STORES if store != "sqlite"])
+async def backend(request: pytest.FixtureRequest) -> AsyncIterator[PostgresBackend]:
     """An empty, migrated database, its clock in the test's hands."""
-    made = PostgresBackend(postgres_server)
+    made = PostgresBackend(server_for(request))
     await made.prepare()
     yield made
     await made.dispose()

