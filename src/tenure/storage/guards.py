@@ -69,6 +69,10 @@ def postgres_triggers() -> dict[str, str]:
         ),
         *(_row_guard("guard_delete", "DELETE", _POSTGRES_NOT_PRUNING, _DELETE, table) for table in RECORDS),
         *(_statement_guard("guard_record", "UPDATE", table, _RECORD) for table in RECORDS),
+        *(
+            _statement_guard("guard_truncate", "TRUNCATE", table, _RECORD)
+            for table in ("job_state", *RECORDS)
+        ),
     ]
     return dict(triggers)
 

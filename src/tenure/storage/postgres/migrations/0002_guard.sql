@@ -70,3 +70,18 @@ CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.attempt FOR EACH STATEMENT
 
 CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.result FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.job_state FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.job FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.event FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.attempt FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.result FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
