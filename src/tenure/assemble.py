@@ -19,18 +19,18 @@ def main() -> None:
     commands(prog_name="tenure", obj=Parts(store_for=store_for))
 
 
-def store_for(database: str) -> Store:
+def store_for(database: str, *, create: bool = True) -> Store:
     """The store that an address names, not yet opened. Raises InvalidInput for an address that names none.
 
     `?pooled=true` behind the name of a PostgreSQL database says that a transaction-mode pooler, such as
-    pgbouncer, stands in between.
+    pgbouncer, stands in between. Without `create`, opening refuses a file that is not there.
     """
     if not database.isprintable():
         raise InvalidInput("database", "holds a character that cannot be printed", FORMS)
     scheme, separator, rest = database.partition("://")
     match scheme.lower() if separator else "":
         case "sqlite":
-            return _sqlite(rest)
+            return _sqlite(rest, create=create)
         case "postgresql" | "postgres":
             return _postgres(database)
         case "":
@@ -39,7 +39,7 @@ def store_for(database: str) -> Store:
             raise InvalidInput("database", f"is of no known kind: {masked(database)!r}", FORMS)
 
 
-def _sqlite(rest: str) -> Store:
+def _sqlite(rest: str, *, create: bool) -> Store:
     if rest and not rest.startswith("/"):
         raise InvalidInput("database", f"names a host, {masked(rest)!r}, but SQLite is a file here", FORMS)
     name = rest.removeprefix("/")
@@ -53,7 +53,7 @@ def _sqlite(rest: str) -> Store:
         raise InvalidInput("database", f"is a directory: {name!r}", "name a file in it")
     from tenure.storage.sqlite.store import SqliteStore
 
-    return SqliteStore(name)
+    return SqliteStore(name, create=create)
 
 
 def _is_folder(path: Path) -> bool:

@@ -55,7 +55,8 @@ def test_every_sql_file_is_in_the_wheel(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(ROOT)
     wheel = tmp_path / hatchling.build.build_wheel(str(tmp_path))
     packed = set(zipfile.ZipFile(wheel).namelist())
-    wanted = {path.relative_to(SOURCE.parent).as_posix() for path in SOURCE.rglob("*.sql")}
+    data = [*SOURCE.rglob("*.sql"), *SOURCE.rglob("*.txt")]
+    wanted = {path.relative_to(SOURCE.parent).as_posix() for path in data}
     assert wanted <= packed
 
 

@@ -58,6 +58,10 @@ class Backend(Protocol):
     clock: Clock
     kind: str
 
+    @property
+    def address(self) -> str:
+        """Where the database is, as a command is told."""
+
     async def prepare(self) -> None: ...
     async def dispose(self) -> None: ...
 
@@ -76,6 +80,10 @@ class SqliteBackend:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.clock = Clock(self._set_clock)
+
+    @property
+    def address(self) -> str:
+        return f"sqlite:///{self.path}"
 
     async def prepare(self) -> None:
         migrating = self.store()
@@ -115,6 +123,10 @@ class PostgresBackend:
         self._server = server
         self.dsn = server.dsn("contract")
         self.clock = Clock(self._set_clock)
+
+    @property
+    def address(self) -> str:
+        return self.dsn
 
     async def prepare(self) -> None:
         if not self._server.has_database("contract"):

@@ -19,6 +19,12 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.create_database(f"cli_{uuid4().hex}")
 
 
+@pytest.fixture
+def postgres_database(postgres_server: PostgresServer) -> str:
+    """The address of an empty PostgreSQL database."""
+    return postgres_server.create_database(f"cli_{uuid4().hex}")
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An address of each kind with nothing behind it."""

@@ -18,7 +18,10 @@ def test_an_empty_database_gets_every_migration_and_each_is_named(tmp_path: Path
     ran = tenure(tmp_path, "migrate", "--database", database)
     assert (ran.returncode, ran.stderr) == (0, "")
     rows = sql(database, "SELECT number, name FROM tenure.migration ORDER BY number")
-    named = [f"applied {number:04}_{name}" for number, name in rows]
+    named = [
+        f"applied {number:04}_{name} ({position} of {len(rows)})"
+        for position, (number, name) in enumerate(rows, start=1)
+    ]
     assert named
     assert ran.stdout.splitlines() == [*named, f"{masked(database)} is up to date"]
 

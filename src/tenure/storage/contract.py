@@ -9,7 +9,7 @@ end with its attempt row. Every verb may run on all nodes at once.
 The contract suite in tests/storage/contract, one file a verb, is the definition of this protocol.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -30,6 +30,7 @@ from tenure.core.operations import (
 )
 from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.storage.migrate import Applied
 
 
 class Wakeups(Protocol):
@@ -52,15 +53,24 @@ class Store(Protocol):
     async def close(self) -> None:
         """Finish what was handed in and disconnect. Closing twice is harmless."""
 
-    async def migrate(self) -> list[str]:
+    async def migrate(self, on_applied: Callable[[Applied], None] | None = None) -> list[str]:
         """Bring the schema up to this code's; answers with the migrations applied, none when up to date.
 
-        Several at once are safe: they take turns, and each migration is applied by exactly one of them. A
-        schema newer than the code is refused with SchemaMismatch.
+        Several at once are safe: they take turns, and each migration is applied by exactly one of them, in a
+        transaction of its own. When it is committed, `on_applied` is told. One that was killed half-way has
+        changed nothing, and the next call goes on from there. A schema newer than the code is refused with
+        SchemaMismatch.
         """
 
+    async def migration_sql(self) -> str:
+        """The SQL that `migrate` would run, its own bookkeeping included, for somebody to run by hand."""
+
     async def verify(self) -> None:
-        """Raise SchemaMismatch unless all migrations are applied and the guards are the table of steps."""
+        """Raise SchemaMismatch unless the schema is this code's.
+
+        All migrations are applied, every table, column and index that they make is there, and the guards are
+        the table of steps.
+        """
 
     async def now(self) -> datetime:
         """The store's time: the only time that counts."""

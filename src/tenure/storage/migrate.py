@@ -1,6 +1,6 @@
 """Numbered migrations: which there are, which are missing, and when a database is too new for this code."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -13,6 +13,19 @@ class Migration(NamedTuple):
     number: int
     name: str
     text: str
+
+    @property
+    def label(self) -> str:
+        """Its number and name, as its file is called."""
+        return f"{self.number:04}_{self.name}"
+
+
+class Applied(NamedTuple):
+    """A migration that has just been applied: the how manieth of how many there are."""
+
+    label: str
+    position: int
+    total: int
 
 
 def known(package: str) -> list[Migration]:
@@ -40,6 +53,19 @@ def missing(package: str, applied: Iterable[int]) -> list[Migration]:
 def require_current(package: str, applied: Iterable[int]) -> None:
     """Raise SchemaMismatch unless a database has exactly the migrations this code knows."""
     if lacking := missing(package, applied):
-        raise SchemaMismatch(
-            f"the database lacks migration {lacking[0].number}_{lacking[0].name}: run `tenure migrate`"
-        )
+        raise SchemaMismatch(f"the database lacks migration {lacking[0].label}: run `tenure migrate`")
+
+
+async def apply_all(
+    package: str,
+    apply_next: Callable[[], Awaitable[Migration | None]],
+    on_applied: Callable[[Applied], None] | None,
+) -> list[str]:
+    """Apply one migration after the other until none is missing, telling of each once it is committed."""
+    migrations = known(package)
+    labels = []
+    while (migration := await apply_next()) is not None:
+        labels.append(migration.label)
+        if on_applied:
+            on_applied(Applied(migration.label, migrations.index(migration) + 1, len(migrations)))
+    return labels

@@ -9,8 +9,11 @@ import apsw
 import asyncpg
 
 from tenure.storage.contract import Store
+from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.pool import Connection, Pool
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wakeups import Switchboard
+from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.rows import micros
 from tenure.storage.sqlite.store import SqliteStore
 from tenure.storage.sqlite.writer import Writer
@@ -72,7 +75,7 @@ class HoldingWriter(Writer):
         super().__init__(path, patience=60.0)
         self._seam = seam
 
-    async def run(self, task: Callable[[apsw.Connection, int], T]) -> T:
+    async def run(self, task: Callable[[apsw.Connection, Turn], T]) -> T:
         # The time is read when a transaction begins, so one that is to be later is set by one before.
         at = self._seam.at
         if at is not None:
@@ -80,7 +83,7 @@ class HoldingWriter(Writer):
                 lambda connection, _: connection.execute("UPDATE tenure_test_clock SET at = ?", (micros(at),))
             )
 
-        def held(connection: apsw.Connection, now: int) -> T:
+        def held(connection: apsw.Connection, now: Turn) -> T:
             answer = task(connection, now)
             self._seam.before_commit()
             return answer
@@ -92,6 +95,8 @@ class _HeldPostgres(PostgresStore):
     def __init__(self, dsn: str, seam: Seam) -> None:
         super().__init__(dsn)
         self._pool = HoldingPool(dsn, seam)
+        self._lines = Lines(self._pool)
+        self._hints = Switchboard(self._pool, enabled=False, heard=self._hear)
 
 
 class _HeldSqlite(SqliteStore):

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from tenure.core.errors import StoreBusy, StoreRefused, StoreUnavailable
+from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.writer import Writer
 
 ADD = "INSERT INTO note VALUES (?)"
@@ -46,7 +47,7 @@ async def held_up(writer: Writer, commits: list[None]) -> tuple[threading.Event,
         commits.append(None)
         return False
 
-    def hold(connection: apsw.Connection, _now: int) -> None:
+    def hold(connection: apsw.Connection, _now: Turn) -> None:
         connection.set_commit_hook(count)
         began.set()
         go.wait()
@@ -76,7 +77,7 @@ async def test_what_gathers_while_the_writer_is_busy_shares_one_commit(writer: W
 
 
 async def test_a_write_that_fails_takes_back_its_own_changes_only(writer: Writer) -> None:
-    def twice(connection: apsw.Connection, _now: int) -> None:
+    def twice(connection: apsw.Connection, _now: Turn) -> None:
         connection.execute(ADD, (1,))
         connection.execute(ADD, (1,))
 
@@ -94,7 +95,7 @@ async def test_a_write_that_fails_takes_back_its_own_changes_only(writer: Writer
 async def test_when_the_commit_fails_everybody_is_told_and_nothing_is_kept(writer: Writer) -> None:
     go, holding = await held_up(writer, [])
 
-    def spoil(connection: apsw.Connection, _now: int) -> None:
+    def spoil(connection: apsw.Connection, _now: Turn) -> None:
         connection.set_commit_hook(lambda: True)  # SQLite turns this commit into a rollback
 
     tasks = [asyncio.create_task(step) for step in (add(writer, 1), add(writer, 2), writer.run(spoil))]
@@ -186,7 +187,7 @@ async def test_a_transaction_that_cannot_be_ended_is_taken_back(writer: Writer) 
     """A deferred rule that is broken fails the commit and leaves the transaction open."""
     await run(writer, "CREATE TABLE reply (n INTEGER REFERENCES note DEFERRABLE INITIALLY DEFERRED)")
 
-    def reply_to_nothing(connection: apsw.Connection, _now: int) -> None:
+    def reply_to_nothing(connection: apsw.Connection, _now: Turn) -> None:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
         connection.execute("INSERT INTO reply VALUES (7)")
 

@@ -1,23 +1,15 @@
-"""The schema of the PostgreSQL store: applying migrations, and making sure that its guards are ours."""
+"""The schema of the PostgreSQL store: applying migrations, and making sure that it is whole and ours."""
+
+from importlib.resources import files
 
 from tenure.core.errors import SchemaMismatch
 from tenure.core.states import MOVES, State
-from tenure.storage import guards
+from tenure.storage import catalogue, guards, ledger
 from tenure.storage import migrate as migrations
 from tenure.storage.postgres.pool import Connection
 
-PACKAGE = "tenure.storage.postgres"
+PACKAGE = ledger.POSTGRES.package
 
-_LEDGER = """
-    CREATE SCHEMA IF NOT EXISTS tenure;
-    CREATE TABLE IF NOT EXISTS tenure.migration (
-        number      integer     PRIMARY KEY,
-        name        text        NOT NULL,
-        applied_at  timestamptz NOT NULL DEFAULT pg_catalog.now()
-    )
-"""
-# Any constant will do, as long as every version of tenure uses the same.
-_TURNSTILE = "SELECT pg_advisory_xact_lock(7308325449218352741)"
 _HAS_LEDGER = "SELECT to_regclass('tenure.migration') IS NOT NULL"
 _APPLIED = "SELECT number FROM tenure.migration"
 _STEPS = """
@@ -39,36 +31,54 @@ _LEASE_CHECK = """
 """
 
 
-async def migrate(connection: Connection) -> list[str]:
-    """Apply what is missing, each migration in its own transaction; two at once take turns."""
-    applied: list[str] = []
-    while True:
-        async with connection.transaction():
-            await connection.execute(_TURNSTILE)
-            await connection.execute(_LEDGER)
-            lacking = migrations.missing(PACKAGE, await _numbers(connection))
-            if not lacking:
-                return applied
-            number, name, text = lacking[0]
-            await connection.execute(text)
-            await connection.execute(
-                "INSERT INTO tenure.migration (number, name) VALUES ($1, $2)", number, name
-            )
-        applied.append(f"{number:04}_{name}")
+async def apply_next(connection: Connection) -> migrations.Migration | None:
+    """Apply the first migration that is missing, in a transaction of its own; two at once take turns."""
+    async with connection.transaction():
+        await connection.execute(ledger.POSTGRES.turnstile)
+        lacking = migrations.missing(PACKAGE, await _numbers(connection))
+        if not lacking:
+            return None
+        await connection.execute(ledger.POSTGRES.create)
+        await connection.execute(lacking[0].text)
+        await connection.execute(
+            "INSERT INTO tenure.migration (number, name) VALUES ($1, $2)", lacking[0].number, lacking[0].name
+        )
+    return lacking[0]
+
+
+async def by_hand(connection: Connection) -> str:
+    """The SQL that would bring the database up to this code."""
+    return ledger.by_hand(ledger.POSTGRES, await _numbers(connection))
 
 
 async def verify(connection: Connection) -> None:
-    """Raise SchemaMismatch unless the schema is current and the guards are the table of steps."""
-    migrations.require_current(PACKAGE, await _numbers(connection))
+    """Raise SchemaMismatch unless the schema is current and whole and the guards are the table of steps."""
+    async with connection.transaction():
+        # PostgreSQL leaves out the schema of what the session's own path leads to.
+        await connection.execute("SET LOCAL search_path TO pg_catalog")
+        migrations.require_current(PACKAGE, await _numbers(connection))
+        catalogue.require(
+            files(PACKAGE).joinpath("catalogue.txt").read_text("utf-8").splitlines(), await held(connection)
+        )
+        await _verify_guards(connection)
+
+
+async def held(connection: Connection) -> list[str]:
+    """What the schema is made of, one line a thing."""
+    text = files(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
+    return sorted(row[0] for row in await connection.fetch(text))
+
+
+async def _verify_guards(connection: Connection) -> None:
     steps = {(State(row["source"]), State(row["target"])) for row in await connection.fetch(_STEPS)}
     if difference := steps ^ set(MOVES):
         source, target = min(difference)
         raise SchemaMismatch(f"the database's guard differs from this code on the step {source} to {target}")
-    held = {row["name"]: row["text"] for row in await connection.fetch(_TRIGGERS)}
-    held["lease_while_owned"] = await connection.fetchval(_LEASE_CHECK) or ""
+    found = {row["name"]: row["text"] for row in await connection.fetch(_TRIGGERS)}
+    found["lease_while_owned"] = await connection.fetchval(_LEASE_CHECK) or ""
     ours = {**guards.postgres_triggers(), "lease_while_owned": guards.postgres_lease_check()}
     for name, text in ours.items():
-        if not guards.same_wording(text, held.get(name, "")):
+        if not guards.same_wording(text, found.get(name, "")):
             raise SchemaMismatch(f"the database's guard {name} is missing, switched off or not ours")
     if await connection.fetchval(_REFUSE) != guards.REFUSE:
         raise SchemaMismatch("the database's function tenure.refuse is not ours")

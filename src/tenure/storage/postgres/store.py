@@ -1,7 +1,7 @@
 """The PostgreSQL store, verb by verb; what each promises stands in `tenure.storage.contract`."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,7 @@ from tenure.core.text import storable
 from tenure.storage import reading, values
 from tenure.storage.contract import Wakeups
 from tenure.storage.identity import Identity
+from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.postgres import places, rows, schema
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.lines import Lines, line_of
@@ -70,8 +71,11 @@ class PostgresStore(Reading, Operations):
         await self._hints.close()
         await self._pool.close()
 
-    async def migrate(self) -> list[str]:
-        return await self._pool.work(schema.migrate)
+    async def migrate(self, on_applied: Callable[[Applied], None] | None = None) -> list[str]:
+        return await apply_all(schema.PACKAGE, lambda: self._pool.work(schema.apply_next), on_applied)
+
+    async def migration_sql(self) -> str:
+        return await self._pool.work(schema.by_hand)
 
     async def verify(self) -> None:
         await self._pool.work(schema.verify)

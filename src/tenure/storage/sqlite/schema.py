@@ -1,41 +1,45 @@
-"""The schema of the SQLite store: applying migrations, and making sure that its guards are ours."""
+"""The schema of the SQLite store: applying migrations, and making sure that it is whole and ours."""
+
+from functools import cache
+from importlib.resources import files
 
 import apsw
 
 from tenure.core.errors import SchemaMismatch
-from tenure.storage import guards
+from tenure.storage import catalogue, guards, ledger
 from tenure.storage import migrate as migrations
 from tenure.storage.sqlite.clock import Turn
 
-PACKAGE = "tenure.storage.sqlite"
+PACKAGE = ledger.SQLITE.package
 
-_LEDGER = """
-    CREATE TABLE IF NOT EXISTS tenure_migration (
-        number      INTEGER PRIMARY KEY,
-        name        TEXT    NOT NULL,
-        applied_at  INTEGER NOT NULL
-    ) STRICT
-"""
+_HAS_LEDGER = "SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'"
 _APPLIED = "SELECT number FROM tenure_migration"
 _STATE_TABLE = "SELECT sql FROM sqlite_schema WHERE name = 'tenure_job_state'"
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
 
-def migrate(connection: apsw.Connection, turn: Turn) -> list[str]:
-    """Apply what is missing, all in the writer's transaction; another process waits at its lock."""
-    connection.execute(_LEDGER)
-    applied = []
-    for number, name, text in migrations.missing(PACKAGE, _numbers(connection)):
-        connection.execute(text)
-        connection.execute("INSERT INTO tenure_migration VALUES (?, ?, ?)", (number, name, turn.now))
-        applied.append(f"{number:04}_{name}")
-    return applied
+def apply_next(connection: apsw.Connection, turn: Turn) -> migrations.Migration | None:
+    """Apply the first migration that is missing, in the writer's transaction; others wait at its lock."""
+    lacking = migrations.missing(PACKAGE, _numbers(connection))
+    if not lacking:
+        return None
+    connection.execute(ledger.SQLITE.create)
+    connection.execute(lacking[0].text)
+    connection.execute(
+        "INSERT INTO tenure_migration VALUES (?, ?, ?)", (lacking[0].number, lacking[0].name, turn.now)
+    )
+    return lacking[0]
+
+
+def by_hand(connection: apsw.Connection, _turn: Turn) -> str:
+    """The SQL that would bring the database up to this code."""
+    return ledger.by_hand(ledger.SQLITE, _numbers(connection))
 
 
 def verify(connection: apsw.Connection, _turn: Turn) -> None:
-    """Raise SchemaMismatch unless the schema is current and the guards are the table of steps."""
-    has_ledger = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'").get
-    migrations.require_current(PACKAGE, _numbers(connection) if has_ledger else [])
+    """Raise SchemaMismatch unless the schema is current and whole and the guards are the table of steps."""
+    migrations.require_current(PACKAGE, _numbers(connection))
+    catalogue.require(_expected(), _held(connection))
     held = {str(name): sql for name, sql in connection.execute(_TRIGGERS)}
     for name, text in guards.sqlite_triggers().items():
         if held.get(name) != text:
@@ -44,5 +48,24 @@ def verify(connection: apsw.Connection, _turn: Turn) -> None:
         raise SchemaMismatch("the database's guard lease_while_owned is missing or differs from this code")
 
 
+@cache
+def _expected() -> frozenset[str]:
+    """What the migrations make, seen in a database of their own."""
+    connection = apsw.Connection(":memory:")
+    connection.execute(ledger.SQLITE.create)
+    for migration in migrations.known(PACKAGE):
+        connection.execute(migration.text)
+    held = _held(connection)
+    connection.close()
+    return held
+
+
+def _held(connection: apsw.Connection) -> frozenset[str]:
+    text = files(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
+    return frozenset(str(line) for (line,) in connection.execute(text))
+
+
 def _numbers(connection: apsw.Connection) -> list[int]:
+    if not connection.execute(_HAS_LEDGER).get:
+        return []
     return [int(str(number)) for (number,) in connection.execute(_APPLIED)]

@@ -29,9 +29,9 @@ from tenure.storage.sqlite.reading import Reading
 class SqliteStore(Reading, Operations):
     """Jobs in one file, shared by any number of processes of one machine."""
 
-    def __init__(self, path: Path | str, *, timeout: float = 15.0) -> None:
-        """`timeout` bounds, in seconds, how long a write waits for other processes."""
-        super().__init__(path, timeout=timeout)
+    def __init__(self, path: Path | str, *, timeout: float = 15.0, create: bool = True) -> None:
+        """`timeout` bounds, in seconds, how long a write waits for others; `create`: a file may be made."""
+        super().__init__(path, timeout=timeout, create=create)
         self._identity: Identity | None = None
         self._turn = 0
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
@@ -23,10 +23,17 @@ database_option = click.option(
 )
 
 
+class StoreFor(Protocol):
+    """Makes the store that an address names, not yet opened."""
+
+    def __call__(self, database: str, *, create: bool = True) -> Store:
+        """Without `create` a database that is not there is refused, not made."""
+
+
 class Parts(NamedTuple):
     """What the commands are given from outside, as click's `obj`."""
 
-    store_for: Callable[[str], Store]
+    store_for: StoreFor
 
 
 def with_store(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
