@@ -14,6 +14,7 @@ from tenure.storage.postgres.pool import Connection, Pool
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wakeups import Switchboard
 from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.connection import Opening
 from tenure.storage.sqlite.rows import micros
 from tenure.storage.sqlite.store import SqliteStore
 from tenure.storage.sqlite.writer import Writer
@@ -72,7 +73,7 @@ class HoldingWriter(Writer):
     """Runs the verb's task and may stop before the transaction around it is committed."""
 
     def __init__(self, path: Path, seam: Seam) -> None:
-        super().__init__(path, patience=60.0)
+        super().__init__(path, Opening(patience=60.0))
         self._seam = seam
 
     async def run(self, task: Callable[[apsw.Connection, Turn], T]) -> T:

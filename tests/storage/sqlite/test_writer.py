@@ -13,6 +13,7 @@ import pytest
 
 from tenure.core.errors import StoreBusy, StoreRefused, StoreUnavailable
 from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.connection import Opening
 from tenure.storage.sqlite.writer import Writer
 
 ADD = "INSERT INTO note VALUES (?)"
@@ -20,7 +21,7 @@ ADD = "INSERT INTO note VALUES (?)"
 
 @pytest.fixture
 async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
-    made = Writer(tmp_path / "tenure.db", patience=60)
+    made = Writer(tmp_path / "tenure.db", Opening(patience=60))
     await made.open()
     await run(made, "CREATE TABLE note (n INTEGER PRIMARY KEY)")
     yield made
@@ -111,7 +112,7 @@ async def test_when_the_commit_fails_everybody_is_told_and_nothing_is_kept(write
 
 
 async def test_a_writer_whose_file_cannot_be_opened_says_so_and_can_try_again(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "missing" / "tenure.db", patience=60)
+    writer = Writer(tmp_path / "missing" / "tenure.db", Opening(patience=60))
     with pytest.raises(StoreUnavailable, match="missing"):
         await writer.open()
     (tmp_path / "missing").mkdir()
@@ -120,7 +121,7 @@ async def test_a_writer_whose_file_cannot_be_opened_says_so_and_can_try_again(tm
 
 
 async def test_writing_through_a_closed_writer_is_refused(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "tenure.db", patience=60)
+    writer = Writer(tmp_path / "tenure.db", Opening(patience=60))
     await writer.open()
     await writer.close()
     with pytest.raises(StoreUnavailable, match="not open"):
@@ -128,7 +129,7 @@ async def test_writing_through_a_closed_writer_is_refused(tmp_path: Path) -> Non
 
 
 async def test_opening_twice_at_once_makes_one_writer(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "tenure.db", patience=60)
+    writer = Writer(tmp_path / "tenure.db", Opening(patience=60))
     await asyncio.gather(writer.open(), writer.open())
     assert [thread.name for thread in threading.enumerate()].count("tenure-writer") == 1
     await writer.close()
@@ -136,7 +137,7 @@ async def test_opening_twice_at_once_makes_one_writer(tmp_path: Path) -> None:
 
 
 async def test_an_opening_that_is_called_off_leaves_nothing_behind(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "tenure.db", patience=60)
+    writer = Writer(tmp_path / "tenure.db", Opening(patience=60))
     opening = asyncio.create_task(writer.open())
     await asyncio.sleep(0)
     opening.cancel()
@@ -150,7 +151,7 @@ async def test_an_opening_that_is_called_off_leaves_nothing_behind(tmp_path: Pat
 
 async def test_a_write_that_waits_too_long_for_another_process_is_withdrawn(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    writer = Writer(path, patience=0.2)
+    writer = Writer(path, Opening(patience=0.2))
     await writer.open()
     await run(writer, "CREATE TABLE note (n INTEGER PRIMARY KEY)")
     with held_by_another(path), pytest.raises(StoreBusy, match="nothing was written"):
@@ -174,7 +175,7 @@ async def test_a_write_that_was_called_off_before_it_began_is_not_done(writer: W
 
 async def test_closing_a_writer_that_another_process_holds_up_ends(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    writer = Writer(path, patience=0.1)
+    writer = Writer(path, Opening(patience=0.1))
     await writer.open()
     with held_by_another(path):
         with pytest.raises(StoreBusy):

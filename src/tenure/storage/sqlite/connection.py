@@ -6,41 +6,91 @@ open and close the same file in the same process, the locks of both would be dro
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import apsw
 
-from tenure.core.errors import SchemaMismatch, StoreBusy, StoreRefused, StoreUnavailable, TenureError
+from tenure.core.errors import (
+    InvalidInput,
+    SchemaMismatch,
+    StoreBusy,
+    StoreRefused,
+    StoreUnavailable,
+    TenureError,
+)
 
-_BUSY_MS = 10_000
 # Each row that `executemany` takes pushes one statement out of the cache: it must outlast a batch.
 _STATEMENTS = 512
+
+Durability = Literal["full", "normal"]
+"""Whether every commit is synced to disk before it is answered. A power cut may take back the last commits
+of `normal`, though acknowledged; the database stays whole either way."""
+
+_DAMAGED = "is damaged, restore it from a backup"
+_NO_RIGHTS = "make it, its -wal and -shm, and its folder writable for this user"
+_NOTHING_WRITTEN = {
+    apsw.CantOpenError: "cannot be opened: is its folder there and writable?",
+    apsw.ReadOnlyError: f"cannot be written: {_NO_RIGHTS}",
+    apsw.FullError: "cannot grow, its disk is full; nothing was written, make room",
+    apsw.NotADBError: "is not an SQLite database, or its first page is damaged",
+}
 _BUSY = (apsw.BusyError, apsw.LockedError)
 _REFUSED = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
 
 
-def open_writer(path: Path) -> apsw.Connection:
+class Opening(NamedTuple):
+    """How the file is opened: `patience` bounds, in seconds, how long to wait for other processes."""
+
+    patience: float = 15.0
+    durability: Durability = "full"
+    vfs: str | None = None
+
+    def check(self) -> None:
+        """Raise InvalidInput for a durability that there is not."""
+        if self.durability not in _SYNCS:
+            raise InvalidInput("durability", f"is {self.durability!r:.64}", "give 'full' or 'normal'")
+
+
+_USUAL = Opening()
+_SYNCS = {"full": "PRAGMA synchronous = FULL", "normal": "PRAGMA synchronous = NORMAL"}
+
+
+def open_writer(path: Path, opening: Opening = _USUAL, *, create: bool = True) -> apsw.Connection:
     """The connection of the one writer: durable at every commit, with its scratch tables."""
-    connection = apsw.Connection(str(path), statementcachesize=_STATEMENTS)
-    connection.set_busy_timeout(_BUSY_MS)
-    _use_write_ahead_log(connection)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(files("tenure.storage.sqlite").joinpath("scratch.sql").read_text("utf-8"))
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    connection = apsw.Connection(str(path), flags=flags, vfs=opening.vfs, statementcachesize=_STATEMENTS)
+    try:
+        _prepare(connection, opening)
+    except BaseException:
+        close(connection)
+        raise
     return connection
 
 
-def _use_write_ahead_log(connection: apsw.Connection) -> None:
+def _prepare(connection: apsw.Connection, opening: Opening) -> None:
+    if connection.readonly("main"):
+        # Before the log is made: it would have the file's own rights, and keep them when those are put right.
+        raise StoreUnavailable(f"{connection.filename} cannot be written: {_NO_RIGHTS}")
+    connection.set_busy_timeout(_milliseconds(opening.patience))
+    _use_write_ahead_log(connection, opening.patience)
+    connection.execute(_SYNCS[opening.durability])
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute(files("tenure.storage.sqlite").joinpath("scratch.sql").read_text("utf-8"))
+
+
+def _use_write_ahead_log(connection: apsw.Connection, patience: float) -> None:
     # SQLite does not wait here as it does elsewhere: of several that open a new file at once, all but one
     # would fail.
-    deadline = time.monotonic() + _BUSY_MS / 1000
+    deadline = time.monotonic() + patience
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            if connection.execute("PRAGMA journal_mode = WAL").get != "wal":
+                raise StoreUnavailable(f"{connection.filename} cannot be put into write-ahead mode")
             return
         except apsw.BusyError:
             if time.monotonic() > deadline:
@@ -48,11 +98,16 @@ def _use_write_ahead_log(connection: apsw.Connection) -> None:
             time.sleep(0.005)
 
 
-def open_reader(path: Path) -> apsw.Connection:
+def open_reader(path: Path, opening: Opening = _USUAL) -> apsw.Connection:
     """A connection that can only read."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    connection.set_busy_timeout(_BUSY_MS)
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=opening.vfs)
+    connection.set_busy_timeout(_milliseconds(opening.patience))
+    connection.execute("PRAGMA cell_size_check = ON")
     return connection
+
+
+def _milliseconds(seconds: float) -> int:
+    return min(int(seconds * 1000), 2**31 - 1)
 
 
 @contextmanager
@@ -72,13 +127,38 @@ def translated(path: Path, *, unknown: bool = False) -> Iterator[None]:
     except apsw.SQLError as error:
         if "no such table" in str(error):
             raise SchemaMismatch(f"{path} has no tenure schema: run `tenure migrate`") from error
+        if "unsupported file format" in str(error):
+            raise StoreUnavailable(f"{path} {_DAMAGED}: {error}") from error
         raise StoreRefused(f"SQLite refused the statement: {error}") from error
-    except apsw.CantOpenError as error:
-        raise StoreUnavailable(f"{path} cannot be opened: is its folder there and writable?") from error
     except apsw.Error as error:
-        raise StoreUnavailable(f"{path} is not available: {error}", unknown=unknown) from error
+        raise _outage(path, error, unknown=unknown) from error
+    except UnicodeDecodeError as error:
+        raise StoreUnavailable(f"{path} {_DAMAGED}: a text in it is none") from error
     except (ValueError, OverflowError) as error:
         raise StoreRefused(f"a value cannot be given to SQLite: {error}") from error
+
+
+def _outage(path: Path, error: apsw.Error, *, unknown: bool) -> StoreUnavailable:
+    for kind, story in _NOTHING_WRITTEN.items():
+        if isinstance(error, kind):
+            return StoreUnavailable(f"{path} {story}")
+    story = _DAMAGED if isinstance(error, apsw.CorruptError) else "is not available"
+    return StoreUnavailable(f"{path} {story}: {error}", unknown=unknown)
+
+
+@contextmanager
+def intact(path: Path) -> Iterator[None]:
+    """What was read from the file must make sense; it was checked when it was written."""
+    try:
+        yield
+    except (ValueError, OverflowError, LookupError) as error:
+        raise StoreUnavailable(f"{path} {_DAMAGED}: {error}") from error
+
+
+def close(connection: apsw.Connection) -> None:
+    """Close a connection; should the log not be taken up by then, the next one who opens the file does it."""
+    with suppress(apsw.Error):
+        connection.close(True)
 
 
 def fetch(connection: apsw.Connection, text: str, values: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,28 +3,33 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tenure.core.errors import SchemaMismatch
 from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.sqlite import rows, schema
+from tenure.storage.sqlite.connection import Opening, intact
+from tenure.storage.sqlite.filesystem import require_name
 from tenure.storage.sqlite.readers import Readers
 from tenure.storage.sqlite.scripts import Scripts
 from tenure.storage.sqlite.writer import Writer
 
+T = TypeVar("T")
 Rows = list[dict[str, Any]]
 
 
 class Database:
     """One file, shared by any number of processes of one machine."""
 
-    def __init__(self, path: Path | str, *, timeout: float = 15.0, create: bool = True) -> None:
-        """`timeout` bounds, in seconds, how long a write waits for others; `create`: a file may be made."""
-        self._path = Path(path)
+    def __init__(self, path: Path | str, opening: Opening, *, create: bool = True) -> None:
+        """Without `create`, opening refuses a file that is not there."""
+        require_name(Path(path))
+        opening.check()
+        self._path = Path(path).absolute()
         self._create = create
         self._scripts = Scripts()
-        self._writer = Writer(self._path, patience=timeout)
-        self._readers = Readers(self._path)
+        self._writer = Writer(self._path, opening)
+        self._readers = Readers(self._path, opening, self._writer)
 
     async def open(self) -> None:
         if not self._create and not self._path.exists():
@@ -33,8 +38,9 @@ class Database:
         self._readers.open()
 
     async def close(self) -> None:
-        await self._writer.close()
+        # The writer last: the last connection to go brings the log into the database, if it may write.
         await self._readers.close()
+        await self._writer.close()
 
     async def migrate(self, on_applied: Callable[[Applied], None] | None = None) -> list[str]:
         return await apply_all(schema.PACKAGE, lambda: self._writer.run(schema.apply_next), on_applied)
@@ -60,7 +66,10 @@ class Database:
             lambda connection, turn: self._scripts.one(connection, statement, **turn._asdict(), **named)
         )
 
-    async def _read(self, statement: str, /, **named: object) -> Rows:
-        """A single statement beside the writer."""
+    async def _read(
+        self, statement: str, convert: Callable[[dict[str, Any]], T], /, **named: object
+    ) -> list[T]:
+        """A single statement beside the writer; what makes no sense there is damage."""
         found = await self._readers.run(self._scripts.statements[statement], **named)
-        return [rows.native(row) for row in found]
+        with intact(self._path):
+            return [convert(rows.native(row)) for row in found]

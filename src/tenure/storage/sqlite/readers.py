@@ -4,23 +4,35 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
 from tenure.core.errors import StoreUnavailable
 from tenure.storage.sqlite.clock import StoreClock
-from tenure.storage.sqlite.connection import fetch, open_reader, translated
+from tenure.storage.sqlite.connection import Opening, close, fetch, open_reader, translated
+from tenure.storage.sqlite.writer import Writer
 
 _THREADS = 2
+
+
+class _Reader(NamedTuple):
+    """A connection, and which of the files that stood at the path it reads."""
+
+    round: int
+    connection: apsw.Connection
+    clock: StoreClock
 
 
 class Readers:
     """A few threads, each statement on a connection of its own. A read sees the last commit."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, opening: Opening, writer: Writer) -> None:
+        """The writer knows which file it is that is read."""
         self._path = path
-        self._idle: SimpleQueue[tuple[apsw.Connection, StoreClock]] = SimpleQueue()
+        self._opening = opening
+        self._writer = writer
+        self._idle: SimpleQueue[_Reader] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None
 
     def open(self) -> None:
@@ -34,28 +46,37 @@ class Readers:
             threads, self._threads = self._threads, None
             await asyncio.to_thread(threads.shutdown)
             while not self._idle.empty():
-                self._idle.get()[0].close()
+                close(self._idle.get().connection)
 
     async def run(self, text: str, /, **values: object) -> list[dict[str, Any]]:
         """Run one statement that reads; where it names `:now`, it is given the store's time."""
         if self._threads is None:
             raise StoreUnavailable("the store is not open: call open() first")
+        if not self._writer.whereabouts.are_as_known():
+            await self._writer.find()
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, text, values)
 
     def _read(self, text: str, values: dict[str, Any]) -> list[dict[str, Any]]:
         with translated(self._path):
-            connection, clock = self._open() if self._idle.empty() else self._idle.get()
+            reader = self._reader()
             try:
                 if ":now" in text:
-                    values["now"] = clock.read(connection).now
-                return fetch(connection, text, values)
+                    values["now"] = reader.clock.read(reader.connection).now
+                return fetch(reader.connection, text, values)
             finally:
-                self._idle.put((connection, clock))
+                self._idle.put(reader)
 
-    def _open(self) -> tuple[apsw.Connection, StoreClock]:
-        connection = open_reader(self._path)
+    def _reader(self) -> _Reader:
+        """One of the file that the writer has open now."""
+        current = self._writer.whereabouts.round
+        while not self._idle.empty():
+            idle = self._idle.get()
+            if idle.round == current:
+                return idle
+            close(idle.connection)
+        connection = open_reader(self._path, self._opening)
         try:
-            return connection, StoreClock(connection)
+            return _Reader(current, connection, StoreClock(connection))
         except BaseException:
-            connection.close()
+            close(connection)
             raise

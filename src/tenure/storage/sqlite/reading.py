@@ -27,14 +27,14 @@ class Reading(Database):
     """The verbs that change nothing."""
 
     async def get(self, job: UUID) -> Job | None:
-        found = await self._read("get", job=str(job))
-        return values.job_from(found[0]) if found else None
+        found = await self._read("get", values.job_from, job=str(job))
+        return found[0] if found else None
 
     async def events(self, job: UUID) -> list[Event]:
-        return [values.event_from(row) for row in await self._read("events", job=str(job))]
+        return await self._read("events", values.event_from, job=str(job))
 
     async def attempts(self, job: UUID) -> list[Attempt]:
-        return [values.attempt_from(row) for row in await self._read("attempts", job=str(job))]
+        return await self._read("attempts", values.attempt_from, job=str(job))
 
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
@@ -48,6 +48,7 @@ class Reading(Database):
         for budget in (2 * limit, paging.BUDGET):
             looked_at = await self._read(
                 "page.scan",
+                lambda row: (row["id"], bool(row["matches"])),
                 streams=_written(streams),
                 owned=owned,
                 filled=_written(filled),
@@ -57,43 +58,47 @@ class Reading(Database):
                 states=states,
                 **_narrowing(which),
             )
-            found = [(row["id"], bool(row["matches"])) for row in looked_at]
-            jobs, following = paging.chosen(found, limit, budget)
+            jobs, following = paging.chosen(looked_at, limit, budget)
             if len(jobs) == limit or following is None:
                 break
-        listed = await self._read("page.rows", jobs=_written(jobs), states=states) if jobs else []
-        return Page([reading.listed_from(row) for row in listed], following)
+        if not jobs:
+            return Page([], following)
+        listed = await self._read("page.rows", reading.listed_from, jobs=_written(jobs), states=states)
+        return Page(listed, following)
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
         whole("limit", limit, 1, LARGEST_FEED)
         behind = after or _BEFORE_ALL
-        found = await self._read("feed", mark=behind.mark, job=str(behind.job), n=behind.n, limit=limit)
-        return [reading.entry_from(row) for row in found]
+        return await self._read(
+            "feed", reading.entry_from, mark=behind.mark, job=str(behind.job), n=behind.n, limit=limit
+        )
 
     async def end_of_feed(self) -> Position:
-        [row] = await self._read("end_of_feed")
-        return Position(row["mark"], _LAST_ID, _LAST_N)
+        [mark] = await self._read("end_of_feed", lambda row: int(row["mark"]))
+        return Position(mark, _LAST_ID, _LAST_N)
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
-        [row] = await self._read("outlook", lines=reading.written_lines(lines))
-        return reading.outlook_from(row)
+        [outlook] = await self._read("outlook", reading.outlook_from, lines=reading.written_lines(lines))
+        return outlook
 
     def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
         return wakeups.listen(self._path, endings=endings)
 
     async def lines(self) -> list[LineStatus]:
-        found = await self._read("lines", alive=rows.duration(WORKER_ALIVE))
-        return [reading.line_from(row) for row in found]
+        return await self._read("lines", reading.line_from, alive=rows.duration(WORKER_ALIVE))
 
     async def limits(self) -> list[LimitUse]:
-        return [reading.limit_from(row) for row in await self._read("limits")]
+        return await self._read("limits", reading.limit_from)
 
     async def definitions(self) -> list[Definition]:
-        return [reading.definition_from(row) for row in await self._read("definitions")]
+        return await self._read("definitions", reading.definition_from)
 
     async def workers(self) -> list[WorkerStatus]:
-        found = await self._read("workers", alive=rows.duration(WORKER_ALIVE))
-        return [reading.worker_from({**row, "id": row["worker"]}) for row in found]
+        return await self._read(
+            "workers",
+            lambda row: reading.worker_from({**row, "id": row["worker"]}),
+            alive=rows.duration(WORKER_ALIVE),
+        )
 
     async def _ways(self, which: Filter) -> tuple[list[tuple[str, str | int]], bool, list[int]]:
         """Where to look: sorted streams of ids, whether among the owned, and the lines to search."""
@@ -102,8 +107,9 @@ class Reading(Database):
         meant: list[int] = []
         waiting: dict[int, int] = {}
         if narrow or queued:
-            for row in await self._read(
+            for line, standing in await self._read(
                 "page.scope",
+                lambda row: (row["line"], row["queued"]),
                 narrow=narrow,
                 queued=queued,
                 queue=which.queue,
@@ -112,10 +118,10 @@ class Reading(Database):
                 few_lines=paging.FEW_LINES,
                 few_queued=paging.FEW_QUEUED,
             ):
-                if row["queued"] is None:
-                    meant.append(row["line"])
+                if standing is None:
+                    meant.append(line)
                 else:
-                    waiting[row["line"]] = row["queued"]
+                    waiting[line] = standing
         way = paging.way(which, lines=len(meant) if narrow else None, queued=sum(waiting.values()))
         streams: list[tuple[str, str | int]] = [("timer", kind) for kind in way.kinds]
         streams += [("finished", state) for state in way.ended]

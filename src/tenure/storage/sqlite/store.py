@@ -22,6 +22,7 @@ from tenure.storage.identity import Identity
 from tenure.storage.reading import replayed_from, written_lines
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.connection import Durability, Opening, intact
 from tenure.storage.sqlite.operations import Operations
 from tenure.storage.sqlite.reading import Reading
 
@@ -29,9 +30,22 @@ from tenure.storage.sqlite.reading import Reading
 class SqliteStore(Reading, Operations):
     """Jobs in one file, shared by any number of processes of one machine."""
 
-    def __init__(self, path: Path | str, *, timeout: float = 15.0, create: bool = True) -> None:
-        """`timeout` bounds, in seconds, how long a write waits for others; `create`: a file may be made."""
-        super().__init__(path, timeout=timeout, create=create)
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        timeout: float = 15.0,
+        durability: Durability = "full",
+        create: bool = True,
+        vfs: str | None = None,
+    ) -> None:
+        """`timeout` bounds, in seconds, how long opening or a write waits for other processes.
+
+        With `durability="normal"` commits are not synced one by one: a power cut may take back the last ones,
+        though acknowledged. `create`: a file may be made. `vfs` names the layer through which SQLite reaches
+        the file, if not its own.
+        """
+        super().__init__(path, Opening(timeout, durability, vfs), create=create)
         self._identity: Identity | None = None
         self._turn = 0
 
@@ -86,17 +100,18 @@ class SqliteStore(Reading, Operations):
             lines=written_lines(order.lines),
             turn=self._turn,
         )
-        return Round(
-            values.settled(
-                (report.lease for report in reports),
-                values.accepted_from(row for row in answer if row["state"]),
-            ),
-            [
-                values.claimed_from(row, Line(row["queue"], row["definition"], row["version"]))
-                for row in answer
-                if not row["state"]
-            ],
-        )
+        with intact(self._path):
+            return Round(
+                values.settled(
+                    (report.lease for report in reports),
+                    values.accepted_from(row for row in answer if row["state"]),
+                ),
+                [
+                    values.claimed_from(row, Line(row["queue"], row["definition"], row["version"]))
+                    for row in answer
+                    if not row["state"]
+                ],
+            )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))

@@ -8,10 +8,8 @@ Within the transaction every task has a savepoint of its own: one that fails tak
 nobody else's. If the commit itself fails, nothing happened, and every task of the group is told so with an
 error of its own.
 
-Writers of several processes queue at a lock on a file beside the database. SQLite's own waiting is a sleep
-and a try again, without a queue, under which a busy process starves the others; the lock makes it fair. It
-is an economy only: what keeps the data right is SQLite's own lock, taken inside. A task that waits for
-either lock longer than its patience is withdrawn before it has begun, and its caller told so.
+Writers of several processes queue at a turnstile, and one at a time has SQLite's own lock. A task that waits
+for either longer than its patience is withdrawn before it has begun, and its caller told so.
 
 Time is read once a transaction, after the lock is held.
 """
@@ -19,8 +17,6 @@ Time is read once a transaction, after the lock is held.
 import asyncio
 import concurrent.futures
 import copy
-import fcntl
-import os
 import queue
 import threading
 from collections.abc import Callable
@@ -30,8 +26,11 @@ from typing import Any, TypeVar
 import apsw
 
 from tenure.core.errors import StoreBusy, StoreUnavailable
-from tenure.storage.sqlite.clock import StoreClock, Turn
-from tenure.storage.sqlite.connection import open_writer, translated
+from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.connection import Opening, translated
+from tenure.storage.sqlite.holding import Holding
+from tenure.storage.sqlite.turnstile import Turnstile
+from tenure.storage.sqlite.whereabouts import Whereabouts
 
 T = TypeVar("T")
 Task = Callable[[apsw.Connection, Turn], Any]
@@ -58,10 +57,12 @@ class _Waiting:
 class Writer:
     """Runs tasks in the writing thread, in the order in which they came."""
 
-    def __init__(self, path: Path, *, patience: float) -> None:
-        """`patience` is how many seconds a task waits for other processes before it is withdrawn."""
+    def __init__(self, path: Path, opening: Opening) -> None:
+        """A task waits for other processes as long as the opening's patience, then it is withdrawn."""
         self._path = path
-        self._patience = patience
+        self._opening = opening
+        self._patience = opening.patience
+        self.whereabouts = Whereabouts(path)
         self._turning = asyncio.Lock()
         self._thread: threading.Thread | None = None
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
@@ -78,7 +79,14 @@ class Writer:
             )
             thread.start()
             try:
-                await asyncio.wrap_future(opened)
+                async with asyncio.timeout(self._patience):
+                    await asyncio.wrap_future(opened)
+            except TimeoutError:
+                waiting.put(None)
+                raise StoreBusy(
+                    f"{self._path} could not be opened within {self._patience:g} s: another process holds it,"
+                    " or its disk does not answer"
+                ) from None
             except BaseException:
                 waiting.put(None)
                 raise
@@ -110,6 +118,10 @@ class Writer:
         finally:
             bound.cancel()
 
+    async def find(self) -> None:
+        """Make sure that the file held is the one at the path, or raise StoreUnavailable."""
+        await self.run(lambda _connection, _now: None)
+
     def _give_up(self, waiting: _Waiting) -> None:
         if waiting.withdraw() and not waiting.answer.done():
             waiting.answer.set_exception(
@@ -122,28 +134,26 @@ class Writer:
         opened.set_running_or_notify_cancel()
         try:
             with translated(self._path):
-                connection = open_writer(self._path)
-                clock = StoreClock(connection)
-                turnstile = _open_turnstile(self._path)
+                holding = Holding(self._path, self._opening, self.whereabouts)
+                turnstile = Turnstile(self._path)
         except Exception as error:
             opened.set_exception(error)
             return
         opened.set_result(None)
         while group := _next_group(waiting):
-            fcntl.flock(turnstile, fcntl.LOCK_EX)
-            begun, answers = self._commit(connection, clock, group)
-            fcntl.flock(turnstile, fcntl.LOCK_UN)
+            with turnstile.turn():
+                begun, answers = self._commit(holding, group)
             _tell(begun, answers)
-        os.close(turnstile)
-        connection.close()
+        turnstile.close()
+        holding.close()
 
-    def _commit(
-        self, connection: apsw.Connection, clock: StoreClock, group: list[_Waiting]
-    ) -> tuple[list[_Waiting], list[Any]]:
+    def _commit(self, holding: Holding, group: list[_Waiting]) -> tuple[list[_Waiting], list[Any]]:
         """One transaction for those of the group still waiting; an answer or an error for each of them."""
         begun: list[_Waiting] = []
         try:
             with translated(self._path):
+                holding.find()
+                connection, clock = holding.connection, holding.clock
                 connection.execute("BEGIN IMMEDIATE")
             begun = [waiting for waiting in group if waiting.begin()]
             with translated(self._path):
@@ -152,10 +162,10 @@ class Writer:
                 clock.keep(connection, turn)
             with translated(self._path, unknown=True):
                 connection.execute("COMMIT")
+                holding.require_in_place()
             return begun, answers
         except Exception as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            holding.take_back()
             begun = begun or [waiting for waiting in group if waiting.begin()]
             return begun, [copy.copy(error) for _ in begun]
 
@@ -188,13 +198,6 @@ def _next_group(waiting: "queue.SimpleQueue[_Waiting | None]") -> list[_Waiting]
             break
         group.append(first)
     return group
-
-
-def _open_turnstile(path: Path) -> int:
-    try:
-        return os.open(f"{path}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreUnavailable(f"{path}-turn cannot be opened: {error.strerror}") from error
 
 
 def _tell(group: list[_Waiting], answers: list[Any]) -> None:

@@ -1,0 +1,72 @@
+"""Where a database file may lie: in a regular file on a disk of this machine."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from tenure.core.errors import InvalidInput, StoreUnavailable
+
+MOUNTS = Path("/proc/self/mountinfo")
+
+_NETWORK = re.compile(
+    r"afs|beegfs|ceph|cifs|coda|glusterfs|gpfs|lustre|ncpfs|nfs4?|orangefs|smb[23]|smbfs|webdav"
+    # Most file systems in user space are local ones; these are known not to be.
+    r"|fuse\.(ceph|ceph-fuse|curlftpfs|davfs|gcsfuse|glusterfs|goofys|gvfsd-fuse|juicefs|mfs|mount-s3|nfs|rclone)"
+    r"|fuse\.(s3fs|smbnetfs|sshfs)"
+)
+_NETWORK_TRANSPORTS = frozenset(("trans=tcp", "trans=rdma"))
+
+
+def require_name(path: Path) -> None:
+    """Raise InvalidInput for a name that SQLite would not take as that of a file."""
+    if str(path).startswith(":memory:"):
+        raise InvalidInput("path", "is in memory, where jobs would be lost", "name a file")
+
+
+def require_local_file(path: Path) -> None:
+    """Raise StoreUnavailable for what is no file, and for a file that several machines could have open."""
+    try:
+        found = (path if path.exists() else path.parent).stat()
+    except OSError:
+        # SQLite's own attempt to open it says why.
+        return
+    if stat.S_ISDIR(found.st_mode) and path.is_dir():
+        raise StoreUnavailable(f"{path} cannot be opened: it is a directory, name a file in it")
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise StoreUnavailable(f"{path} cannot be opened: it is not a regular file")
+    if kind := network_kind(_mounts(), found.st_dev):
+        raise StoreUnavailable(
+            f"{path} is on a network file system ({kind}), on which SQLite's locks and shared memory do not"
+            " hold and jobs would be lost: put it on a local disk, or use PostgreSQL"
+        )
+
+
+def network_kind(mounts: str, device: int) -> str | None:
+    """The kind of the file system with this device number, if it is one of the network.
+
+    `mounts` is the text of /proc/self/mountinfo. By device and not by path, for which links, mounts on top of
+    mounts and changed roots do not matter.
+    """
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for line in mounts.splitlines():
+        mount, _, file_system = line.partition(" - ")
+        if number in mount.split()[2:3]:
+            kind, _, options = (*file_system.split(), "", "", "")[:3]
+            return kind if _is_of_network(kind, options) else None
+    return None
+
+
+def _is_of_network(kind: str, options: str) -> bool:
+    if kind == "9p":
+        # Without a network under it, it is how a sandbox or a virtual machine sees its host's disk.
+        return not _NETWORK_TRANSPORTS.isdisjoint(options.split(","))
+    return _NETWORK.fullmatch(kind) is not None
+
+
+def _mounts() -> str:
+    try:
+        return MOUNTS.read_text("utf-8", "surrogateescape")
+    except OSError:
+        # Not Linux: nothing is known, and nothing is refused.
+        return ""
