@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check fix states bench-storage lock clean
+.PHONY: help demo test versions check long fix states bench-storage lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,6 +20,9 @@ versions: ## run the stores' tests on every PostgreSQL from 13 to 18, fetching t
 
 check: ## run the checks alone: format, lint, types, import contracts
 	$(PYTHON) -m tests check
+
+long: ## run the tests that take more time the more they are to find
+	TENURE_POWER_CUTS=1000 $(PYTHON) -m pytest --timeout 600 tests/storage/faults/test_power_cut.py
 
 fix: ## format the code and repair what the linter can
 	.venv/bin/ruff format .
