@@ -72,7 +72,9 @@ def test_a_folder_that_is_not_there_ends_with_3(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_ends_with_3_and_is_left_alone(tmp_path: Path) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear Ada, " * 1000)
-    assert fails(tenure(tmp_path, "migrate", "--database", f"sqlite:///{letter}"), 3, "not a database")
+    assert fails(
+        tenure(tmp_path, "migrate", "--database", f"sqlite:///{letter}"), 3, "not an SQLite database"
+    )
     assert letter.read_text() == "Dear Ada, " * 1000
 
 

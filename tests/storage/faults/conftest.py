@@ -44,7 +44,7 @@ async def opened() -> AsyncIterator[Opener]:
     stores: list[PostgresStore] = []
 
     async def open_one(dsn: str, **options: Any) -> PostgresStore:
-        stores.append(PostgresStore(dsn, **{"timeout": TIMEOUT, **options}))
+        stores.append(PostgresStore(dsn, **{"timeout": TIMEOUT, "notify": False, **options}))
         await stores[-1].open()
         return stores[-1]
 

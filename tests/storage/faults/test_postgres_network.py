@@ -133,7 +133,7 @@ async def test_an_idle_store_can_be_closed_though_the_network_stands_still(
 
 async def test_a_store_that_cannot_be_opened_now_can_be_opened_later(relay: Relay) -> None:
     """The server accepts the connection and then says nothing; that nothing was written is certain."""
-    store = PostgresStore(relay.dsn, timeout=TIMEOUT)
+    store = PostgresStore(relay.dsn, timeout=TIMEOUT, notify=False)
     relay.stall()
     assert not (await outage(store.open())).unknown
     relay.flow()

@@ -101,7 +101,7 @@ async def test_a_server_without_a_connection_to_spare(own_dsn: str, opened: Open
     job = await enqueue_one(store)
     others = await take_all(own_dsn)
 
-    late = PostgresStore(own_dsn, timeout=TIMEOUT)
+    late = PostgresStore(own_dsn, timeout=TIMEOUT, notify=False)
     assert not (await outage(late.open())).unknown
     ends = await asyncio.gather(
         *(enqueue_one(store) for _ in range(20)), *(store.now() for _ in range(20)), return_exceptions=True

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from tenure.core.errors import StoreBusy
+from tenure.core.errors import StoreBusy, StoreError
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed
 from tenure.core.policy import Policy
@@ -38,11 +38,12 @@ ONCE = Policy(max_attempts=1)
 
 
 class Collision(NamedTuple):
-    """What two processes are asked at once, and a check of their answers."""
+    """What two processes are asked at once, a check of their answers, and an error that is an answer too."""
 
     one: Asked
     two: Asked
     agree: Callable[[Any, Any], bool]
+    excused: tuple[type[StoreError], ...] = ()
 
 
 class Ground(NamedTuple):
@@ -144,15 +145,25 @@ async def beating_and_reaping(ground: Ground) -> Collision:
     return Collision(beats("a", leases), reaps(at=ground.later(30)), agree)
 
 
+async def beating_and_cancelling(ground: Ground) -> Collision:
+    """Progress is written and the request to stop is made, whichever comes first."""
+    batch = await ground.owned()
+
+    def agree(one: Any, two: Any) -> bool:
+        return len(one.kept) == BATCH and all(it.state is State.CANCELLING for it in two)
+
+    leases = [owned.lease for owned in ground.shuffled(batch)]
+    jobs = [owned.lease.job for owned in ground.shuffled(batch)]
+    return Collision(beats("a", leases), cancels(jobs), agree)
+
+
 async def two_enqueues(ground: Ground) -> Collision:
     """The same keys from both ends: one job each, made by one of them."""
     mark = ground.chance.random()
-    keys = [f"{mark}-{n}" for n in range(BATCH)]
+    keys = [f"{mark}-{n}" for n in range(5 * BATCH)]
     one, two = ground.shuffled(keys), ground.shuffled(keys)
 
     def agree(first: Any, second: Any) -> bool:
-        if isinstance(first, StoreBusy) or isinstance(second, StoreBusy):
-            return not (isinstance(first, StoreBusy) and isinstance(second, StoreBusy))
         by_key = dict(zip(two, second, strict=True))
         return all(
             it.id == by_key[key].id and it.fresh != by_key[key].fresh
@@ -160,7 +171,7 @@ async def two_enqueues(ground: Ground) -> Collision:
         )
 
     asked = [enqueues([NewJob(definition="mail", key=key) for key in keys]) for keys in (one, two)]
-    return Collision(asked[0], asked[1], agree)
+    return Collision(asked[0], asked[1], agree, excused=(StoreBusy,))
 
 
 async def promoting_and_cancelling(ground: Ground) -> Collision:
@@ -194,6 +205,7 @@ PAIRS: tuple[Pair, ...] = (
     cancelling_and_claiming,
     cancelling_and_settling,
     beating_and_reaping,
+    beating_and_cancelling,
     two_enqueues,
     promoting_and_cancelling,
     a_turn_and_a_bulk_cancel,

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from tenure.core.errors import StoreError
 from tests.storage.backends import Backend, PostgresBackend
 from tests.storage.clock import Clock
 from tests.storage.postgres.waiting import deadlocks
@@ -31,8 +32,10 @@ async def no_deadlock(backend: Backend) -> AsyncIterator[None]:
 async def ground_on(backend: Backend, clock: Clock, seed: int) -> AsyncIterator[Ground]:
     store = backend.store()
     await store.open()
-    yield Ground(store, clock, Random(seed))
-    await store.close()
+    try:
+        yield Ground(store, clock, Random(seed))
+    finally:
+        await store.close()
 
 
 def overlap(one: Done, two: Done) -> bool:
@@ -45,8 +48,8 @@ async def test_collisions_leave_whole_histories_and_no_deadlock(
 ) -> None:
     """Only rounds in which both were at it at the same time are counted.
 
-    Both have an answer each time, and the answers agree. In the end every history is without a gap, takes
-    only steps of the table and ends once, and no job is where nobody looks for it.
+    Both have an answer each time, and the answers agree; only a key may be too busy. In the end every history
+    is without a gap, takes only steps of the table and ends once, and no job is where nobody looks for it.
     """
     async with (
         no_deadlock(backend),
@@ -58,6 +61,9 @@ async def test_collisions_leave_whole_histories_and_no_deadlock(
         while met < COLLISIONS[backend.kind]:
             collision = await pair(ground)
             one, two = await stage.race(collision.one, collision.two, bob_leads=met % 2 == 1)
-            assert collision.agree(one.answer, two.answer), (one.answer, two.answer)
+            answers = one.answer, two.answer
+            if not any(isinstance(answer, collision.excused) for answer in answers):
+                assert not [answer for answer in answers if isinstance(answer, StoreError)]
+                assert collision.agree(*answers), answers
             met += overlap(one, two)
     assert await faults(backend) == []

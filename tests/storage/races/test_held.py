@@ -81,6 +81,27 @@ async def test_what_is_being_settled_is_not_reaped(store: Store, stage: Stage, c
     assert await faults(stage.backend) == []
 
 
+async def test_the_reaper_comes_back_for_what_is_being_cancelled(
+    store: Store, stage: Stage, clock: Clock
+) -> None:
+    """It takes the rest of the lease at once, and forgets neither the lease nor the request to stop."""
+    jobs = [await enqueue_one(store) for _ in range(3)]
+    await claim(store, lease_for=seconds(30))
+    clock.now += seconds(30)
+
+    cancelled, reaped = await stage.meet(cancels([jobs[1]]), reaps(at=clock.now), passes=True)
+
+    assert cancelled == (Standing(jobs[1], State.CANCELLING, True),)
+    reaped += tuple(await store.reap(10))
+    assert {(one.job, one.target) for one in reaped} == {
+        (jobs[0], State.QUEUED),
+        (jobs[1], State.CANCELLED),
+        (jobs[2], State.QUEUED),
+    }
+    assert await path_of(store, jobs[1]) == ["queued", "started", "cancelling", "cancelled"]
+    assert await faults(stage.backend) == []
+
+
 async def test_a_report_waits_for_a_reaper_and_is_lost(store: Store, stage: Stage, clock: Clock) -> None:
     """The lease held when the report began; that the job is taken away it sees when it may look."""
     owned = await owned_job(store)

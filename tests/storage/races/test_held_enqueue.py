@@ -14,7 +14,7 @@ from tests.storage.races.asked import enqueues
 from tests.storage.races.records import faults
 from tests.storage.races.seeing import PATIENCE, is_waiting
 from tests.storage.races.stage import Done, Stage
-from tests.storage.telling import claim, count, enqueue_one
+from tests.storage.telling import claim, count
 
 KEYED = enqueues([NewJob(definition="mail", key="k")])
 PLAIN = enqueues([NewJob(definition="mail")])
@@ -111,7 +111,7 @@ async def test_a_job_committed_late_is_found_though_others_keep_coming(
     claimed: list[UUID] = []
     async with asyncio.timeout(PATIENCE):
         while late not in claimed:
-            await enqueue_one(store)
+            await stage.bob.ask(PLAIN)
             [one] = await claim(store, limit=1)
             claimed.append(one.lease.job)
     assert await faults(backend) == []

@@ -82,7 +82,7 @@ class Reading(Database):
         return outlook
 
     def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
-        return wakeups.listen(self._path, endings=endings)
+        return wakeups.listen(self._path, self._scripts.statements, endings=endings)
 
     async def lines(self) -> list[LineStatus]:
         return await self._read("lines", reading.line_from, alive=rows.duration(WORKER_ALIVE))

@@ -5,7 +5,7 @@ longer nothing has happened.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,22 +16,19 @@ from tenure.storage.sqlite.connection import open_reader, translated
 
 _SHORTEST, _LONGEST = 0.005, 0.02
 
-_COMMITS = "PRAGMA data_version"
-# Most commits put nobody in line. Who does moves the first number; resuming and wider limits move the others.
-_ARRIVALS = """
-    SELECT (SELECT n FROM tenure_sequence WHERE name = 'place'), (SELECT count(*) FROM tenure_pause),
-           (SELECT total(size) FROM tenure_limit_size)
-"""
+Looks = Mapping[str, str]
+"""The statements to look with, by name."""
 
 
 class Watch:
     """Looks at the file on a connection of its own, from the event loop itself."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, *, endings: bool) -> None:
+    def __init__(self, path: Path, connection: apsw.Connection, looks: Looks, *, endings: bool) -> None:
         self._path = path
         self._connection = connection
+        self._looks = looks
         self._endings = endings
-        self._commits, self._arrivals = self._read(_COMMITS), self._read(_ARRIVALS)
+        self._commits, self._arrivals = self._read("listen.commits"), self._read("listen.arrivals")
         self._moved_at = self._looked_at = asyncio.get_running_loop().time()
 
     async def wait(self, timeout: float) -> bool:
@@ -49,10 +46,10 @@ class Watch:
 
     def _look(self) -> bool:
         try:
-            commits = self._read(_COMMITS)
+            commits = self._read("listen.commits")
             if commits == self._commits:
                 return False
-            arrivals = self._read(_ARRIVALS)
+            arrivals = self._read("listen.arrivals")
         except StoreBusy:
             return False
         self._moved_at = self._looked_at
@@ -60,19 +57,19 @@ class Watch:
         self._commits, self._arrivals = commits, arrivals
         return is_news
 
-    def _read(self, text: str) -> object:
+    def _read(self, look: str) -> object:
         with translated(self._path):
-            return self._connection.execute(text).get
+            return self._connection.execute(self._looks[look]).get
 
 
 @asynccontextmanager
-async def listen(path: Path, *, endings: bool) -> AsyncIterator[Watch]:
+async def listen(path: Path, looks: Looks, *, endings: bool) -> AsyncIterator[Watch]:
     """Watch a file for jobs put in line or, with `endings`, for whatever else happens in it."""
     with translated(path):
         connection = open_reader(path)
     # A look that would have to wait is a look in vain; the next one is near.
     connection.set_busy_timeout(0)
     try:
-        yield Watch(path, connection, endings=endings)
+        yield Watch(path, connection, looks, endings=endings)
     finally:
         connection.close()

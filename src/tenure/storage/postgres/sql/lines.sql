@@ -36,7 +36,10 @@ served AS (
 )
 SELECT queue, definition, version, counted.counts, waiting.oldest_at, coalesce(served.workers, 0) AS workers,
        paused.at AS paused_at, paused.until AS paused_until_at, paused.by AS paused_by, paused.reason AS pause_reason
-  FROM (SELECT DISTINCT queue, definition, version FROM tenure.line) line
+  FROM (SELECT queue, definition, version FROM tenure.line
+         UNION
+        SELECT queue, definition, version FROM tenure.pause
+         WHERE definition <> '' AND (until IS NULL OR until > tenure.now())) line
   LEFT JOIN counted USING (queue, definition, version)
   LEFT JOIN waiting USING (queue, definition, version)
   LEFT JOIN served USING (queue, definition, version)

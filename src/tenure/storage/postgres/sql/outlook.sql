@@ -8,6 +8,12 @@ SELECT tenure.now() AS now_at,
                 WHERE NOT EXISTS (SELECT FROM tenure.pause
                                    WHERE pause.queue = line.queue
                                      AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
-                                     AND (pause.until IS NULL OR pause.until > tenure.now()))) AS waiting,
+                                     AND (pause.until IS NULL OR pause.until > tenure.now()))
+                  AND NOT EXISTS (SELECT FROM unnest(line.limits) AS wanted (id)
+                                    JOIN tenure.limited ON limited.id = wanted.id
+                                    JOIN tenure.limit_size USING (name)
+                                   WHERE NOT EXISTS (SELECT FROM tenure.slot
+                                                      WHERE slot.limited = wanted.id AND slot.n <= size
+                                                        AND slot.job IS NULL))) AS waiting,
        (SELECT due_at FROM tenure.timer WHERE due_at < 'infinity' ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at;
