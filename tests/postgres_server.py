@@ -74,7 +74,7 @@ class PostgresServer:
 
     def __init__(self, binaries: Path | None = None, *, durable: bool = False) -> None:
         """Start from `binaries` when given, else by the order that the module describes."""
-        # Deadlocks are told below the 200 ms that enqueueing waits for a key: a circle must not pass for impatience.
+        # A deadlock is told before the 200 ms are over that enqueueing waits for a key.
         relaxed = {"fsync": "off", "full_page_writes": "off", "deadlock_timeout": "50ms"}
         self._relaxed = {} if durable else relaxed
         self._existing = None if binaries else os.environ.get(DSN_VARIABLE)
