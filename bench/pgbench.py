@@ -39,7 +39,7 @@ WORKED_OUT = {
     "afters": "array_fill(interval '0', ARRAY[:limit::integer])",
     "after_seqs": "array_fill(:seq::bigint, ARRAY[1])",
 }
-_SENT = ("worker", "lease_for", "limit", "most_suspensions", "lines", "ranks")
+_SENT = ("worker", "lease_for", "limit", "most_suspensions", "lines", "ranks", "limiteds", "limits")
 _RATE = re.compile(r"^tps = ([\d.]+) \(without initial connection time\)", re.MULTILINE)
 _rounds = count(1)
 
@@ -72,6 +72,8 @@ def pgbench_turns(database: Database, *, batch: int, turns: int) -> Round:
         "most_suspensions": MOST_SUSPENSIONS,
         "lines": f"{{{database.line()}}}",
         "ranks": "{0}",
+        "limiteds": "{f}",
+        "limits": "{}",
     }
     server = database.postgres.cpu()
     client = _children_cpu()

@@ -25,11 +25,11 @@ from tenure.core.bounds import MOST_SUSPENSIONS
 from tenure.storage.contract import Store
 from tenure.storage.sqlite import scripts
 from tenure.storage.sqlite.clock import StoreClock
-from tenure.storage.sqlite.connection import open_writer
+from tenure.storage.sqlite.connection import Durability, Opening, open_writer
 from tenure.storage.sqlite.store import SqliteStore
 
-MODES = ("FULL",)
-"""How durable a commit is. NORMAL joins here, and in `SqliteFile`, once the store can be opened with it."""
+MODES: dict[str, Durability] = {"FULL": "full", "NORMAL": "normal"}
+"""How durable a commit is, by SQLite's name for it and by ours."""
 
 _GIVEN = re.compile(r"INSERT INTO (?P<table>\S+) \((?P<columns>[^)]*)\) VALUES \([?, ]*\)")
 _SUCCESS = {"job": "lease_job.value", "fence": "lease.id", "ending": "'succeeded'", "result": "'null'"}
@@ -52,9 +52,7 @@ class SqliteFile:
 
     def store(self) -> SqliteStore:
         """A store on it, not yet opened."""
-        if self.mode != "FULL":
-            raise NotImplementedError("the store always commits at FULL")
-        return SqliteStore(self.path)
+        return SqliteStore(self.path, durability=MODES[self.mode])
 
     def stock(self, jobs: int) -> None:
         """See to it that so many jobs stand in line."""
@@ -71,7 +69,7 @@ class SqliteFile:
     def turns_inside(self, *, batch: int, turns: int) -> Round:
         """The same turns by the yardstick."""
         self._take(batch * turns)
-        connection = open_writer(self.path)
+        connection = open_writer(self.path, Opening(durability=MODES[self.mode]))
         try:
             return _turns_inside(connection, batch, turns)
         finally:
@@ -123,14 +121,14 @@ def _turns_inside(connection: apsw.Connection, batch: int, turns: int) -> Round:
     began, cpu = time.perf_counter(), time.process_time()
     for _ in range(turns):
         connection.execute("BEGIN IMMEDIATE")
-        now = clock.read(connection)
+        turn = clock.read(connection)
         connection.execute("SAVEPOINT task")
-        values["now"] = now
+        values["now"], values["mark"] = turn
         for move in moves:
             connection.execute(move, values)
         in_all, with_state, *_ = connection.execute(answer, values).get
         connection.execute("RELEASE task")
-        clock.keep(connection, now)
+        clock.keep(connection, turn)
         connection.execute("COMMIT")
         settled += with_state
         claimed += in_all - with_state
