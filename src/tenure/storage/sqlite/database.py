@@ -72,4 +72,4 @@ class Database:
         """A single statement beside the writer; what makes no sense there is damage."""
         found = await self._readers.run(self._scripts.statements[statement], **named)
         with intact(self._path):
-            return [convert(rows.native(row)) for row in found]
+            return [convert(row) for row in rows.native(found)]

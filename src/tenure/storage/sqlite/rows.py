@@ -1,7 +1,8 @@
 """Between core values and SQLite's rows: times are microseconds since 1970, ids are text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -30,19 +31,21 @@ def duration(length: timedelta | None) -> int | None:
     return None if length is None else length // _MICROSECOND
 
 
-def native(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its ids and times in Python's own types. Columns are told apart by their names."""
-    return {name: _native(name, value) for name, value in row.items()}
+def native(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of one statement with their ids and times in Python's own types; they are changed in place."""
+    for name, convert in _conversions(tuple(found[0])) if found else ():
+        for row in found:
+            if (value := row[name]) is not None:
+                row[name] = convert(value)
+    return found
 
 
-def _native(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if name in _IDS:
-        return UUID(value)
-    if name == "at" or name.endswith("_at"):
-        return moment(value)
-    return value
+@cache
+def _conversions(names: tuple[str, ...]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """The columns to convert and how; they are told apart by their names."""
+    ids = [(name, UUID) for name in names if name in _IDS]
+    times = [(name, moment) for name in names if name == "at" or name.endswith("_at")]
+    return [*ids, *times]
 
 
 def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[tuple[Any, ...]]:

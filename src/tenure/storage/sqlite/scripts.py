@@ -40,11 +40,11 @@ class Scripts:
             if part == "given":
                 connection.executemany(text, given)
             elif part == "answer":
-                return [native(row) for row in fetch(connection, text, values)]
+                return native(fetch(connection, text, values))
             else:
                 connection.execute(text, values)
         raise LookupError(f"{verb}.sql has no part named answer")
 
     def one(self, connection: apsw.Connection, statement: str, /, **values: Any) -> list[dict[str, Any]]:
         """Run a single statement."""
-        return [native(row) for row in fetch(connection, self.statements[statement], values)]
+        return native(fetch(connection, self.statements[statement], values))
