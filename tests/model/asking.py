@@ -1,0 +1,173 @@
+"""Which request to make next: few values of each kind, so that they meet often; most of them move a job."""
+
+from collections.abc import Iterable
+from itertools import cycle
+from typing import Any, Protocol, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from tenure.core.states import FINAL, OWNED, State
+from tests.model.model import WAITING
+from tests.model.requests import (
+    LINES,
+    OUTCOMES,
+    Accept,
+    Cancel,
+    Enqueue,
+    GiveUp,
+    HandBack,
+    Heartbeat,
+    JobInEveryState,
+    PassAround,
+    Promote,
+    Reap,
+    Request,
+    SettleAndClaim,
+    UseUpSuspensions,
+    Wait,
+)
+from tests.model.side import OWNER, Held
+
+T = TypeVar("T")
+
+NOBODY = 999
+FEW = 6
+STARTED = set(State) - {State.CREATED, State.SCHEDULED}
+
+
+class Machine(Protocol):
+    """Where the jobs of a run stand."""
+
+    def numbers_in(self, *states: State) -> list[int]: ...
+
+
+def _weighted(*choices: tuple[int, SearchStrategy[T]]) -> SearchStrategy[T]:
+    """One of several, some more often than others; of equals, `one_of` would make one."""
+    return st.sampled_from([choice for weight, choice in choices for _ in range(weight)]).flatmap(
+        lambda it: it
+    )
+
+
+def _job(*states: State) -> SearchStrategy[int]:
+    """A job in one of the states; nobody, when none is."""
+
+    def choose(machine: Machine) -> SearchStrategy[int]:
+        return st.sampled_from(machine.numbers_in(*states) or [NOBODY])
+
+    return st.runner().flatmap(choose)
+
+
+def _all(*states: State) -> SearchStrategy[list[int]]:
+    return st.runner().flatmap(lambda machine: st.just(machine.numbers_in(*states)))
+
+
+def _jobs(*states: State) -> SearchStrategy[list[int]]:
+    """Jobs that a request moves, jobs in other states, and jobs that are not there; now and then all."""
+    one = st.one_of(*map(_job, states), _job(*State), st.just(NOBODY))
+    few = st.lists(one, min_size=1, max_size=3)
+    return _weighted((4, few), (1, _all(*State)))
+
+
+# Times are multiples of ten seconds, so that much happens at the very moment when something runs out.
+_pauses = st.sampled_from([0, 10, 30])
+_lengths = st.sampled_from([30, 10])
+_limits = st.sampled_from([100, 2, 1])
+_speakers = st.sampled_from([OWNER, OWNER, "a", "b"])
+_lines = st.just(list(LINES)) | st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=2, unique=True)
+
+_said = {
+    "priority": st.sampled_from([0, 5, -1]),
+    "key": st.sampled_from(["k1", "k2"]),
+    "params": st.sampled_from(['{"to":"a"}', '{ "to": "a" }', '{"to":"b"}']),
+    "hold": st.just(True),
+    "max_attempts": st.sampled_from([1, 2]),
+    "on_lost": st.just("bury"),
+}
+_line = {"line": st.sampled_from(list(LINES))}
+_time = st.sampled_from([0, 10, 30])
+_asked: SearchStrategy[dict[str, Any]] = st.one_of(
+    st.fixed_dictionaries(_line, optional=_said),
+    st.fixed_dictionaries({**_line, "delay": _time}, optional=_said),
+    st.fixed_dictionaries({**_line, "run_at": _time}, optional=_said),
+)
+# An id of one's own comes alone: which of two requests in one call is to have it, the contract does not say.
+_same_again: SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [{"line": "mail", "id": 1}, {"line": "mail", "id": 2}, {"line": "mail", "key": "k1"}]
+)
+_asked_by_id = st.fixed_dictionaries({**_line, "id": st.sampled_from([1, 2])}, optional=_said)
+
+_shown = _weighted(
+    (4, st.builds(Held, _job(State.RUNNING), st.just(0))),
+    (4, st.builds(Held, _job(State.CANCELLING), st.just(0))),
+    (2, st.builds(Held, _job(*OWNED), st.just(1))),
+    (2, st.builds(Held, _job(*STARTED - OWNED), st.just(0))),
+    (1, st.just(Held(NOBODY, 0))),
+)
+
+
+def _shown_all(*states: State, leases_ago: int) -> SearchStrategy[list[Held]]:
+    # `just`, here and below, because a failure shows what went into a `map` and not what came of it.
+    return _all(*states).flatmap(lambda jobs: st.just([Held(job, leases_ago) for job in jobs]))
+
+
+def _in_turn(shown: list[Held]) -> SearchStrategy[list[tuple[Held, str]]]:
+    """Every kind of outcome, one after the other."""
+    orders = [[*OUTCOMES][first:] + [*OUTCOMES][:first] for first in range(len(OUTCOMES))]
+    return st.sampled_from([list(zip(shown, cycle(order), strict=False)) for order in orders])
+
+
+_leases = _weighted(
+    (4, st.lists(_shown, min_size=1, max_size=4)),
+    (3, _shown_all(*OWNED, leases_ago=0)),
+    (1, _shown_all(*OWNED, leases_ago=1)),
+    (1, _shown_all(*State, leases_ago=0)),
+)
+_outcomes = st.sampled_from(list(OUTCOMES))
+_reports = _weighted(
+    (1, st.lists(st.tuples(_shown, _outcomes), min_size=1, max_size=4)),
+    (1, _leases.flatmap(_in_turn)),
+)
+_more_jobs: SearchStrategy[Request] = _weighted(
+    (1, st.builds(Enqueue, asked=st.lists(_asked, min_size=1, max_size=4))), (2, st.just(JobInEveryState()))
+)
+_reasons = st.sampled_from([None, "no need"])
+
+
+def _claims(by: SearchStrategy[str], limit: SearchStrategy[int]) -> SearchStrategy[SettleAndClaim]:
+    return st.builds(SettleAndClaim, by=by, said=st.just([]), lines=_lines, limit=limit, lease_for=_lengths)
+
+
+_turns = st.builds(
+    SettleAndClaim, by=_speakers, said=_reports, lines=_lines, limit=st.just(0) | _limits, lease_for=_lengths
+)
+_progress = st.sampled_from([None, (0.5, ""), (1.0, "done")])
+_pulses = st.builds(Heartbeat, by=_speakers, shown=_leases, lease_for=_lengths, progress=_progress)
+
+_USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
+    (14, OWNED, _turns),
+    (10, [State.QUEUED], _claims(st.sampled_from(["a", "b"]), _limits)),
+    (6, OWNED, _pulses),
+    (4, OWNED, st.builds(HandBack, by=_speakers, unstarted=_leases, killed=st.just([]))),
+    (4, OWNED, st.builds(HandBack, by=_speakers, unstarted=st.just([]), killed=_leases)),
+    (6, WAITING, st.builds(Promote, after=_pauses, limit=_limits)),
+    (4, OWNED, st.builds(Reap, after=_pauses, limit=_limits)),
+    (3, State, st.builds(Enqueue, asked=st.lists(_same_again | _asked_by_id, min_size=1, max_size=1))),
+    (2, State, st.builds(Wait, seconds=st.sampled_from([10, 30]))),
+    (4, State, st.builds(Accept, jobs=_jobs(State.CREATED))),
+    (5, State, st.builds(Cancel, jobs=_jobs(State.RUNNING, *WAITING), reason=_reasons)),
+    (4, State, st.builds(GiveUp, jobs=_jobs(State.RETRYING))),
+    (4, [State.QUEUED], st.builds(PassAround, times=st.sampled_from([1, 23]), killed=st.booleans())),
+    (1, [State.RUNNING], st.builds(UseUpSuspensions, jobs=_jobs(State.RUNNING))),
+]
+"""Each kind of request: how often, in which states there must be a job, and what to ask."""
+
+
+def _useful(machine: Machine) -> SearchStrategy[Request]:
+    is_quiet = len(machine.numbers_in(*set(State) - FINAL)) < FEW
+    present = [(often, ask) for often, states, ask in _USEFUL if machine.numbers_in(*states)]
+    # Where jobs are few, more are likely but not certain: a failure is told with no more than it needs.
+    return _weighted(*present, (200, _more_jobs)) if is_quiet else _weighted(*present)
+
+
+requests: SearchStrategy[Request] = st.runner().flatmap(_useful)

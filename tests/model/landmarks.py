@@ -1,0 +1,84 @@
+"""What a run has to come by on each store: every step of the table, every refusal, every way to the same end.
+
+A landmark is a line of text, so that a run which missed some can say which.
+"""
+
+from collections.abc import Callable
+
+from tenure.core.states import STEPS, State, Step
+
+_STEPS = {step[:4]: step for step in STEPS}
+
+LOST = ("has run out", "is another worker's", "has another fence", "has left its owner")
+"""Why a lease does not count, when there is no other reason."""
+
+_ENDED = {
+    "Succeeded": ("running to succeeded", "cancelling to succeeded"),
+    "Recoverable": ("running to retrying", "running to failed", "cancelling to cancelled"),
+    "Unrecoverable": ("running to failed", "cancelling to failed"),
+    "Stopped": ("running to nothing", "cancelling to cancelled"),
+    "Suspended": ("running to suspended", "running to failed", "cancelling to cancelled"),
+}
+_HANDED_BACK = (
+    *("not started: running to queued", "killed: running to queued", "killed: running to buried"),
+    *("not started: running to queued, charged", "killed: running to queued, charged"),
+    *("not started: running to failed", "killed: running to failed"),
+    *("not started: cancelling to cancelled", "killed: cancelling to cancelled"),
+)
+
+
+def of_step(source: State | None, target: State, event: str, by: str) -> str:
+    """The landmark of a step; raises KeyError for one that the table does not have."""
+    step: Step = _STEPS[source, target, event, by]
+    return f"step: {source or 'nothing'} to {target} by {by}: {step.when}"
+
+
+def all_landmarks() -> list[str]:
+    """Everything that a run has to come by."""
+    left_alone: dict[str, list[State]] = {
+        "accept": [state for state in State if state is not State.CREATED],
+        "cancel": [state for state in State if state is State.CANCELLING or state.is_final],
+        "give_up": list(State),  # one that is retrying, too, when it was given up already
+    }
+    return [
+        *(of_step(*step[:4]) for step in STEPS),
+        *(
+            f"enqueue: {what} taken by {work} work"
+            for what in ("key", "id")
+            for work in ("the same", "other")
+        ),
+        *(f"{verb}: left {state}" for verb, states in left_alone.items() for state in states),
+        *(f"{verb}: unknown job" for verb in (*left_alone, "settle", "heartbeat", "hand_back")),
+        *(f"{verb}: lease {why}" for verb in ("settle", "heartbeat", "hand_back") for why in LOST),
+        *(f"settle: {outcome}: {way}" for outcome, ways in _ENDED.items() for way in ways),
+        *(f"hand_back: {way}" for way in _HANDED_BACK),
+        *(f"heartbeat: {what}" for what in ("kept", "kept with progress", "kept and told to stop")),
+        *(f"{verb}: {what}" for verb in ("claim", "promote", "reap") for what in ("nothing", "some", "all")),
+        *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
+    ]
+
+
+class Visits:
+    """Which landmarks a run has come by, on each store."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, set[str]] = {}
+
+    def of(self, store: str) -> Callable[[str], None]:
+        """Where the model of a store tells what it has come by."""
+        return self._seen.setdefault(store, set()).add
+
+    def missed(self) -> dict[str, list[str]]:
+        """What was not come by, by store; nothing when all was."""
+        wanted = all_landmarks()
+        missed = {store: [name for name in wanted if name not in seen] for store, seen in self._seen.items()}
+        return {store: names for store, names in missed.items() if names}
+
+    def told(self) -> str:
+        """What was missed, line by line."""
+        lines = [f"  {store}: {name}" for store, names in self.missed().items() for name in names]
+        return "\n".join(["the run did not come by", *lines])
+
+    def unmapped(self) -> set[str]:
+        """What was come by and is on no list."""
+        return set().union(*self._seen.values()) - set(all_landmarks())

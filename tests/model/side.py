@@ -1,0 +1,105 @@
+"""One store with its model beside it: what is asked of one is asked of the other, and what is seen compared.
+
+Requests name a job by its number, in the order in which jobs were recorded, and a lease by its job and how
+many leases ago that was. So one request can be made on every side, whatever ids and fences its store chose.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.job import Job
+from tenure.core.lease import Lease
+from tests.model.model import Model
+from tests.storage.backends import Backend
+
+OWNER = "its owner"
+NEVER_GRANTED = 10**9
+
+
+class Held(NamedTuple):
+    """A lease that somebody shows: the job's latest one, or one from before."""
+
+    job: int
+    leases_ago: int
+
+
+class Side:
+    """A store, its model, and the jobs in them by number."""
+
+    def __init__(self, backend: Backend, visited: Callable[[str], None]) -> None:
+        self.backend = backend
+        self.store = backend.store()
+        self.model = Model(backend.clock.now, visited)
+        self.numbered: list[UUID] = []
+        self._seen: dict[UUID, Job | None] = {}
+
+    async def open(self) -> None:
+        await self.backend.prepare()
+        await self.store.open()
+
+    async def close(self) -> None:
+        await self.store.close()
+        await self.backend.dispose()
+
+    async def advance(self, seconds: int) -> None:
+        if seconds:
+            self.model.now = await self.backend.clock.advance(timedelta(seconds=seconds))
+
+    def ids(self, jobs: Iterable[int]) -> list[UUID]:
+        """The ids of jobs; of those that are not there, ids that are not there either."""
+        return [self.numbered[job - 1] if job <= len(self.numbered) else UUID(int=job) for job in jobs]
+
+    def leases(self, shown: Iterable[Held]) -> list[Lease]:
+        """The leases that are shown; in place of one that never was, one with a fence out of the air."""
+        return [self._lease(*held) for held in shown]
+
+    def worker(self, by: str, shown: Sequence[Held]) -> str:
+        """Who speaks: somebody by name, or whoever was granted the first of the leases shown."""
+        granted = [self.model.holdings.get(lease.fence) for lease in self.leases(shown)]
+        return by if by != OWNER else next((holding.worker for holding in granted if holding), "a")
+
+    def compare(self, what: str, seen: object, expected: object) -> None:
+        """Fail, and say where, if what is seen is not what was expected."""
+        differs = f"{what} differs from the model on {self.backend.kind}"
+        assert seen == expected, "\n".join([differs, *_differences(seen, expected)])
+
+    async def compare_jobs(self) -> None:
+        """All jobs but those that were finished before, and the records of those that have changed."""
+        for number, job in enumerate(self.numbered, 1):
+            seen, expected = self._seen.get(job), self.model.get(job)
+            if seen is None or not seen.state.is_final:
+                self.compare(f"job {number}", await self.store.get(job), expected)
+            if seen != expected:
+                await self._compare_records(number, job)
+            self._seen[job] = expected
+
+    async def compare_all(self) -> None:
+        """All jobs and their records: nothing may have crept in where nothing has changed."""
+        for number, job in enumerate(self.numbered, 1):
+            self.compare(f"job {number}", await self.store.get(job), self.model.get(job))
+            await self._compare_records(number, job)
+
+    async def _compare_records(self, number: int, job: UUID) -> None:
+        events, attempts = await self.store.events(job), await self.store.attempts(job)
+        self.compare(f"history of job {number}", events, self.model.events(job))
+        self.compare(f"record of the attempts of job {number}", attempts, self.model.attempts(job))
+
+    def _lease(self, job: int, leases_ago: int) -> Lease:
+        [job_id] = self.ids([job])
+        fences = [attempt.fence for attempt in self.model.attempts(job_id)]
+        return Lease(job_id, fences[-1 - leases_ago] if leases_ago < len(fences) else NEVER_GRANTED)
+
+
+def _differences(seen: Any, expected: Any) -> list[str]:
+    """Where two answers differ, in as few lines as will tell."""
+    if isinstance(seen, list) and isinstance(expected, list) and len(seen) == len(expected):
+        pairs = zip(seen, expected, strict=True)
+        return [line for one, other in pairs if one != other for line in _differences(one, other)]
+    if isinstance(seen, Struct) and type(seen) is type(expected):
+        names = [name for name in seen.__struct_fields__ if getattr(seen, name) != getattr(expected, name)]
+        return [f"  {name}: {getattr(seen, name)!r}, expected {getattr(expected, name)!r}" for name in names]
+    return [f"  {seen!r}, expected", f"  {expected!r}"]
