@@ -149,8 +149,8 @@ class Store(Protocol):
 
         A lease that has run out is not revived, even if nobody has reaped it yet. A lease of another worker,
         or of a job that is no longer owned under that fence, is lost. Jobs claimed together share one lease
-        row: prolonging one of them prolongs all. It is also the sign of life of an enlisted worker, and its
-        answer tells whether the worker is to drain.
+        row: naming one of them prolongs all, even if that one was settled meanwhile. It is also the sign of
+        life of an enlisted worker, and its answer tells whether the worker is to drain.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:

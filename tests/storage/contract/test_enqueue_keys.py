@@ -255,3 +255,26 @@ async def test_an_id_asked_for_twice_is_not_lost_with_the_first_that_asked(store
         [NewJob(definition="mail", id=wanted, key="k"), NewJob(definition="mail", id=wanted)]
     )
     assert [(answer.id, answer.fresh) for answer in answers] == [(keyed.id, False), (wanted, True)]
+
+
+async def test_a_key_that_a_later_job_of_the_call_takes_is_no_answer_for_an_earlier_one(store: Store) -> None:
+    """The first is answered by its id, which was taken before; the second takes the key, which was free."""
+    [taken] = await store.enqueue([NewJob(definition="mail")])
+    later = uuid4()
+    answers = await store.enqueue(
+        [NewJob(definition="mail", id=taken.id, key="k"), NewJob(definition="mail", id=later, key="k")]
+    )
+    assert [(answer.id, answer.fresh, answer.matches) for answer in answers] == [
+        (taken.id, False, False),
+        (later, True, True),
+    ]
+
+
+@pytest.mark.parametrize(("params", "matches"), [("{}", True), ('{"to":"ann"}', False)])
+async def test_an_id_that_the_store_made_is_compared_by_params_too(
+    store: Store, params: str, matches: bool
+) -> None:
+    """Nobody kept a hash for it: what stands on record is compared."""
+    [made] = await store.enqueue([NewJob(definition="mail")])
+    [again] = await store.enqueue([NewJob(definition="mail", id=made.id, params=Document(params))])
+    assert (again.id, again.fresh, again.matches) == (made.id, False, matches)

@@ -221,7 +221,13 @@ class PostgresStore(Reading, Operations):
         self, jobs: Sequence[NewJob], columns: dict[str, list[Any]], answers: dict[int, Enqueued]
     ) -> None:
         """Look up who took a key or an id; where that is free again by now, record the job after all."""
-        for row in await self._pool.run("enqueue.find", **columns):
+        fresh = sorted(answers)
+        for row in await self._pool.run(
+            "enqueue.find",
+            **columns,
+            fresh_ids=[answers[index].id for index in fresh],
+            fresh_positions=[index + 1 for index in fresh],
+        ):
             found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
             answers.setdefault(row["position"] - 1, found)
         if missing := [index for index in range(len(jobs)) if index not in answers]:

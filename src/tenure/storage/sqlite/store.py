@@ -174,6 +174,7 @@ class SqliteStore(Reading, Operations):
             definition=job.definition,
             version=job.version,
             params_hash=values.binding(job),
+            params=job.params,
         ):
             return Enqueued(row["id"], State(row["state"]), fresh=False, matches=bool(row["matches"]))
         return None

@@ -133,18 +133,22 @@ tallied AS (
 SELECT position, state, line, -priority AS rank FROM fresh;
 
 -- part: find
--- Who took the keys and ids first. A statement of its own, since it must see what `record` could not.
+-- Who took the keys and ids first. A statement of its own, since it must see what `record` could not. A key that was
+-- free and that a later job of the same call took is no answer for an earlier one. Jobs recorded with neither key nor
+-- id have no hash; their params are compared as they stand.
 SELECT asked.position, job.id, job_state.state,
-       line.definition = asked.definition AND line.version = asked.version
-       AND job.params_hash IS NOT DISTINCT FROM asked.params_hash AND job.namespace = asked.namespace
-       AND job.scope = asked.scope AND job.key IS NOT DISTINCT FROM asked.key AS matches
+       line.definition = asked.definition AND line.version = asked.version AND job.namespace = asked.namespace
+       AND job.scope = asked.scope AND job.key IS NOT DISTINCT FROM asked.key
+       AND coalesce(job.params_hash = asked.params_hash, job.params = asked.params) AS matches
   FROM unnest(
            :ids::uuid[], :definitions::text[], :versions::integer[], :namespaces::text[], :scopes::text[],
-           :keys::text[], :hashes::bytea[]
-       ) WITH ORDINALITY AS asked (id, definition, version, namespace, scope, key, params_hash, position)
+           :keys::text[], :hashes::bytea[], :params::text[]
+       ) WITH ORDINALITY AS asked (id, definition, version, namespace, scope, key, params_hash, params, position)
   JOIN LATERAL (
            SELECT 1 AS choice, * FROM tenure.job
             WHERE job.namespace = asked.namespace AND job.scope = asked.scope AND job.key = asked.key
+              AND NOT EXISTS (SELECT FROM unnest(:fresh_ids::uuid[], :fresh_positions::bigint[]) AS later (id, position)
+                               WHERE later.id = job.id AND later.position > asked.position)
             UNION ALL
            SELECT 2 AS choice, * FROM tenure.job WHERE job.id = asked.id
             ORDER BY choice

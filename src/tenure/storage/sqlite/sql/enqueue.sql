@@ -100,10 +100,12 @@ SELECT asked.position, s.state
   FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id;
 
 -- part: find
--- Who took a key or an id first.
+-- Who took a key or an id first. Jobs recorded with neither key nor id have no hash; their params are compared as
+-- they stand.
 SELECT job.id, s.state,
-       line.definition = :definition AND line.version = :version AND job.params_hash IS :params_hash
-       AND job.namespace = :namespace AND job.scope = :scope AND job.key IS :key AS matches
+       line.definition = :definition AND line.version = :version AND job.namespace = :namespace
+       AND job.scope = :scope AND job.key IS :key
+       AND coalesce(job.params_hash = :params_hash, job.params = :params) AS matches
   FROM (SELECT 1 AS choice, * FROM tenure_job WHERE namespace = :namespace AND scope = :scope AND key = :key
          UNION ALL
         SELECT 2 AS choice, * FROM tenure_job WHERE id = :id
