@@ -5,32 +5,47 @@ permitted AS MATERIALIZED (
     SELECT set_config('tenure.pruning', 'on', true)
 ),
 looked_at AS MATERIALIZED (
-    SELECT id FROM tenure.job WHERE id >= :first::uuid ORDER BY id LIMIT :limit::integer
+    SELECT id, key, tags FROM tenure.job WHERE id >= :first::uuid ORDER BY id LIMIT :limit::integer
 ),
+-- Everything is looked up by what was found before it, one by one: a planner that takes a batch for much of the table
+-- would rather walk all of history beside it.
 over AS MATERIALIZED (
-    SELECT s.id, s.line, s.state
+    SELECT s.id, s.line, s.state, looked_at.tags
       FROM permitted
      CROSS JOIN looked_at
-      JOIN tenure.job_state s ON s.id = looked_at.id
-      JOIN tenure.job ON job.id = s.id
-     WHERE s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
-       AND s.finished_at <= tenure.now()
-                            - CASE WHEN s.state = 'succeeded' THEN :succeeded::interval ELSE :others::interval END
-       AND (job.key IS NULL OR s.finished_at <= tenure.now() - :keyed::interval)
-     ORDER BY s.id
-       FOR UPDATE OF s SKIP LOCKED
+     CROSS JOIN LATERAL (
+               SELECT s.id, s.line, s.state
+                 FROM tenure.job_state s
+                WHERE s.id = looked_at.id
+                  AND s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
+                  AND s.finished_at <= tenure.now()
+                                       - CASE WHEN s.state = 'succeeded' THEN :succeeded::interval ELSE :others::interval END
+                  AND (looked_at.key IS NULL OR s.finished_at <= tenure.now() - :keyed::interval)
+                  FOR UPDATE SKIP LOCKED
+           ) s
 ),
-states AS (DELETE FROM tenure.job_state USING over WHERE job_state.id = over.id),
-jobs AS (DELETE FROM tenure.job USING over WHERE job.id = over.id),
-events AS (DELETE FROM tenure.event USING over WHERE event.job = over.id),
-attempts AS (DELETE FROM tenure.attempt USING over WHERE attempt.job = over.id),
-results AS (DELETE FROM tenure.result USING over WHERE result.job = over.id),
+states AS (DELETE FROM tenure.job_state WHERE id = ANY (ARRAY(SELECT id FROM over))),
+jobs AS (DELETE FROM tenure.job WHERE id = ANY (ARRAY(SELECT id FROM over))),
+events AS (DELETE FROM tenure.event WHERE job = ANY (ARRAY(SELECT id FROM over))),
+attempts AS (DELETE FROM tenure.attempt WHERE job = ANY (ARRAY(SELECT id FROM over))),
+results AS (DELETE FROM tenure.result WHERE job = ANY (ARRAY(SELECT id FROM over))),
 tags AS (
-    DELETE FROM tenure.tag USING over JOIN tenure.job ON job.id = over.id
-     CROSS JOIN LATERAL json_array_elements_text(job.tags::json) AS named
-     WHERE tag.name = named AND tag.job = over.id
+    DELETE FROM tenure.tag
+     WHERE ctid = ANY (ARRAY(
+               SELECT carried.tid
+                 FROM over
+                CROSS JOIN LATERAL json_array_elements_text(over.tags::json) AS named
+                CROSS JOIN LATERAL (SELECT tag.ctid AS tid FROM tenure.tag
+                                     WHERE tag.name = named AND tag.job = over.id LIMIT 1) carried))
 ),
-shelves AS (DELETE FROM tenure.finished USING over WHERE finished.state = over.state AND finished.job = over.id),
+shelves AS (
+    DELETE FROM tenure.finished
+     WHERE ctid = ANY (ARRAY(
+               SELECT shelf.tid
+                 FROM over
+                CROSS JOIN LATERAL (SELECT finished.ctid AS tid FROM tenure.finished
+                                     WHERE finished.state = over.state AND finished.job = over.id LIMIT 1) shelf))
+),
 tallied AS (
     INSERT INTO tenure.tally (line, state, n) SELECT line, state, -count(*) FROM over GROUP BY line, state
 )
