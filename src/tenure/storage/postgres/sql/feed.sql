@@ -1,6 +1,7 @@
 -- Events of all jobs behind a position, in the order of their marks. Below the oldest transaction in flight nothing
 -- can be added any more, so whoever reads that far and goes on from there misses nothing. The job row is the record
--- of creation: its event is made from it.
+-- of creation: its event is made from it. Where to begin is said once: the same as a range of marks besides, the
+-- planner would believe that hardly anything lies within it, and sort all there is.
 WITH
 settled AS MATERIALIZED (
     SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon
@@ -9,15 +10,15 @@ next AS MATERIALIZED (
     SELECT * FROM (
         (SELECT event.mark, event.job, event.n
            FROM tenure.event
-           JOIN tenure.job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
-          WHERE event.mark >= :mark::xid8 AND event.mark < (SELECT horizon FROM settled)
+          WHERE event.mark < (SELECT horizon FROM settled)
             AND (event.mark, event.job, event.n) > (:mark::xid8, :job::uuid, :n::integer)
+            AND event.n <= (SELECT s.n FROM tenure.job_state s WHERE s.id = event.job)   -- what nobody counted is no event
           ORDER BY event.mark, event.job, event.n
           LIMIT :limit::integer)
          UNION ALL
         (SELECT mark, id, 1
            FROM tenure.job
-          WHERE mark >= :mark::xid8 AND mark < (SELECT horizon FROM settled)
+          WHERE mark < (SELECT horizon FROM settled)
             AND (mark, id, 1) > (:mark::xid8, :job::uuid, :n::integer)
           ORDER BY mark, id
           LIMIT :limit::integer)
