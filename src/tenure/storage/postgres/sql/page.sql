@@ -2,9 +2,10 @@
 
 -- part: scope
 -- The lines that a filter means, and how many jobs stand in each.
-SELECT line.id AS line,
-       coalesce((SELECT sum(n) FROM tenure.tally WHERE tally.line = line.id AND tally.state = 'queued'), 0)::bigint AS queued
+SELECT line.id AS line, coalesce(standing.n, 0)::bigint AS queued
   FROM tenure.line
+  LEFT JOIN (SELECT line, sum(n) AS n FROM tenure.tally WHERE state = 'queued' GROUP BY line) standing
+       ON standing.line = line.id
  WHERE (:queue::text IS NULL OR queue = :queue::text)
    AND (:definition::text IS NULL OR definition = :definition::text)
    AND (:version::integer IS NULL OR version = :version::integer);
