@@ -168,6 +168,8 @@ leased AS MATERIALIZED (
     HAVING count(*) > 0
     RETURNING id
 ),
+-- Named once more as an array, of which the planner expects little: it takes the limit, which it cannot know, for a
+-- tenth of all that stand in line.
 started AS (
     UPDATE tenure.job_state s
        SET state      = 'running',
@@ -181,7 +183,7 @@ started AS (
            started_at = taken.at,
            updated_at = taken.at
       FROM taken, leased
-     WHERE s.id = taken.job
+     WHERE s.id = taken.job AND s.id = ANY (ARRAY(SELECT job FROM taken))
     RETURNING s.id, taken.at, s.n, s.mark, s.fence, s.attempt, s.queued_at, s.started_at, taken.line, taken.rank,
               taken.seq
 ),
@@ -209,7 +211,7 @@ SELECT id AS job, fence, state, line, NULL::smallint AS rank, NULL::bigint AS se
  UNION ALL
 SELECT started.id, fence, NULL, started.line, rank, seq, attempt, queued_at, started_at, namespace, params,
        traceparent, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on
-  FROM started JOIN tenure.job ON job.id = started.id;
+  FROM started JOIN tenure.job ON job.id = started.id AND job.id = ANY (ARRAY(SELECT job FROM taken));
 
 -- part: places
 -- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused. Hops from
