@@ -119,9 +119,10 @@ class PostgresBackend:
 
     kind = "postgres"
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, name: str = "contract") -> None:
         self._server = server
-        self.dsn = server.dsn("contract")
+        self._name = name
+        self.dsn = server.dsn(name)
         self.clock = Clock(self._set_clock)
 
     @property
@@ -129,8 +130,8 @@ class PostgresBackend:
         return self.dsn
 
     async def prepare(self) -> None:
-        if not self._server.has_database("contract"):
-            self._server.create_database("contract")
+        if not self._server.has_database(self._name):
+            self._server.create_database(self._name)
             migrating = self.store()
             await migrating.open()
             await migrating.migrate()

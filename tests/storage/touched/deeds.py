@@ -1,0 +1,185 @@
+"""What is done to a database with a past, and how much must come of it: the same however long the past is.
+
+Those that only read come first: what the others leave behind when they are undone is in the way of readers.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Line, Order, Progress, Pulse
+from tenure.core.operations import Retention
+from tenure.core.reading import Filter
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.telling import EVERY_JOB, succeeded
+from tests.storage.touched.history import CALL, FULL, KEYED, LINES, MAIL, PAUSED, REPORT, Scene
+
+Deed = Callable[[Store, Scene], Awaitable[int]]
+"""Something done; answers with how much came of it."""
+
+PAGE = 20
+_MANY = 100
+_NAMED = Filter(queue="default", definition="mail")
+_TAGGED = Filter(tag="red")
+_FAILED = Filter(states=frozenset({State.FAILED}))
+_RETRYING = Filter(states=frozenset({State.RETRYING}))
+_QUEUED = Filter(states=frozenset({State.QUEUED}))
+_RUNNING = Filter(states=frozenset({State.RUNNING}))
+_SUCCEEDED = Filter(states=frozenset({State.SUCCEEDED}))
+_FILTERS = {
+    "all": EVERY_JOB,
+    "by line": _NAMED,
+    "by tag": _TAGGED,
+    "that failed": _FAILED,
+    "that are retried": _RETRYING,
+    "in line": _QUEUED,
+    "that succeeded": _SUCCEEDED,
+}
+
+
+def claiming(lines: tuple[Line, ...], limit: int, *, reports: bool = False) -> Deed:
+    """A worker's turn."""
+
+    async def claim(store: Store, scene: Scene) -> int:
+        order = Order(worker="a", lines=lines, limit=limit)
+        turn = await store.settle_and_claim([succeeded(lease) for lease in scene.leases if reports], order)
+        return len(turn.claimed) + len(turn.settled.accepted)
+
+    return claim
+
+
+def paging(which: Filter, *, newest_first: bool, from_middle: bool) -> Deed:
+    """A page of a list, the first one or one in the middle of the past."""
+
+    async def page(store: Store, scene: Scene) -> int:
+        after = scene.middle if from_middle else None
+        found = await store.page(which, after=after, newest_first=newest_first, limit=PAGE)
+        return sum(not after or _is_behind(job.id, after, newest_first=newest_first) for job in found.jobs)
+
+    return page
+
+
+def _is_behind(job: UUID, after: UUID, *, newest_first: bool) -> bool:
+    return job < after if newest_first else job > after
+
+
+async def _promote(store: Store, _: Scene) -> int:
+    return len(await store.promote(_MANY))
+
+
+async def _reap(store: Store, _: Scene) -> int:
+    return len(await store.reap(_MANY))
+
+
+async def _beat(store: Store, scene: Scene) -> int:
+    progress = {lease: Progress(0.5, "half") for lease in scene.leases}
+    return len((await store.heartbeat(Pulse(worker="a", leases=scene.leases, progress=progress))).kept)
+
+
+async def _hand_back(store: Store, scene: Scene) -> int:
+    return len((await store.hand_back("a", unstarted=scene.leases, killed=[])).accepted)
+
+
+async def _accept(store: Store, scene: Scene) -> int:
+    return sum(standing.moved for standing in await store.accept(scene.held))
+
+
+async def _cancel(store: Store, scene: Scene) -> int:
+    running = [lease.job for lease in scene.leases]
+    return sum(standing.moved for standing in await store.cancel([*running, *scene.held, *scene.retrying]))
+
+
+async def _give_up(store: Store, scene: Scene) -> int:
+    return len(await store.give_up(scene.retrying))
+
+
+async def _replay(store: Store, scene: Scene) -> int:
+    return sum(replayed.fresh for replayed in await store.replay(scene.failed))
+
+
+async def _enqueue(store: Store, _: Scene) -> int:
+    # Keys nobody had before: what was undone still lies about in the index, and would be looked at again.
+    new = [NewJob(definition="mail", key=str(uuid4()), tags=("red",)) for _ in range(_MANY)]
+    return sum(made.fresh for made in await store.enqueue(new))
+
+
+async def _enqueue_again(store: Store, _: Scene) -> int:
+    return sum(not made.fresh for made in await store.enqueue(KEYED))
+
+
+async def _feed_from_middle(store: Store, scene: Scene) -> int:
+    return len(await store.feed(scene.in_feed))
+
+
+async def _feed_at_end(store: Store, _: Scene) -> int:
+    return len(await store.feed(await store.end_of_feed()))
+
+
+async def _prune(store: Store, _: Scene) -> int:
+    return (await store.prune(Retention(), limit=_MANY)).jobs
+
+
+async def _prune_in_middle(store: Store, scene: Scene) -> int:
+    return (await store.prune(Retention(), after=scene.middle, limit=_MANY)).jobs
+
+
+async def _lines(store: Store, _: Scene) -> int:
+    return len(await store.lines())
+
+
+async def _outlook(store: Store, _: Scene) -> int:
+    return int((await store.outlook(LINES)).waiting)
+
+
+async def _workers(store: Store, _: Scene) -> int:
+    return len(await store.workers())
+
+
+async def _one_job(store: Store, scene: Scene) -> int:
+    of_it: list[Any] = [await store.get(scene.middle)]
+    return len([*of_it, *await store.events(scene.middle), *await store.attempts(scene.middle)])
+
+
+CLAIMS: dict[str, tuple[Deed, int]] = {
+    "a claim": (claiming((MAIL,), _MANY), _MANY),
+    "a claim beside a line that is paused": (claiming((PAUSED, MAIL), _MANY), _MANY),
+    "a claim beside a line whose limit is used up": (claiming((FULL, MAIL), _MANY), _MANY),
+    "a claim beside both": (claiming((PAUSED, FULL, MAIL), _MANY), _MANY),
+    "a claim under a limit": (claiming((CALL,), 20), 20),
+}
+_LISTS: dict[str, tuple[Deed, int]] = {
+    f"jobs {name}, {order} first, from the {begin}": (
+        paging(which, newest_first=order == "newest", from_middle=begin == "middle"),
+        PAGE,
+    )
+    for name, which in _FILTERS.items()
+    for order in ("newest", "oldest")
+    for begin in ("outset", "middle")
+}
+DEEDS: dict[str, tuple[Deed, int]] = {
+    **_LISTS,
+    "jobs that run": (paging(_RUNNING, newest_first=True, from_middle=False), PAGE),
+    "one job": (_one_job, 5),
+    "the feed from the middle": (_feed_from_middle, 1_000),
+    "the feed at its end": (_feed_at_end, 0),
+    "lines": (_lines, len(LINES)),
+    "outlook": (_outlook, 1),
+    "workers": (_workers, 1),
+    **CLAIMS,
+    "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),
+    "a turn that settles": (claiming((MAIL, REPORT), _MANY, reports=True), _MANY + 20),
+    "promote": (_promote, 10),
+    "reap": (_reap, 6),
+    "a heartbeat": (_beat, 20),
+    "a hand-back": (_hand_back, 20),
+    "accept": (_accept, 20),
+    "cancel": (_cancel, 60),
+    "give up": (_give_up, 20),
+    "replay": (_replay, 20),
+    "enqueue": (_enqueue, _MANY),
+    "enqueue again": (_enqueue_again, 20),
+    "prune": (_prune, 75),
+    "prune in the middle": (_prune_in_middle, 75),
+}

@@ -1,0 +1,74 @@
+"""What a verb touches does not grow with history, on either store, by the database's own count."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.contract_counts import STORES
+from tests.storage.backends import server_for
+from tests.storage.touched.cost import Costs, grown
+from tests.storage.touched.deeds import CLAIMS, DEEDS, Deed
+from tests.storage.touched.history import Past, PastBackend, Scene, set_scene
+from tests.storage.touched.postgres import PostgresPast
+from tests.storage.touched.sqlite import SqlitePast
+
+# The short one is long enough for a page of a list to have all the rows that it may look at.
+SHORT, LONG = Past(20_000), Past(200_000)
+EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000)
+
+Made = tuple[PastBackend, Scene]
+Make = Callable[[Past], Awaitable[Made]]
+
+
+@pytest.fixture(params=STORES)
+async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Make]:
+    """Makes databases with a past."""
+    made: list[PastBackend] = []
+
+    async def one(past: Past) -> Made:
+        if request.param == "sqlite":
+            made.append(SqlitePast(tmp_path / f"{len(made)}.db"))
+        else:
+            made.append(PostgresPast(server_for(request)))
+        await made[-1].prepare()
+        return made[-1], await set_scene(made[-1], past)
+
+    yield one
+    for backend in made:
+        await backend.dispose()
+
+
+async def test_what_a_verb_touches_does_not_grow_with_history(make: Make) -> None:
+    assert await growth(await make(SHORT), await make(LONG), DEEDS) == {}
+
+
+async def test_a_claim_touches_nothing_of_a_crowd_that_it_does_not_take(make: Make) -> None:
+    """More of the same; and before them others, paused, under a limit that is used up, or not asked for."""
+    assert await growth(await make(EMPTY), await make(CROWDED), CLAIMS) == {}
+
+
+async def growth(
+    small: Made, large: Made, deeds: Mapping[str, tuple[Deed, int]]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """What costs more in the large database, by the way in which statements are planned and by deed."""
+    ways = small[0].ways
+    measure = {way: await costs_of(*small, way, deeds) for way in set(ways.values())}
+    found = {}
+    for way, measured_by in ways.items():
+        for deed, costs in (await costs_of(*large, way, deeds)).items():
+            found[way, deed] = grown(measure[measured_by][deed], costs)
+    return {deed: more for deed, more in found.items() if more}
+
+
+async def costs_of(
+    backend: PastBackend, scene: Scene, way: str, deeds: Mapping[str, tuple[Deed, int]]
+) -> dict[str, Costs]:
+    """What each deed costs, provided that it comes to as much as it should."""
+    costs = {}
+    async with backend.watched(way) as (store, so_far):
+        for name, (deed, expected) in deeds.items():
+            so_far.clear()
+            assert await deed(store, scene) == expected, name
+            costs[name] = dict(so_far)
+    return costs
