@@ -44,9 +44,9 @@ _Measure = TypeVar("_Measure", int, float, timedelta, datetime)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 
 
-def named(field: str, value: str) -> None:
+def named(field: str, value: object) -> None:
     """Refuse what is not a name."""
-    if not _NAME.fullmatch(value):
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
         remedy = "use 1 to 120 letters, digits and . _ : - , a letter or digit first"
         raise InvalidInput(field, "is not a name", remedy)
 
@@ -59,16 +59,18 @@ def whole(field: str, value: int, least: int, most: int) -> None:
 
 
 def distinct(field: str, values: Sequence[object], most: int) -> None:
-    """Refuse too many values, or the same one twice."""
+    """Refuse too many values, or the same one twice; a text is not a list of letters."""
+    if isinstance(values, str):
+        raise InvalidInput(field, "are one text", "give a tuple")
     if len(values) > most:
         raise InvalidInput(field, f"are {len(values)}", f"give at most {most}")
     if len(set(values)) < len(values):
         raise InvalidInput(field, "name one thing twice", "give each once")
 
 
-def printable(field: str, value: str, *, least: int = 0) -> None:
+def printable(field: str, value: object, *, least: int = 0) -> None:
     """Refuse text that is too long, or holds what cannot be printed."""
-    if not (least <= len(value) <= 255 and value.isprintable()):
+    if not (isinstance(value, str) and least <= len(value) <= 255 and value.isprintable()):
         raise InvalidInput(field, f"is not {least} to 255 printable characters")
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.bounds import HORIZON, LARGEST_BATCH, named, printable, whole, within
-from tenure.core.documents import Document
+from tenure.core.documents import Document, check
 from tenure.core.lease import Line
 from tenure.core.states import State
 
@@ -50,6 +50,9 @@ class Definition(Struct, frozen=True, kw_only=True):
         named("key", self.key)
         whole("version", self.version, 1, 2**31 - 1)
         printable("registered_by", self.registered_by)
+        check(self.spec)
+        if self.override is not None:
+            check(self.override)
 
 
 class Worker(Struct, frozen=True, kw_only=True):

@@ -102,6 +102,12 @@ def written_names(names: Sequence[str]) -> str | None:
     return _encode(names).decode() if names else None
 
 
+def written_limits(limits: Iterable[Limit]) -> str | None:
+    """The names and keys of limits as JSON, or nothing."""
+    named = [(limit.name, limit.key) for limit in limits]
+    return _encode(named).decode() if named else None
+
+
 def written_failure(error: Failure) -> str:
     """A failure as JSON. What an exception says must never keep its attempt from being settled."""
     trace = None if error.traceback is None else storable(error.traceback)

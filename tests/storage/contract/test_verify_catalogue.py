@@ -8,7 +8,7 @@ from tests.storage.backends import Backend
 
 LOSSES = {
     "table": ("DROP TABLE tenure.timer", "table", "timer"),
-    "column": ("ALTER TABLE tenure.attempt DROP COLUMN error", "column", "attempt.error"),
+    "column": ("ALTER TABLE tenure.attempt DROP COLUMN ending", "column", "attempt.ending"),
     "another name": ("ALTER TABLE tenure.event RENAME COLUMN reason TO because", "column", "event.reason"),
     "index": ("DROP INDEX tenure.job_key", "index", "job_key"),
 }

@@ -4,8 +4,8 @@ A place is a (line, rank) that held jobs when it was last looked up. Looking up 
 once a second and whenever a claim came back short; in between, what this process enqueues itself is added at
 once. A hint says behind which number a claim begins: rows claimed long ago leave dead index entries in front,
 and while some old snapshot is open nobody can remove them; without hints every claim would walk them all. The
-look-up, and the claim after it, do walk them: when that takes long, it is done less often, so that it never
-costs more than a twentieth of the time.
+look-up, and the claim after it, do walk them: when that takes long, it is done less often, but at least every
+five seconds.
 
 A line whose limits have no room is passed over until some is believed to be free again: free when last looked
 up, less what was claimed since, more what this process gave back. Only so many limited lines go into one turn
@@ -20,6 +20,8 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from tenure.core.lease import Line
 from tenure.storage.values import Row
 
@@ -29,6 +31,9 @@ FRESH_FOR = 1.0
 WORTH = 40
 """For how many times its own duration a look-up is trusted, at least."""
 
+STALE_AFTER = 5.0
+"""Seconds after which no look-up is trusted, however long it took."""
+
 MOST_REACHED = 10_000
 """How many lines that are not empty one look-up passes through; the next goes on from there."""
 
@@ -37,6 +42,9 @@ MOST_REMEMBERED = 50_000
 
 Place = tuple[int, int]
 """A line's number and a rank in it; the lower rank is served first."""
+
+
+_room = msgspec.json.Decoder(dict[str, int]).decode
 
 
 class Standing(NamedTuple):
@@ -51,7 +59,7 @@ class Offer(NamedTuple):
 
     place: Place
     after: int
-    limits: tuple[int, ...]
+    standing: Standing
 
 
 class Places:
@@ -76,7 +84,7 @@ class Places:
 
     def learn(self, found: Iterable[Row], took: float) -> None:
         """Take the rows of a look-up that took so many seconds; hints start over."""
-        self._fresh_for = max(FRESH_FOR, WORTH * took)
+        self._fresh_for = min(max(FRESH_FOR, WORTH * took), STALE_AFTER)
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
         self._hints.clear()
@@ -89,7 +97,8 @@ class Places:
             line = Line(row["queue"], row["definition"], row["version"])
             self.known[row["line"]] = Standing(line, tuple(row["limits"]))
             self._hints[row["line"], row["rank"]] = 0
-            self._free.update(zip(row["limits"], row["free"], strict=True))
+            if row["room"] is not None:
+                self._free = {int(limit): free for limit, free in _room(row["room"]).items()}
         is_partial = self.after_line and not self._hints
         self._looked_up_at = None if is_partial else time.monotonic()
 
@@ -124,28 +133,32 @@ class Places:
         for equals in by_rank.values():
             first = self._turn % len(equals)
             for place in equals[first:] + equals[:first]:
-                limits = self.known[place[0]].limits
+                standing = self.known[place[0]]
+                limits = standing.limits
                 room = min((self._room(one, returning) for one in limits), default=limit)
                 if limits and (room <= 0 or limited_room > 2 * limit):
                     self._passed_over = True
                     continue
                 limited_room += room if limits else 0
-                offers.append(Offer(place, self._hints[place], limits))
+                offers.append(Offer(place, self._hints[place], standing))
         return offers
 
-    def settled(self, lines: Iterable[int]) -> None:
-        """Attempts on jobs of these lines have ended: their room is free again."""
+    def settled(self, lines: Iterable[int]) -> bool:
+        """Attempts on jobs of these lines have ended; whether that has made room under some limit."""
+        made_room = False
         for line in lines:
             for limit in self.known[line].limits if line in self.known else ():
                 self._free[limit] = self._free.get(limit, 0) + 1
                 self._held[limit] = self._held.get(limit, 0) - 1
+                made_room = True
+        return made_room
 
-    def claimed(self, taken: Sequence[tuple[Place, int]], *, short: bool) -> None:
+    def claimed(self, taken: Sequence[tuple[Place, int, Standing]], *, short: bool) -> None:
         """Move the hints behind what was claimed; after a short claim look again before the next one."""
-        for place, seq in taken:
+        for place, seq, standing in taken:
             if seq > self._hints.get(place, 0):
                 self._hints[place] = seq
-            for limit in self.known[place[0]].limits:
+            for limit in standing.limits:
                 self._free[limit] = self._free.get(limit, 0) - 1
                 self._held[limit] = self._held.get(limit, 0) + 1
         if short and not self._passed_over:

@@ -114,7 +114,11 @@ class Pool:
 
         async def in_one(connection: Connection) -> list[asyncpg.Record]:
             rows: list[asyncpg.Record] = []
-            async with asyncio.timeout_at(deadline), connection.transaction():
+            async with (
+                asyncio.timeout_at(deadline),
+                # Whatever the database's default is: the second statement must see what the first waited for.
+                connection.transaction(isolation="read_committed"),
+            ):
                 for statement, values in steps:
                     text, names = self._statements[statement]
                     rows = await connection.fetch(text, *(values[name] for name in names))

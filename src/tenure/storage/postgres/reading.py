@@ -73,7 +73,7 @@ class Reading:
         narrow = any(value is not None for value in named.values())
         if not narrow and State.QUEUED not in which.states:
             return None, {}
-        found = await self._pool.run("page.scope", **named)
+        found = await self._pool.run("page.scope", **named, queued=State.QUEUED in which.states)
         queued = {row["line"]: row["queued"] for row in found if row["queued"]}
         return [row["line"] for row in found] if narrow else None, queued
 

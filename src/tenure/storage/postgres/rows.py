@@ -9,7 +9,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
 from tenure.storage.postgres.places import Offer
-from tenure.storage.values import Reported, binding, millis, written_names
+from tenure.storage.values import Reported, binding, millis, written_limits, written_names
 
 _NO_TIME = timedelta(0)
 
@@ -44,6 +44,7 @@ def asked(jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]) -> 
         "replays_of": [job.replay_of for job in jobs],
         "traceparents": [job.traceparent for job in jobs],
         "tags": [written_names(job.tags) for job in jobs],
+        "limits": [written_limits(job.limits) for job in jobs],
     }
 
 
@@ -89,6 +90,6 @@ def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:
         "lines": [offer.place[0] for offer in made],
         "ranks": [offer.place[1] for offer in made],
         "after_seqs": [offer.after for offer in made],
-        "limiteds": [bool(offer.limits) for offer in made],
-        "limits": sorted({limit for offer in made for limit in offer.limits}),
+        "limiteds": [bool(offer.standing.limits) for offer in made],
+        "limits": sorted({limit for offer in made for limit in offer.standing.limits}),
     }

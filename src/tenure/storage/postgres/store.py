@@ -26,7 +26,7 @@ from tenure.storage.postgres import places, rows, schema
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.lines import Lines, line_of
 from tenure.storage.postgres.operations import Operations
-from tenure.storage.postgres.places import Places
+from tenure.storage.postgres.places import Offer, Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
 from tenure.storage.postgres.wakeups import Switchboard
@@ -123,9 +123,8 @@ class PostgresStore(Reading, Operations):
         return [found.get(job) or Replayed(job, None, None, fresh=False) for job in ids]
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
-        known = await self._look_up(order)
         given = values.reported(reports)
-        offers = known.in_turn(order.limit, len(given)) if order.limit else []
+        known, offers = await self._offers(order, len(given))
         if not given and not offers:
             known.forget()
             return Round(Settled({}, []), [])
@@ -140,11 +139,12 @@ class PostgresStore(Reading, Operations):
         )
         ended = [row for row in answer if row["state"]]
         taken = [row for row in answer if not row["state"]]
-        known.settled(row["line"] for row in ended)
+        if known.settled(row["line"] for row in ended):
+            self._hints.queued()
         self._tell_ended(ended)
         return Round(
             values.settled((report.lease for report in reports), values.accepted_from(ended)),
-            _claimed(taken, known, order),
+            _claimed(taken, known, offers, order),
         )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
@@ -277,11 +277,23 @@ class PostgresStore(Reading, Operations):
             known.forget()
         self._hints.queued()
 
-    async def _look_up(self, order: Order) -> Places:
+    async def _offers(self, order: Order, returning: int) -> tuple[Places, list[Offer]]:
+        """Where to claim. Who believes that there is nothing looks again, unless that was just seen."""
+        known, is_fresh = await self._look_up(order)
+        offers = known.in_turn(order.limit, returning) if order.limit else []
+        if order.limit and not offers and not is_fresh:
+            known.forget()
+            await self._look_up(order)
+            offers = known.in_turn(order.limit, returning)
+        return known, offers
+
+    async def _look_up(self, order: Order) -> tuple[Places, bool]:
+        """What is known of the lines, and whether it was looked up just now."""
         if len(self._places) > MOST_ORDERS:
             self._places.clear()
         known = self._places.setdefault(order.lines, Places(order.lines))
-        if order.limit and known.are_stale:
+        is_stale = known.are_stale
+        if order.limit and is_stale:
             began = time.monotonic()
             found = await self._pool.run(
                 "settle_and_claim.places",
@@ -290,10 +302,16 @@ class PostgresStore(Reading, Operations):
                 most=places.MOST_REACHED,
             )
             known.learn(found, time.monotonic() - began)
-        return known
+        return known, is_stale
 
 
-def _claimed(taken: list[asyncpg.Record], known: Places, order: Order) -> list[Claimed]:
-    known.claimed([((row["line"], row["rank"]), row["seq"]) for row in taken], short=len(taken) < order.limit)
+def _claimed(
+    taken: list[asyncpg.Record], known: Places, offers: Iterable[Offer], order: Order
+) -> list[Claimed]:
+    standings = {offer.place[0]: offer.standing for offer in offers}
+    known.claimed(
+        [((row["line"], row["rank"]), row["seq"], standings[row["line"]]) for row in taken],
+        short=len(taken) < order.limit,
+    )
     taken.sort(key=lambda row: (row["rank"], row["seq"]))
-    return [values.claimed_from(row, known.known[row["line"]].line) for row in taken]
+    return [values.claimed_from(row, standings[row["line"]].line) for row in taken]

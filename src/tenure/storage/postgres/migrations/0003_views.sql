@@ -31,7 +31,10 @@ SELECT event.job || ':' || event.n, event.job, type, at,
 -- DISTINCT keeps PostgreSQL from letting anybody write through the view.
 CREATE VIEW tenure.job_definitions AS
 SELECT DISTINCT key, version,
-       coalesce((spec::json ->> 'max_attempts')::integer, 3) AS default_max_attempts,
-       coalesce((spec::json ->> 'timeout_seconds')::numeric, 3600) AS timeout_seconds,
-       coalesce((spec::json ->> 'concurrency')::integer, 0) AS concurrency_limit
+       CASE WHEN json_typeof(spec::json -> 'max_attempts') = 'number'
+            THEN (spec::json ->> 'max_attempts')::numeric ELSE 3 END AS default_max_attempts,
+       CASE WHEN json_typeof(spec::json -> 'timeout_seconds') = 'number'
+            THEN (spec::json ->> 'timeout_seconds')::numeric ELSE 3600 END AS timeout_seconds,
+       CASE WHEN json_typeof(spec::json -> 'concurrency') = 'number'
+            THEN (spec::json ->> 'concurrency')::numeric ELSE 0 END AS concurrency_limit
   FROM tenure.definition;

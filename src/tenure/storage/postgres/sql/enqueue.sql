@@ -74,14 +74,22 @@ given AS MATERIALIZED (
                :run_ats::timestamptz[], :delays::interval[], :holds::boolean[],
                :max_attempts::smallint[], :on_lost::text[], :timeouts::integer[], :graces::integer[],
                :bases::integer[], :caps::integer[], :retry_on::text[], :fatal_on::text[],
-               :parents::uuid[], :replays_of::uuid[], :traceparents::text[], :tags::text[]
+               :parents::uuid[], :replays_of::uuid[], :traceparents::text[], :tags::text[],
+               :limits::text[]
            ) WITH ORDINALITY AS asked (
                id, known_line, queue, definition, version, priority, namespace, scope, key, params, params_hash,
                run_at, delay, hold, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-               retry_on, fatal_on, parent, replay_of, traceparent, tags, position
+               retry_on, fatal_on, parent, replay_of, traceparent, tags, limits,
+               position
            )
       LEFT JOIN tenure.line ON line.id = asked.known_line AND line.queue = asked.queue
                            AND line.definition = asked.definition AND line.version = asked.version
+                           AND line.limits = CASE WHEN asked.limits IS NULL THEN '{}'
+                                                  ELSE ARRAY(SELECT limited.id
+                                                               FROM json_array_elements(asked.limits::json) AS given (named)
+                                                               JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
+                                                              ORDER BY limited.id)
+                                             END
 ),
 -- Sorted by key and id, so that two calls with the same keys never wait for each other in a circle. A line that is not
 -- what the caller remembers is NULL here and fails the whole statement.

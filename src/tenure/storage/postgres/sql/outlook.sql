@@ -12,8 +12,7 @@ SELECT tenure.now() AS now_at,
                   AND NOT EXISTS (SELECT FROM unnest(line.limits) AS wanted (id)
                                     JOIN tenure.limited ON limited.id = wanted.id
                                     JOIN tenure.limit_size USING (name)
-                                   WHERE NOT EXISTS (SELECT FROM tenure.slot
-                                                      WHERE slot.limited = wanted.id AND slot.n <= size
-                                                        AND slot.job IS NULL))) AS waiting,
+                                   WHERE size <= (SELECT count(*) FROM tenure.slot
+                                                   WHERE slot.limited = wanted.id AND slot.job IS NOT NULL))) AS waiting,
        (SELECT due_at FROM tenure.timer WHERE due_at < 'infinity' ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at;

@@ -2,13 +2,16 @@
 
 -- part: scope
 -- The lines that a filter means, and how many jobs stand in each.
-SELECT line.id AS line, coalesce(standing.n, 0)::bigint AS queued
-  FROM tenure.line
-  LEFT JOIN (SELECT line, sum(n) AS n FROM tenure.tally WHERE state = 'queued' GROUP BY line) standing
-       ON standing.line = line.id
+SELECT id AS line, sum(n)::bigint AS queued
+  FROM (SELECT id, 0 AS n, queue, definition, version FROM tenure.line
+         UNION ALL
+        SELECT line.id, standing.n, queue, definition, version
+          FROM (SELECT line, sum(n) AS n FROM tenure.tally WHERE :queued::boolean AND state = 'queued' GROUP BY line) standing
+          JOIN tenure.line ON line.id = standing.line) known
  WHERE (:queue::text IS NULL OR queue = :queue::text)
    AND (:definition::text IS NULL OR definition = :definition::text)
-   AND (:version::integer IS NULL OR version = :version::integer);
+   AND (:version::integer IS NULL OR version = :version::integer)
+ GROUP BY id;
 
 -- part: scan
 -- Each way is a branch that costs nothing while it is switched off: a condition without columns is looked at once.

@@ -10,11 +10,11 @@ looked_at AS MATERIALIZED (
 -- Everything is looked up by what was found before it, one by one: a planner that takes a batch for much of the table
 -- would rather walk all of history beside it.
 over AS MATERIALIZED (
-    SELECT s.id, s.line, s.state, looked_at.tags
+    SELECT s.id, s.line, s.rank, s.seq, s.state, looked_at.tags
       FROM permitted
      CROSS JOIN looked_at
      CROSS JOIN LATERAL (
-               SELECT s.id, s.line, s.state
+               SELECT s.id, s.line, s.rank, s.seq, s.state
                  FROM tenure.job_state s
                 WHERE s.id = looked_at.id
                   AND s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
@@ -45,6 +45,21 @@ shelves AS (
                  FROM over
                 CROSS JOIN LATERAL (SELECT finished.ctid AS tid FROM tenure.finished
                                      WHERE finished.state = over.state AND finished.job = over.id LIMIT 1) shelf))
+),
+-- Two verbs that met may have left a place in line or a timer behind, which nothing else would ever find.
+places AS (
+    DELETE FROM tenure.ready
+     WHERE ctid = ANY (ARRAY(
+               SELECT place.tid
+                 FROM over
+                CROSS JOIN LATERAL (SELECT ready.ctid AS tid FROM tenure.ready
+                                     WHERE ready.line = over.line AND ready.rank = over.rank AND ready.seq = over.seq
+                                     LIMIT 1) place))
+),
+timers AS (
+    DELETE FROM tenure.timer
+     WHERE kind = ANY (ARRAY['hold', 'scheduled', 'retry', 'resume', 'give_up'])
+       AND job = ANY (ARRAY(SELECT id FROM over))
 ),
 tallied AS (
     INSERT INTO tenure.tally (line, state, n) SELECT line, state, -count(*) FROM over GROUP BY line, state

@@ -237,14 +237,18 @@ served AS MATERIALIZED (
                         WHERE pause.queue = line.queue
                           AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
+),
+-- Once for each limit, however many lines stand under it.
+room AS MATERIALIZED (
+    SELECT coalesce(json_object_agg(limited.id, size - (SELECT count(*) FROM tenure.slot
+                                                         WHERE slot.limited = limited.id AND slot.job IS NOT NULL)),
+                    '{}')::text AS by_limit
+      FROM (SELECT DISTINCT unnest(limits) AS id FROM served) wanted
+      JOIN tenure.limited ON limited.id = wanted.id
+      JOIN tenure.limit_size USING (name)
 )
 SELECT served.id AS line, queue, definition, version, standing.rank, limits,
-       ARRAY(SELECT (SELECT count(*) FROM tenure.slot
-                      WHERE slot.limited = limited.id AND slot.n <= size AND slot.job IS NULL)
-               FROM unnest(limits) WITH ORDINALITY AS wanted (id, position)
-               JOIN tenure.limited ON limited.id = wanted.id
-               JOIN tenure.limit_size USING (name)
-              ORDER BY position) AS free
+       CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
   FROM served
  CROSS JOIN LATERAL (
            WITH RECURSIVE hop (rank) AS (
