@@ -32,6 +32,9 @@ class TestTags:
     def test_what_is_not_a_name_is_no_tag(self, tag: str) -> None:
         assert refused(NewJob, definition="a", tags=("fine", tag)) == "tags"
 
+    def test_a_text_is_not_taken_for_a_list_of_letters(self) -> None:
+        assert refused(NewJob, definition="a", tags="urgent") == "tags"
+
     def test_a_job_bears_a_few_tags_and_no_more(self) -> None:
         tags = tuple(f"tag-{n}" for n in range(MOST_TAGS + 1))
         assert NewJob(definition="a", tags=tags[:-1]).tags == tags[:-1]

@@ -42,3 +42,19 @@ async def test_pruning_waits_for_no_open_transaction(
         assert await store.prune(EVERYTHING) == Pruned(1, None)
     assert await foreign.fetchval("SELECT count(*) FROM tenure.event") == 1
     assert await store.get(job) is None
+
+
+async def test_what_two_verbs_that_met_left_behind_goes_with_the_job(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """A place in line or a timer of a job that is gone would be found by nobody, and looked at for ever."""
+    await store.cancel([await enqueue_one(store)])
+    await foreign.execute("""
+        INSERT INTO tenure.ready (line, rank, seq, job) SELECT line, rank, seq, id FROM tenure.job_state""")
+    await foreign.execute("""
+        INSERT INTO tenure.timer (due_at, job, kind) SELECT updated_at, id, 'hold' FROM tenure.job_state""")
+    await foreign.execute("COMMIT")
+    await clock.advance(seconds(1))
+    assert (await store.prune(EVERYTHING)).jobs == 1
+    for table in ("ready", "timer"):
+        assert await foreign.fetchval(f"SELECT count(*) FROM tenure.{table}") == 0
