@@ -39,12 +39,14 @@ seen AS (
     RETURNING drain_requested_at IS NOT NULL AS drain
 ),
 -- Settling leaves lease rows behind, since it must not lock them; those nobody is owned under go here, unless
--- another heartbeat of the same worker is at them.
+-- another heartbeat of the same worker is at them. The count reads `kept`, so that our own leases are locked, which
+-- may mean to wait, before we hold any of those that another heartbeat may be waiting for.
 swept AS (
     DELETE FROM tenure.lease
      WHERE id = ANY (ARRAY(
                SELECT id FROM tenure.lease
                 WHERE owner = :worker::text
+                  AND (SELECT count(*) FROM kept) >= 0
                   AND id <> ALL (:held::bigint[])
                   AND NOT EXISTS (SELECT FROM tenure.job_state s
                                    WHERE s.id = ANY (lease.jobs) AND s.lease = lease.id)
