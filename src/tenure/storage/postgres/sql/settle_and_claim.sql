@@ -211,7 +211,9 @@ SELECT id AS job, fence, state, line, NULL::smallint AS rank, NULL::bigint AS se
  UNION ALL
 SELECT started.id, fence, NULL, started.line, rank, seq, attempt, queued_at, started_at, namespace, params,
        traceparent, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on
-  FROM started JOIN tenure.job ON job.id = started.id AND job.id = ANY (ARRAY(SELECT job FROM taken));
+  FROM started
+ -- LIMIT keeps this a look-up: PostgreSQL 13 would merge a few jobs with all that there are.
+ CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = started.id LIMIT 1) job;
 
 -- part: places
 -- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused. Hops from
