@@ -136,10 +136,11 @@ class Store(Protocol):
         Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence, one more
         attempt each: higher priority first, then in the order they were queued; equal priorities of several
         lines take turns. Locked rows are skipped, never waited for. An order with limit 0 claims nothing.
-        While jobs are plenty, what another process has put in line is seen within a second.
+        While jobs are plenty, what another process has put in line is seen within a second; within five on a
+        database where looking takes long.
 
-        From a paused line nothing is claimed; a pause set by another process is seen within a second. A job
-        with limits is claimed only while each of them has room, and takes a place in all of them until its
+        From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
+        limits is claimed only while each of them has room, and takes a place in all of them until its
         attempt ends, however it ends. Never more run under a limit than its size allows; when the size is
         lowered, those that run go on and none is added until they have become fewer (while that lasts,
         claims of several processes at one moment may add too many on PostgreSQL).
