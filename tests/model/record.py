@@ -15,19 +15,8 @@ from tenure.core.states import State
 from tests.model import landmarks
 
 _AS_ASKED = (
-    *(
-        "namespace",
-        "definition",
-        "version",
-        "queue",
-        "priority",
-        "params",
-        "scope",
-        "key",
-        "policy",
-        "parent",
-    ),
-    *("replay_of", "traceparent"),
+    *("namespace", "definition", "version", "queue", "priority", "params", "scope", "key", "policy"),
+    *("limits", "tags", "parent", "replay_of", "traceparent"),
 )
 _COUNTERS = ("fence", "attempt", "failures", "hand_backs", "suspensions", "events")
 _EMPTY = (
