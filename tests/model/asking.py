@@ -14,6 +14,7 @@ from tests.model.requests import (
     OUTCOMES,
     Accept,
     Cancel,
+    ClaimAll,
     Enqueue,
     GiveUp,
     HandBack,
@@ -23,6 +24,7 @@ from tests.model.requests import (
     Promote,
     Reap,
     Request,
+    SetLimit,
     SettleAndClaim,
     UseUpSuspensions,
     Wait,
@@ -83,6 +85,7 @@ _said = {
     "hold": st.just(True),
     "max_attempts": st.sampled_from([1, 2]),
     "on_lost": st.just("bury"),
+    "tags": st.sampled_from([("red",), ("blue", "red")]),
 }
 _line = {"line": st.sampled_from(list(LINES))}
 _time = st.sampled_from([0, 10, 30])
@@ -90,6 +93,19 @@ _asked: SearchStrategy[dict[str, Any]] = st.one_of(
     st.fixed_dictionaries(_line, optional=_said),
     st.fixed_dictionaries({**_line, "delay": _time}, optional=_said),
     st.fixed_dictionaries({**_line, "run_at": _time}, optional=_said),
+)
+_limits_named = st.sampled_from(
+    [
+        (("api", "", 2),),
+        (("api", "", 3),),
+        (("tenant", "ann", 1),),
+        (("tenant", "bob", 2), ("api", "", 2)),
+    ]
+)
+# A limit comes without a key: whether a request that finds its key taken names its limits, is left open.
+_asked_limited: SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {**_line, "limits": _limits_named},
+    optional={name: said for name, said in _said.items() if name not in {"key", "hold", "params"}},
 )
 # An id of one's own comes alone: which of two requests in one call is to have it, the contract does not say.
 _same_again: SearchStrategy[dict[str, Any]] = st.sampled_from(
@@ -153,6 +169,9 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (6, WAITING, st.builds(Promote, after=_pauses, limit=_limits)),
     (4, OWNED, st.builds(Reap, after=_pauses, limit=_limits)),
     (3, State, st.builds(Enqueue, asked=st.lists(_same_again | _asked_by_id, min_size=1, max_size=1))),
+    (5, State, st.builds(Enqueue, asked=st.lists(_asked_limited, min_size=2, max_size=5))),
+    (5, State, st.builds(SetLimit, name=st.sampled_from(["api", "tenant"]), size=st.sampled_from([1, 2, 4]))),
+    (4, [State.QUEUED], st.builds(ClaimAll, lines=_lines)),
     (2, State, st.builds(Wait, seconds=st.sampled_from([10, 30]))),
     (4, State, st.builds(Accept, jobs=_jobs(State.CREATED))),
     (5, State, st.builds(Cancel, jobs=_jobs(State.RUNNING, *WAITING), reason=_reasons)),

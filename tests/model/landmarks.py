@@ -25,6 +25,11 @@ _HANDED_BACK = (
     *("not started: running to failed", "killed: running to failed"),
     *("not started: cancelling to cancelled", "killed: cancelling to cancelled"),
 )
+_LIMITS = (
+    *("claim: several limits", "claim: limit without room passed over", "claim: all that there is room for"),
+    *("enqueue: limit has another size", "set_limit: before any job named it"),
+    *("set_limit: raised", "set_limit: lowered below what runs"),
+)
 
 
 def of_step(source: State | None, target: State, event: str, by: str) -> str:
@@ -54,6 +59,7 @@ def all_landmarks() -> list[str]:
         *(f"hand_back: {way}" for way in _HANDED_BACK),
         *(f"heartbeat: {what}" for what in ("kept", "kept with progress", "kept and told to stop")),
         *(f"{verb}: {what}" for verb in ("claim", "promote", "reap") for what in ("nothing", "some", "all")),
+        *_LIMITS,
         *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
     ]
 

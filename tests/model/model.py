@@ -27,16 +27,14 @@ from tenure.core.outcome import (
 )
 from tenure.core.states import State
 from tests.model import decisions
-from tests.model.decisions import due, key_of, line_of, work_of
-from tests.model.record import Holding, Record
+from tests.model.decisions import due, key_of, work_of
+from tests.model.lines import Lines
 
 WAITING = (State.SCHEDULED, State.RETRYING, State.SUSPENDED)
 WORKER_LOST = Failure("WorkerLost", "the lease ran out")
 
-_IN_A_CLAIM = ("namespace", "definition", "version", "queue", "params", "policy", "traceparent")
 
-
-class Model(Record):
+class Model(Lines):
     """What a store must do."""
 
     def __init__(self, now: datetime, visited: Callable[[str], None]) -> None:
@@ -69,6 +67,7 @@ class Model(Record):
     def _recorded(self, new: NewJob, job: UUID, place: int) -> Enqueued:
         assert job not in self.jobs, "the id of a new job was already taken"
         assert new.id in {None, job}, "the job has another id than was asked for"
+        self.bring(new.limits)
         run_at = new.run_at if new.delay is None else self.now + new.delay
         is_ahead = run_at is not None and run_at > self.now
         state = State.CREATED if new.hold else State.SCHEDULED if is_ahead else State.QUEUED
@@ -127,7 +126,7 @@ class Model(Record):
         return [standings[job] for job in ids if job in standings]
 
     def settle_and_claim(self, reports: Sequence[Report], order: Order, chosen: Sequence[Claimed]) -> Round:
-        return Round(self._settle(order.worker, reports), self._claim(order, chosen))
+        return Round(self._settle(order.worker, reports), self.claim(order, chosen))
 
     def _settle(self, worker: str, reports: Sequence[Report]) -> Settled:
         first: dict[Lease, Outcome] = {}
@@ -158,37 +157,6 @@ class Model(Record):
         due_at = self.now + outcome.after if waits else None  # type: ignore[union-attr]
         self.step(job, target, target.value, "worker", actor=self.owner(job), due_at=due_at, **changed)
         return target
-
-    def _claim(self, order: Order, chosen: Sequence[Claimed]) -> list[Claimed]:
-        free = [
-            job for job in self.jobs.values() if job.state is State.QUEUED and line_of(job) in order.lines
-        ]
-        taken = [self.jobs[claimed.lease.job] for claimed in chosen]
-        self._follow("claim", taken, free, order.limit, self._goes_before)
-        lines_by_priority = {(job.priority, line_of(job)) for job in free}
-        priorities = {job.priority for job in free}
-        self.visited_if(len(priorities) > 1, "claim: several priorities")
-        self.visited_if(len(lines_by_priority) > len(priorities), "claim: lines of equal priority")
-        fences = {claimed.lease.fence for claimed in chosen}
-        assert len(fences) <= 1, "claim: jobs claimed together have several fences"
-        assert all(fence > max(self.holdings, default=0) for fence in fences), "claim: the fence did not grow"
-        for fence in fences:
-            self.holdings[fence] = Holding(order.worker, self.now + order.lease_for, self.now)
-        return [self._claimed(job, fence) for job in taken for fence in fences]
-
-    def _claimed(self, job: Job, fence: int) -> Claimed:
-        changed: dict[str, Any] = {
-            "fence": fence,
-            "attempt": job.attempt + 1,
-            "started_at": self.now,
-            "progress": None,
-        }
-        owner = self.holdings[fence].worker
-        owned = self.step(job, State.RUNNING, "started", "worker", actor=owner, **changed)
-        assert owned.queued_at is not None
-        times: dict[str, Any] = {"queued_at": owned.queued_at, "started_at": self.now}
-        as_asked = {name: getattr(job, name) for name in _IN_A_CLAIM}
-        return Claimed(lease=Lease(job.id, fence), attempt=owned.attempt, **times, **as_asked)
 
     def heartbeat(self, pulse: Pulse) -> Beat:
         kept = {lease for lease in pulse.leases if self.holds("heartbeat", pulse.worker, lease)}
@@ -287,9 +255,3 @@ class Model(Record):
             passed_over = [other.id for other in left.values() if goes_before(other, job)]
             assert not passed_over, f"{verb}: took {job.id} before {passed_over}"
         self.visited(f"{verb}: {'nothing' if not taken else 'some' if left else 'all'}")
-
-    def _goes_before(self, one: Job, other: Job) -> bool:
-        """Higher priority first; then, in one line, who was queued first. Equals of several lines: either."""
-        if one.priority != other.priority:
-            return one.priority > other.priority
-        return line_of(one) == line_of(other) and self.places[one.id] < self.places[other.id]

@@ -45,15 +45,18 @@ class Record:
         # The call that queued a job, then its turn within the call; of equal places either may come first.
         self.places: dict[UUID, tuple[int, float]] = {}
         self.calls = 0
+        self.sizes: dict[str, int] = {}
         self._events: dict[UUID, list[Event]] = {}
         self._ended: dict[UUID, list[Attempt]] = {}
 
     def get(self, job: UUID) -> Job | None:
-        """The job with what is kept elsewhere: its lease, and what went wrong the last time."""
+        """The job with what is kept elsewhere: sizes, its lease, and what went wrong the last time."""
         found = self.jobs.get(job)
         if found is None:
             return None
+        limits = sorted(replace(limit, size=self.sizes[limit.name]) for limit in found.limits)
         error = self._ended[job][-1].error if self._ended[job] else None
+        found = replace(found, limits=tuple(limits))
         if not found.state.is_owned:
             return replace(found, error=error)
         held = self.holdings[found.fence]

@@ -10,6 +10,7 @@ from tenure.core.bounds import MOST_SUSPENSIONS
 from tenure.core.documents import Document
 from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line, Order, Progress, Pulse
+from tenure.core.limit import Limit
 from tenure.core.outcome import (
     Failure,
     Outcome,
@@ -26,6 +27,9 @@ from tests.model.side import Held, Side
 from tests.storage.clock import START
 
 LINES = {"mail": Line("default", "mail"), "post": Line("default", "post"), "slow": Line("slow", "mail")}
+LOOKS = 3
+"""After how many claims in a row nobody may be left in line for whom there is room."""
+
 OUTCOMES: dict[str, Outcome] = {
     "succeeded": Succeeded(Document('{"sent":1}')),
     "returned nothing": Succeeded(),
@@ -103,6 +107,36 @@ class SettleAndClaim(NamedTuple):
         side.compare("answer to a report", _sorted(answer.settled), _sorted(expected.settled))
         side.compare("answer to a claim", list(answer.claimed), list(expected.claimed))
         return [claimed.lease for claimed in answer.claimed]
+
+
+class ClaimAll(NamedTuple):
+    """Everything that a line has to give is claimed, by somebody who knows nothing of it yet."""
+
+    lines: list[str]
+
+    async def make(self, side: Side) -> None:
+        served = tuple(LINES[name] for name in self.lines)
+        for _ in range(LOOKS):
+            # A store may remember what it found for an order; one that was never made before it must look up.
+            side.orders += 1
+            unheard_of = Line("nowhere", f"order-{side.orders}")
+            order = Order(worker="a", lines=(*served, unheard_of), limit=100)
+            claimed = (await side.store.settle_and_claim([], order)).claimed
+            side.compare("answer to a claim", list(claimed), side.model.claim(order, claimed))
+            if not side.model.claimable(order):
+                break
+        left = [side.numbered.index(job.id) + 1 for job in side.model.claimable(order)]
+        side.compare("who is left in line though there is room", left, [])
+        side.model.visited("claim: all that there is room for")
+
+
+class SetLimit(NamedTuple):
+    name: str
+    size: int
+
+    async def make(self, side: Side) -> None:
+        await side.store.set_limit(self.name, self.size)
+        side.model.set_limit(self.name, self.size)
 
 
 class Heartbeat(NamedTuple):
@@ -224,6 +258,7 @@ def _new_job(
     run_at: int | None = None,
     max_attempts: int = 3,
     on_lost: str = "retry",
+    limits: tuple[tuple[str, str, int], ...] = (),
     **same: Any,
 ) -> NewJob:
     """A job as it is asked for in few words: times are seconds, an id is a number."""
@@ -234,6 +269,7 @@ def _new_job(
         params=Document(params),
         delay=None if delay is None else timedelta(seconds=delay),
         run_at=None if run_at is None else START + timedelta(seconds=run_at),
+        limits=tuple(Limit(*limit) for limit in limits),
         policy=Policy(max_attempts=max_attempts, on_lost=OnLost(on_lost)),
         **same,
     )

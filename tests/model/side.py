@@ -35,6 +35,7 @@ class Side:
         self.store = backend.store()
         self.model = Model(backend.clock.now, visited)
         self.numbered: list[UUID] = []
+        self.orders = 0
         self._seen: dict[UUID, Job | None] = {}
 
     async def open(self) -> None:
@@ -66,6 +67,9 @@ class Side:
         """Fail, and say where, if what is seen is not what was expected."""
         differs = f"{what} differs from the model on {self.backend.kind}"
         assert seen == expected, "\n".join([differs, *_differences(seen, expected)])
+
+    async def compare_limits(self) -> None:
+        self.compare("what is held of limits", await self.store.limits(), self.model.limits())
 
     async def compare_jobs(self) -> None:
         """All jobs but those that were finished before, and the records of those that have changed."""
