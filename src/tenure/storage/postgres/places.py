@@ -69,6 +69,7 @@ class Places:
         self._served = frozenset(served)
         self.known: dict[int, Standing] = {}
         self.after_line = 0
+        self._found: set[int] = set()
         self._hints: dict[Place, int] = {}
         self._free: dict[int, int] = {}
         self._held: dict[int, int] = {}
@@ -87,6 +88,7 @@ class Places:
         self._fresh_for = min(max(FRESH_FOR, WORTH * took), STALE_AFTER)
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
+        self._found.clear()
         self._hints.clear()
         self._free.clear()
         self.after_line = 0
@@ -96,6 +98,7 @@ class Places:
                 continue
             line = Line(row["queue"], row["definition"], row["version"])
             self.known[row["line"]] = Standing(line, tuple(row["limits"]))
+            self._found.add(row["line"])
             self._hints[row["line"], row["rank"]] = 0
             if row["room"] is not None:
                 self._free = {int(limit): free for limit, free in _room(row["room"]).items()}
@@ -113,8 +116,9 @@ class Places:
 
     def add(self, place: Place, line: Line | None = None) -> None:
         """Note that jobs were put in line there; whose line it is, where that is known."""
-        if place[0] in self.known:
+        if place[0] in self._found:
             self._hints.setdefault(place, 0)
+        # A line that was known before and not found again was empty, or it is paused.
         elif line is None or line in self._served:
             self.forget()
 
