@@ -9,12 +9,12 @@ from hypothesis.strategies import SearchStrategy
 
 from tenure.core.states import FINAL, OWNED, State
 from tests.model.model import WAITING
+from tests.model.operating import ClaimAll, Pause, Resume, SetLimit
 from tests.model.requests import (
     LINES,
     OUTCOMES,
     Accept,
     Cancel,
-    ClaimAll,
     Enqueue,
     GiveUp,
     HandBack,
@@ -24,7 +24,6 @@ from tests.model.requests import (
     Promote,
     Reap,
     Request,
-    SetLimit,
     SettleAndClaim,
     UseUpSuspensions,
     Wait,
@@ -34,6 +33,7 @@ from tests.model.side import OWNER, Held
 T = TypeVar("T")
 
 NOBODY = 999
+PAUSABLE = [*LINES, "default"]
 FEW = 6
 STARTED = set(State) - {State.CREATED, State.SCHEDULED}
 
@@ -77,6 +77,8 @@ _lengths = st.sampled_from([30, 10])
 _limits = st.sampled_from([100, 2, 1])
 _speakers = st.sampled_from([OWNER, OWNER, "a", "b"])
 _lines = st.just(list(LINES)) | st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=2, unique=True)
+
+_targets = st.sampled_from(PAUSABLE)
 
 _said = {
     "priority": st.sampled_from([0, 5, -1]),
@@ -172,6 +174,8 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (5, State, st.builds(Enqueue, asked=st.lists(_asked_limited, min_size=2, max_size=5))),
     (5, State, st.builds(SetLimit, name=st.sampled_from(["api", "tenant"]), size=st.sampled_from([1, 2, 4]))),
     (4, [State.QUEUED], st.builds(ClaimAll, lines=_lines)),
+    (3, State, st.builds(Pause, target=_targets, seconds=st.sampled_from([10, 30, None, 0]))),
+    (4, State, st.builds(Resume, targets=st.just(PAUSABLE) | st.lists(_targets, min_size=1, max_size=1))),
     (2, State, st.builds(Wait, seconds=st.sampled_from([10, 30]))),
     (4, State, st.builds(Accept, jobs=_jobs(State.CREATED))),
     (5, State, st.builds(Cancel, jobs=_jobs(State.RUNNING, *WAITING), reason=_reasons)),

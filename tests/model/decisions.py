@@ -63,7 +63,7 @@ def work_of(job: NewJob | Job) -> tuple[str, int, object]:
     return job.definition, job.version, json.loads(job.params)
 
 
-def line_of(job: Job) -> Line:
+def line_of(job: NewJob | Job) -> Line:
     """The line a job stands in when it is queued."""
     return Line(job.queue, job.definition, job.version)
 

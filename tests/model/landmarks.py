@@ -30,6 +30,11 @@ _LIMITS = (
     *("enqueue: limit has another size", "set_limit: before any job named it"),
     *("set_limit: raised", "set_limit: lowered below what runs"),
 )
+_PAUSES = (
+    *("claim: paused line passed over", "claim: paused queue passed over", "claim: pause is over"),
+    *("pause: replaced", "resume: pause was over"),
+    *(f"resume: {what} was {how}" for what in ("line", "queue") for how in ("paused", "not paused")),
+)
 
 
 def of_step(source: State | None, target: State, event: str, by: str) -> str:
@@ -60,6 +65,7 @@ def all_landmarks() -> list[str]:
         *(f"heartbeat: {what}" for what in ("kept", "kept with progress", "kept and told to stop")),
         *(f"{verb}: {what}" for verb in ("claim", "promote", "reap") for what in ("nothing", "some", "all")),
         *_LIMITS,
+        *_PAUSES,
         *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
     ]
 

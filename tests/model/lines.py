@@ -1,13 +1,14 @@
 """Lines in the model: who may be claimed, under which limits, and whether a store claimed rightly."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from tenure.core.job import Job
-from tenure.core.lease import Claimed, Lease, Order
+from tenure.core.lease import Claimed, Lease, Line, Order
 from tenure.core.limit import Limit, LimitUse
+from tenure.core.operations import LineStatus, Pause
 from tenure.core.states import State
 from tests.model.decisions import line_of
 from tests.model.record import Holding, Record
@@ -23,7 +24,9 @@ class Lines(Record):
 
     def __init__(self, now: datetime, visited: Callable[[str], None]) -> None:
         super().__init__(now, visited)
+        self.known_lines: set[Line] = set()
         self._named: set[Name] = set()
+        self._pauses: dict[Line | str, Pause] = {}
 
     def set_limit(self, name: str, size: int) -> None:
         used = max((n for (used, _), n in self._held().items() if used == name), default=0)
@@ -37,22 +40,51 @@ class Lines(Record):
         held = self._held()
         return [LimitUse(*name, self.sizes[name[0]], held[name]) for name in sorted(self._named)]
 
-    def bring(self, limits: Sequence[Limit]) -> None:
-        """A new job names its limits; the first to bring a name sets its size."""
+    def bring(self, line: Line, limits: Sequence[Limit]) -> None:
+        """A new job names its line and its limits; the first to bring a limit sets its size."""
+        self.known_lines.add(line)
         for limit in limits:
             size = self.sizes.setdefault(limit.name, limit.size)
             self.visited_if(size != limit.size, "enqueue: limit has another size")
             self._named.add((limit.name, limit.key))
 
-    def claimable(self, order: Order) -> list[Job]:
-        """The queued jobs that the order could have now, each by itself."""
+    def pause(self, target: Line | str, *, until: datetime | None, by: str, reason: str) -> None:
+        self.visited_if(self._in_force(target), "pause: replaced")
+        self._pauses[target] = Pause(at=self.now, until=until, by=by, reason=reason)
+
+    def resume(self, target: Line | str) -> bool:
+        was_paused = self._in_force(target) is not None
+        is_over = self._pauses.pop(target, None) is not None and not was_paused
+        what = "line" if isinstance(target, Line) else "queue"
+        self.visited(f"resume: {what} {'was paused' if was_paused else 'was not paused'}")
+        self.visited_if(is_over, "resume: pause was over")
+        return was_paused
+
+    def lines(self) -> list[LineStatus]:
+        paused = {target for target in self._pauses if isinstance(target, Line) and self._in_force(target)}
+        return [self._status(line) for line in sorted(self.known_lines | paused)]
+
+    def _status(self, line: Line) -> LineStatus:
+        jobs = [job for job in self.jobs.values() if line_of(job) == line]
+        queued = [job.queued_at for job in jobs if job.state is State.QUEUED and job.queued_at]
+        return LineStatus(
+            line=line,
+            counts=Counter(job.state for job in jobs),
+            oldest=min(queued, default=None),
+            pause=self._in_force(line) or self._in_force(line.queue),
+            workers=0,
+        )
+
+    def claimable(self, lines: Collection[Line]) -> list[Job]:
+        """The queued jobs of lines that could be claimed now, each by itself."""
         held = self._held()
-        return [job for job in self._in_line(order) if self._has_room(job, held)]
+        return [job for job in self._in_line(lines) if self._has_room(job, held)]
 
     def claim(self, order: Order, chosen: Sequence[Claimed]) -> list[Claimed]:
-        free = self._in_line(order)
+        free = self._in_line(order.lines)
         taken = [self.jobs[claimed.lease.job] for claimed in chosen]
         self._follow_claim(taken, free, order.limit)
+        self._tell_of_pauses(taken, order.lines)
         lines_by_priority = {(job.priority, line_of(job)) for job in free}
         priorities = {job.priority for job in free}
         self.visited_if(len(priorities) > 1, "claim: several priorities")
@@ -64,16 +96,33 @@ class Lines(Record):
             self.holdings[fence] = Holding(order.worker, self.now + order.lease_for, self.now)
         return [self._claimed(job, fence) for job in taken for fence in fences]
 
-    def _in_line(self, order: Order) -> list[Job]:
-        return [
-            job for job in self.jobs.values() if job.state is State.QUEUED and line_of(job) in order.lines
-        ]
+    def _in_line(self, lines: Collection[Line]) -> list[Job]:
+        return [job for job in self._queued(lines) if not self._is_paused(job)]
+
+    def _queued(self, lines: Collection[Line]) -> list[Job]:
+        return [job for job in self.jobs.values() if job.state is State.QUEUED and line_of(job) in lines]
+
+    def _is_paused(self, job: Job) -> bool:
+        return any(self._in_force(target) for target in (line_of(job), job.queue))
+
+    def _was_paused(self, job: Job) -> bool:
+        return any(target in self._pauses for target in (line_of(job), job.queue))
+
+    def _in_force(self, target: Line | str) -> Pause | None:
+        pause = self._pauses.get(target)
+        return pause if pause and (pause.until is None or pause.until > self.now) else None
+
+    def _tell_of_pauses(self, taken: list[Job], lines: Collection[Line]) -> None:
+        for job in self._queued(lines):
+            self.visited_if(taken and self._in_force(line_of(job)), "claim: paused line passed over")
+            self.visited_if(taken and self._in_force(job.queue), "claim: paused queue passed over")
+        self.visited_if(any(map(self._was_paused, taken)), "claim: pause is over")
 
     def _follow_claim(self, taken: list[Job], free: list[Job], limit: int) -> None:
         """Insist that nobody was taken without room or before its turn, and nobody forgotten.
 
-        A store may be mistaken about the room that limits leave, to their disadvantage, and so pass jobs over
-        until it looks again. No other job may suffer more from it than to lose the place of such a one.
+        A store may believe that a limit has no room, or a pause still holds, and so pass jobs over until it
+        looks again. No other job may suffer more from it than to lose the place of such a one.
         """
         left, held = {job.id: job for job in free}, self._held()
         for job in taken:
@@ -102,7 +151,7 @@ class Lines(Record):
         return one.priority > other.priority and not self._may_be_passed_over(one)
 
     def _may_be_passed_over(self, job: Job) -> bool:
-        return bool(job.limits)
+        return bool(job.limits) or self._was_paused(job)
 
     def _has_room(self, job: Job, held: Counter[Name]) -> bool:
         return all(held[name] < self.sizes[name[0]] for name in _names(job))

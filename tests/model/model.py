@@ -27,7 +27,7 @@ from tenure.core.outcome import (
 )
 from tenure.core.states import State
 from tests.model import decisions
-from tests.model.decisions import due, key_of, work_of
+from tests.model.decisions import due, key_of, line_of, work_of
 from tests.model.lines import Lines
 
 WAITING = (State.SCHEDULED, State.RETRYING, State.SUSPENDED)
@@ -67,7 +67,7 @@ class Model(Lines):
     def _recorded(self, new: NewJob, job: UUID, place: int) -> Enqueued:
         assert job not in self.jobs, "the id of a new job was already taken"
         assert new.id in {None, job}, "the job has another id than was asked for"
-        self.bring(new.limits)
+        self.bring(line_of(new), new.limits)
         run_at = new.run_at if new.delay is None else self.now + new.delay
         is_ahead = run_at is not None and run_at > self.now
         state = State.CREATED if new.hold else State.SCHEDULED if is_ahead else State.QUEUED

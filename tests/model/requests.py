@@ -27,9 +27,6 @@ from tests.model.side import Held, Side
 from tests.storage.clock import START
 
 LINES = {"mail": Line("default", "mail"), "post": Line("default", "post"), "slow": Line("slow", "mail")}
-LOOKS = 3
-"""After how many claims in a row nobody may be left in line for whom there is room."""
-
 OUTCOMES: dict[str, Outcome] = {
     "succeeded": Succeeded(Document('{"sent":1}')),
     "returned nothing": Succeeded(),
@@ -107,36 +104,6 @@ class SettleAndClaim(NamedTuple):
         side.compare("answer to a report", _sorted(answer.settled), _sorted(expected.settled))
         side.compare("answer to a claim", list(answer.claimed), list(expected.claimed))
         return [claimed.lease for claimed in answer.claimed]
-
-
-class ClaimAll(NamedTuple):
-    """Everything that a line has to give is claimed, by somebody who knows nothing of it yet."""
-
-    lines: list[str]
-
-    async def make(self, side: Side) -> None:
-        served = tuple(LINES[name] for name in self.lines)
-        for _ in range(LOOKS):
-            # A store may remember what it found for an order; one that was never made before it must look up.
-            side.orders += 1
-            unheard_of = Line("nowhere", f"order-{side.orders}")
-            order = Order(worker="a", lines=(*served, unheard_of), limit=100)
-            claimed = (await side.store.settle_and_claim([], order)).claimed
-            side.compare("answer to a claim", list(claimed), side.model.claim(order, claimed))
-            if not side.model.claimable(order):
-                break
-        left = [side.numbered.index(job.id) + 1 for job in side.model.claimable(order)]
-        side.compare("who is left in line though there is room", left, [])
-        side.model.visited("claim: all that there is room for")
-
-
-class SetLimit(NamedTuple):
-    name: str
-    size: int
-
-    async def make(self, side: Side) -> None:
-        await side.store.set_limit(self.name, self.size)
-        side.model.set_limit(self.name, self.size)
 
 
 class Heartbeat(NamedTuple):

@@ -68,7 +68,11 @@ class Side:
         differs = f"{what} differs from the model on {self.backend.kind}"
         assert seen == expected, "\n".join([differs, *_differences(seen, expected)])
 
-    async def compare_limits(self) -> None:
+    async def compare_lines(self) -> None:
+        """Lines and limits. A request whose key was taken may have left a line in which nobody ever stood."""
+        shown = await self.store.lines()
+        lines = [one for one in shown if one.counts or one.pause or one.line in self.model.known_lines]
+        self.compare("where lines stand", lines, self.model.lines())
         self.compare("what is held of limits", await self.store.limits(), self.model.limits())
 
     async def compare_jobs(self) -> None:

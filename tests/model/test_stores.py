@@ -66,7 +66,7 @@ class Stores(RuleBasedStateMachine):
             try:
                 await request.make(side)
                 await side.compare_jobs()
-                await side.compare_limits()
+                await side.compare_lines()
             except AssertionError as error:
                 error.add_note(f"on {side.backend.kind}")
                 raise
