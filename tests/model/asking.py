@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tenure.core.states import FINAL, OWNED, State
+from tests.model.looking import Look, ReadOn
 from tests.model.model import WAITING
 from tests.model.operating import ClaimAll, Pause, Resume, SetLimit
 from tests.model.requests import (
@@ -159,6 +160,18 @@ def _claims(by: SearchStrategy[str], limit: SearchStrategy[int]) -> SearchStrate
 _turns = st.builds(
     SettleAndClaim, by=_speakers, said=_reports, lines=_lines, limit=st.just(0) | _limits, lease_for=_lengths
 )
+_narrowed = {
+    "definition": st.sampled_from(["mail", "post"]),
+    "queue": st.sampled_from(["default", "slow"]),
+    "tag": st.sampled_from(["red", "blue"]),
+}
+_looks = st.builds(
+    Look,
+    states=st.lists(st.sampled_from(list(State)), max_size=4, unique=True),
+    by=st.fixed_dictionaries({}, optional=_narrowed),
+    newest_first=st.booleans(),
+    limit=st.sampled_from([3, 50]),
+)
 _progress = st.sampled_from([None, (0.5, ""), (1.0, "done")])
 _pulses = st.builds(Heartbeat, by=_speakers, shown=_leases, lease_for=_lengths, progress=_progress)
 
@@ -176,8 +189,10 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (4, [State.QUEUED], st.builds(ClaimAll, lines=_lines)),
     (3, State, st.builds(Pause, target=_targets, seconds=st.sampled_from([10, 30, None, 0]))),
     (4, State, st.builds(Resume, targets=st.just(PAUSABLE) | st.lists(_targets, min_size=1, max_size=1))),
+    (4, State, _looks),
+    (3, State, st.builds(ReadOn, limit=st.sampled_from([7, 50]))),
     (2, State, st.builds(Wait, seconds=st.sampled_from([10, 30]))),
-    (4, State, st.builds(Accept, jobs=_jobs(State.CREATED))),
+    (5, State, st.builds(Accept, jobs=_jobs(State.CREATED, State.SCHEDULED))),
     (5, State, st.builds(Cancel, jobs=_jobs(State.RUNNING, *WAITING), reason=_reasons)),
     (4, State, st.builds(GiveUp, jobs=_jobs(State.RETRYING))),
     (4, [State.QUEUED], st.builds(PassAround, times=st.sampled_from([1, 23]), killed=st.booleans())),

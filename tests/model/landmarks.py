@@ -35,6 +35,10 @@ _PAUSES = (
     *("pause: replaced", "resume: pause was over"),
     *(f"resume: {what} was {how}" for what in ("line", "queue") for how in ("paused", "not paused")),
 )
+_LOOKS = (
+    *("page: newest first", "page: oldest first", "page: several", "page: by states"),
+    *("page: by definition", "page: by queue", "page: by tag", "feed: part", "feed: all"),
+)
 
 
 def of_step(source: State | None, target: State, event: str, by: str) -> str:
@@ -66,6 +70,7 @@ def all_landmarks() -> list[str]:
         *(f"{verb}: {what}" for verb in ("claim", "promote", "reap") for what in ("nothing", "some", "all")),
         *_LIMITS,
         *_PAUSES,
+        *_LOOKS,
         *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
     ]
 

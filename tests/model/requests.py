@@ -164,6 +164,10 @@ class JobInEveryState(NamedTuple):
         await SettleAndClaim("a", reports, lines=[], limit=0, lease_for=30).make(side)
         await GiveUp([before + 3]).make(side)
         await UseUpSuspensions([before + 10]).make(side)
+        # In vain, so that every refusal is seen wherever there is a job to be refused.
+        await Accept([before + job for job in range(1, 16)]).make(side)
+        await GiveUp([before + job for job in range(1, 18) if job != 4]).make(side)
+        await Cancel([before + job for job in (1, 2, 6, 7, 8, 9, 14)], reason=None).make(side)
 
 
 class UseUpSuspensions(NamedTuple):

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from tenure.core.job import Job
 from tenure.core.lease import Lease
+from tenure.core.reading import Position
 from tests.model.model import Model
 from tests.storage.backends import Backend
 
@@ -36,6 +37,8 @@ class Side:
         self.model = Model(backend.clock.now, visited)
         self.numbered: list[UUID] = []
         self.orders = 0
+        self.position: Position | None = None
+        self.told: dict[UUID, int] = {}
         self._seen: dict[UUID, Job | None] = {}
 
     async def open(self) -> None:

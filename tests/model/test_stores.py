@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from tenure.core.states import State
 from tests.model import asking
 from tests.model.landmarks import Visits
+from tests.model.looking import read_to_the_end
 from tests.model.requests import Request
 from tests.model.side import Side
 from tests.postgres_server import PostgresServer
@@ -57,6 +58,7 @@ class Stores(RuleBasedStateMachine):
         try:
             if not self._has_failed:
                 self._on_each_side(Side.compare_all)
+                self._on_each_side(read_to_the_end)
         finally:
             self._on_each_side(Side.close)
 
