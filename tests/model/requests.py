@@ -153,6 +153,9 @@ class JobInEveryState(NamedTuple):
         mail, once = {"line": "mail"}, {"line": "mail", "max_attempts": 1}
         twice, bury = {"line": "mail", "max_attempts": 2}, {"line": "mail", "on_lost": "bury"}
         later: list[dict[str, Any]] = [{}, {"delay": 30}, {"hold": True}, {"delay": 30, "hold": True}]
+        for _ in range(2):  # the second time there is nothing to do
+            await Promote(after=0, limit=100).make(side)
+            await Reap(after=0, limit=100).make(side)
         said = {1: "succeeded", 2: "unrecoverable", 3: "recoverable", 4: "recoverable", 5: "suspended"}
         await Enqueue([*[mail] * 5, bury, mail, twice, bury, mail, once, twice, bury]).make(side)
         await PassAround(times=1, killed=False).make(side)
@@ -168,6 +171,7 @@ class JobInEveryState(NamedTuple):
         await Accept([before + job for job in range(1, 16)]).make(side)
         await GiveUp([before + job for job in range(1, 18) if job != 4]).make(side)
         await Cancel([before + job for job in (1, 2, 6, 7, 8, 9, 14)], reason=None).make(side)
+        await HandBack("a", unstarted=[Held(before + 11, 1)], killed=[]).make(side)
 
 
 class UseUpSuspensions(NamedTuple):

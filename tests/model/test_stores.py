@@ -34,7 +34,7 @@ EXAMPLES = os.environ.get("TENURE_MODEL_EXAMPLES")
 # After the tenth example Hypothesis makes most by varying the last one: a few long ones see more.
 A_RUN = settings(
     max_examples=10,
-    stateful_step_count=120,
+    stateful_step_count=150,
     deadline=None,
     database=None,
     derandomize=EXAMPLES is None,
