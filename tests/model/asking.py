@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 from tenure.core.states import FINAL, OWNED, State
 from tests.model.looking import Look, ReadOn
 from tests.model.model import WAITING
-from tests.model.operating import ClaimAll, Pause, Resume, SetLimit
+from tests.model.operating import ClaimAll, KeepForItsKey, Pause, Prune, Replay, Resume, SetLimit
 from tests.model.requests import (
     LINES,
     OUTCOMES,
@@ -172,6 +172,8 @@ _looks = st.builds(
     newest_first=st.booleans(),
     limit=st.sampled_from([3, 50]),
 )
+# After success, after another end, with a key.
+_kept_for = st.sampled_from([(10, 30, 60), (0, 0, 30), (30, 60, 10)])
 _progress = st.sampled_from([None, (0.5, ""), (1.0, "done")])
 _pulses = st.builds(Heartbeat, by=_speakers, shown=_leases, lease_for=_lengths, progress=_progress)
 
@@ -191,6 +193,9 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (4, State, st.builds(Resume, targets=st.just(PAUSABLE) | st.lists(_targets, min_size=1, max_size=1))),
     (4, State, _looks),
     (3, State, st.builds(ReadOn, limit=st.sampled_from([7, 50]))),
+    (4, State, st.builds(Replay, jobs=_jobs(*FINAL), forced=st.booleans())),
+    (1, State, st.just(KeepForItsKey())),
+    (2, State, st.builds(Prune, after=_pauses, kept_for=_kept_for, limit=st.sampled_from([5, 1000]))),
     (2, State, st.builds(Wait, seconds=st.sampled_from([10, 30]))),
     (5, State, st.builds(Accept, jobs=_jobs(State.CREATED, State.SCHEDULED))),
     (5, State, st.builds(Cancel, jobs=_jobs(State.RUNNING, *WAITING), reason=_reasons)),

@@ -39,6 +39,12 @@ _LOOKS = (
     *("page: newest first", "page: oldest first", "page: several", "page: by states"),
     *("page: by definition", "page: by queue", "page: by tag", "feed: part", "feed: all"),
 )
+_FINISHED = (
+    *("replay: unknown job", "replay: not finished", "replay: earlier one is under way"),
+    *("replay: forced beside an earlier one", *(f"replay: {state}" for state in State if state.is_final)),
+    *("prune: removed", "prune: in parts", "prune: spared as not finished"),
+    *("prune: spared as young", "prune: spared for its key"),
+)
 
 
 def of_step(source: State | None, target: State, event: str, by: str) -> str:
@@ -71,6 +77,7 @@ def all_landmarks() -> list[str]:
         *_LIMITS,
         *_PAUSES,
         *_LOOKS,
+        *_FINISHED,
         *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
     ]
 

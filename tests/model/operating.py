@@ -4,7 +4,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from tenure.core.lease import Line, Order
-from tests.model.requests import LINES
+from tenure.core.operations import Retention
+from tests.model.requests import LINES, Cancel, Enqueue
 from tests.model.side import Side
 
 LOOKS = 3
@@ -57,6 +58,47 @@ class Resume(NamedTuple):
             target = LINES.get(name, name)
             answer = await side.store.resume(target)
             side.compare("answer to resume", answer, side.model.resume(target))
+
+
+class Replay(NamedTuple):
+    jobs: list[int]
+    forced: bool
+
+    async def make(self, side: Side) -> None:
+        ids = side.ids(self.jobs)
+        answer = await side.store.replay(ids, forced=self.forced)
+        side.compare("answer to replay", answer, side.model.replay(ids, answer, forced=self.forced))
+        made = dict.fromkeys(one.replay for one in answer if one.replay and one.fresh)
+        side.numbered += made
+
+
+class Prune(NamedTuple):
+    """All jobs are gone through, so many at a time; times are seconds."""
+
+    after: int
+    kept_for: tuple[int, int, int]
+    limit: int
+
+    async def make(self, side: Side) -> None:
+        await side.advance(self.after)
+        succeeded, others, keyed = (timedelta(seconds=seconds) for seconds in self.kept_for)
+        retention = Retention(succeeded=succeeded, others=others, keyed=keyed)
+        after, is_over = None, False
+        while not is_over:
+            answer = await side.store.prune(retention, after=after, limit=self.limit)
+            expected = side.model.prune(retention, after=after, limit=self.limit)
+            side.compare("answer to prune", answer, expected)
+            after, is_over = answer.next, answer.next is None
+        side.told = {job: n for job, n in side.told.items() if job in side.model.jobs}
+
+
+class KeepForItsKey(NamedTuple):
+    """A job with a key has just ended when all that has ended is removed."""
+
+    async def make(self, side: Side) -> None:
+        await Enqueue([{"line": "post", "key": "kept"}]).make(side)
+        await Cancel([len(side.numbered)], reason=None).make(side)
+        await Prune(after=0, kept_for=(0, 0, 30), limit=1000).make(side)
 
 
 async def _claim_unprepared(side: Side, served: tuple[Line, ...]) -> None:

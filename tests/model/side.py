@@ -14,7 +14,7 @@ from msgspec import Struct
 from tenure.core.job import Job
 from tenure.core.lease import Lease
 from tenure.core.reading import Position
-from tests.model.model import Model
+from tests.model.finished import WholeModel
 from tests.storage.backends import Backend
 
 OWNER = "its owner"
@@ -34,7 +34,7 @@ class Side:
     def __init__(self, backend: Backend, visited: Callable[[str], None]) -> None:
         self.backend = backend
         self.store = backend.store()
-        self.model = Model(backend.clock.now, visited)
+        self.model = WholeModel(backend.clock.now, visited)
         self.numbered: list[UUID] = []
         self.orders = 0
         self.position: Position | None = None

@@ -81,7 +81,7 @@ class Stores(RuleBasedStateMachine):
             number
             for side in self._sides
             for number, job in enumerate(side.numbered, 1)
-            if side.model.jobs[job].state in states
+            if job in side.model.jobs and side.model.jobs[job].state in states
         }
         return sorted(found)
 
