@@ -4,13 +4,14 @@ import asyncio
 from uuid import UUID, uuid4
 
 import asyncpg
+import pytest
 
 from tenure.core.reading import Entry
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import PostgresBackend
 from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import claim, columns_of, enqueue_one, fed, state_of
+from tests.storage.telling import claim, columns_of, enqueue_one, fed, settle, state_of, succeeded
 
 
 async def insert_copy(foreign: asyncpg.Connection, backend: PostgresBackend, model: UUID) -> UUID:
@@ -155,3 +156,32 @@ async def test_readers_beside_many_writers_miss_nothing(store: Store, backend: P
             range(1, len(await store.events(job)) + 1)
         )
     await other.close()
+
+
+@pytest.mark.parametrize("way", ["settle", "hand_back"])
+async def test_a_workers_word_that_waited_stands_behind_the_cancel_it_did_not_see(
+    store: Store, foreign: asyncpg.Connection, backend: PostgresBackend, way: str
+) -> None:
+    """Its transaction is the older one; the job's events come by number all the same."""
+    for _ in range(3):
+        await enqueue_one(store)
+    owned = sorted(await claim(store), key=lambda one: one.lease.job)
+    _, locked, cancelled = (one.lease.job for one in owned)
+    reader = Reader(store)
+    await reader.read(6)
+    await foreign.execute("SELECT FROM tenure.job_state WHERE id = $1 FOR UPDATE", locked)
+    speaking = asyncio.create_task(
+        settle(store, [succeeded(one) for one in owned])
+        if way == "settle"
+        else store.hand_back("a", unstarted=[one.lease for one in owned], killed=[])
+    )
+    await until_waiting(backend, 1)
+    await store.cancel([cancelled])
+    await foreign.execute("ROLLBACK")
+    assert (await speaking).lost == []
+
+    await reader.read(10)
+    assert len(set(reader.seen)) == len(reader.seen) == 10
+    assert [entry.event for entry in reader.entries if entry.event.job == cancelled] == await store.events(
+        cancelled
+    )

@@ -1,0 +1,50 @@
+"""Limits with little room or many keys: a claim still takes all that it may."""
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Order
+from tenure.core.limit import Limit
+from tenure.storage.contract import Store
+from tests.storage.backends import Backend
+from tests.storage.telling import MAIL, claim, enqueue_one, settle, succeeded
+
+
+async def test_a_turn_passes_a_place_on_under_a_lowered_limit(store: Store, backend: Backend) -> None:
+    """One job ends and one begins in the same call, as long as no more run than the new size allows."""
+    await store.enqueue([NewJob(definition="mail", limits=(Limit("api", size=3),)) for _ in range(8)])
+    running = await claim(store, limit=3)
+    await store.set_limit("api", 2)
+    await settle(store, [succeeded(running.pop(0))])
+    order = Order(worker="a", lines=(MAIL,), limit=5)
+    for _ in range(4):
+        turn = await store.settle_and_claim([succeeded(running.pop(0))], order)
+        assert len(turn.claimed) == 1
+        running += turn.claimed
+        assert [use.held for use in await store.limits()] == [2]
+    if backend.kind == "postgres":
+        # Whoever begins takes a slot within the size, so that those above it fall out of use.
+        assert await backend.sql("SELECT n FROM tenure.slot WHERE n > 2 AND job IS NOT NULL") == []
+
+
+async def test_urgent_jobs_that_must_wait_do_not_shorten_a_claim(store: Store) -> None:
+    """There is room for one of them; whoever stands behind the others is claimed in the same call."""
+    urgent = [NewJob(definition="mail", priority=9, limits=(Limit("api"),)) for _ in range(10)]
+    await store.enqueue(urgent)
+    others = [await enqueue_one(store) for _ in range(3)]
+    first, *rest = await claim(store, limit=5)
+    assert first.lease.job not in others
+    assert [owned.lease.job for owned in rest] == others
+
+
+async def test_jobs_under_very_many_keys_are_all_found(store: Store) -> None:
+    """More of them than a store would look at one by one."""
+    tenants = [NewJob(definition="mail", limits=(Limit("tenant", str(n)),)) for n in range(120)]
+    for job in (*tenants, NewJob(definition="mail", priority=9)):
+        await store.enqueue([job])
+    assert (await store.outlook([MAIL])).waiting
+    claimed = []
+    while more := await claim(store, limit=50):
+        claimed += more
+    assert len(claimed) == 121
+    assert not (await store.outlook([MAIL])).waiting
+    await settle(store, [succeeded(owned) for owned in claimed])
+    assert {use.held for use in await store.limits()} == {0}

@@ -1,0 +1,124 @@
+"""What a process remembers of its lines: enough to save work, and never for long."""
+
+from typing import Any
+
+import msgspec
+
+from tenure.core.lease import Line
+from tenure.storage.postgres.places import Places
+from tests.storage.telling import MAIL
+
+POST = Line("default", "post")
+
+
+def found(line: int, rank: int = 0, *, of: Line = MAIL, limits: tuple[int, ...] = (), free: int = 0) -> Any:
+    """A row of a look-up: jobs stand there, and so much room is free in each of their limits."""
+    return {
+        "line": line,
+        "queue": of.queue,
+        "definition": of.definition,
+        "version": of.version,
+        "rank": rank,
+        "limits": list(limits),
+        "room": dict.fromkeys(limits, free),
+    }
+
+
+def offered(places: Places, limit: int = 10, returning: int = 0) -> list[int]:
+    return [offer.place[0] for offer in places.in_turn(limit, returning)]
+
+
+def look_up(places: Places, *rows: Any) -> None:
+    """Learn the rows as the statement gives them: the room of all limits stands in the first."""
+    room = {str(limit): free for row in rows for limit, free in row["room"].items()}
+    written = [msgspec.json.encode(room).decode(), *([None] * len(rows))]
+    places.learn([{**row, "room": text} for row, text in zip(rows, written, strict=False)], took=0.0)
+
+
+def looked_up(*rows: Any) -> Places:
+    places = Places([MAIL, POST])
+    look_up(places, *rows)
+    return places
+
+
+def claimed(places: Places, seq: int, *, short: bool = False) -> None:
+    """A job was claimed from line 1."""
+    places.claimed([((1, 0), seq, places.known[1])], short=short)
+
+
+def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:
+    """What was passed over, such as a transaction that committed late, is found again."""
+    places = looked_up(found(1))
+    claimed(places, 99)
+    assert [offer.after for offer in places.in_turn(10, 0)] == [99]
+    look_up(places, found(1))
+    assert [offer.after for offer in places.in_turn(10, 0)] == [0]
+
+
+def test_a_look_up_forgets_places_that_are_empty_by_now() -> None:
+    places = looked_up(found(1), found(2))
+    look_up(places, found(2))
+    assert offered(places) == [2]
+
+
+def test_a_line_whose_limit_has_no_room_is_passed_over() -> None:
+    places = looked_up(found(1, limits=(7,)), found(2, limits=(8,), free=1), found(3))
+    assert sorted(offered(places)) == [2, 3]
+
+
+def test_a_turn_may_give_its_own_room_to_a_line_that_had_none() -> None:
+    """As much as this process holds under the limit, and no more."""
+    places = looked_up(found(1, limits=(7,), free=1))
+    claimed(places, 5)
+    assert offered(places) == []
+    assert offered(places, returning=1) == [1]
+    places.settled([1])
+    assert offered(places) == [1]
+
+
+def test_who_has_passed_a_line_over_looks_again_when_told_of_news() -> None:
+    """Room may have become free; who has plenty to do does not care."""
+    places = looked_up(found(1, limits=(7,)))
+    plenty = looked_up(found(1))
+    for known in (places, plenty):
+        offered(known)
+        known.hear()
+    assert [places.are_stale, plenty.are_stale] == [True, False]
+
+
+def test_only_so_many_limited_lines_go_into_a_turn_as_can_fill_it() -> None:
+    """The free slots of each are locked while it lasts; lines without limits cost nothing."""
+    limited = [found(n, limits=(n,), free=1) for n in range(1, 30)]
+    places = looked_up(*limited, found(30))
+    turn = offered(places, limit=2)
+    assert 2 <= len(turn) - 1 <= 6
+    assert 30 in turn
+    assert len(set(turn + [line for _ in range(40) for line in offered(places, limit=2)])) == 30
+
+
+def test_room_that_was_free_long_ago_is_not_believed_in() -> None:
+    """A limit that the latest look-up does not name has none, until it names it."""
+    places = looked_up(found(1, limits=(7,), free=5), found(2))
+    look_up(places, found(2))
+    places.add((1, 0), MAIL)
+    assert offered(places) == [2]
+
+
+def test_jobs_put_in_line_here_are_known_at_once() -> None:
+    """In a line that is known; another one of those that are served must be looked up."""
+    places = looked_up(found(1))
+    places.add((1, -5), MAIL)
+    assert [offer.place for offer in places.in_turn(10, 0)] == [(1, -5), (1, 0)]
+    places.add((9, 0), Line("default", "foreign"))
+    assert not places.are_stale
+    places.add((9, 0), POST)
+    assert places.are_stale
+
+
+def test_a_short_claim_is_followed_by_a_look() -> None:
+    places = looked_up(found(1))
+    offered(places)
+    claimed(places, 5)
+    assert not places.are_stale
+    claimed(places, 6, short=True)
+    assert places.are_stale
