@@ -142,8 +142,7 @@ class Store(Protocol):
         From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
         limits is claimed only while each of them has room, and takes a place in all of them until its
         attempt ends, however it ends. Never more run under a limit than its size allows; when the size is
-        lowered, those that run go on and none is added until they have become fewer (while that lasts,
-        claims of several processes at one moment may add too many on PostgreSQL).
+        lowered, those that run go on and none is added until they have become fewer.
         """
 
     async def heartbeat(self, pulse: Pulse) -> Beat:

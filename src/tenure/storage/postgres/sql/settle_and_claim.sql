@@ -71,8 +71,9 @@ shelved AS (
     SELECT state, id FROM settled WHERE state IN ('failed', 'cancelled')
 ),
 -- Slots for what is to be claimed: those that settled jobs give back, and free ones of the limits which the lines on
--- offer stand under. Those above a limit's size are left from when it was larger; while jobs still hold some of them,
--- the others are not all to be had.
+-- offer stand under. Those above a limit's size are left from when it was larger. While jobs still hold some of them, as
+-- many of the lowest free ones are on offer as bring the total up to the size; nobody goes past these, not even where
+-- somebody else has locked one, so that those who claim at one moment share them.
 given_back AS MATERIALIZED (
     SELECT unnest(line.limits) AS limited, unnest(decided.slots) AS n
       FROM decided JOIN tenure.line ON line.id = decided.line
@@ -86,24 +87,31 @@ on_offer AS MATERIALIZED (
      CROSS JOIN LATERAL (
                SELECT CASE WHEN EXISTS (SELECT FROM tenure.slot
                                          WHERE slot.limited = wanted.id AND slot.n > size AND slot.job IS NOT NULL)
-                           THEN size + (SELECT count(*) FROM given_back WHERE given_back.limited = wanted.id)
-                                - (SELECT count(*) FROM tenure.slot WHERE slot.limited = wanted.id AND slot.job IS NOT NULL)
+                           THEN (SELECT max(free.n)
+                                   FROM (SELECT slot.n, row_number() OVER (ORDER BY slot.n) AS place,
+                                                (SELECT count(*) FROM tenure.slot held
+                                                  WHERE held.limited = wanted.id AND held.job IS NOT NULL
+                                                    AND held.n NOT IN (SELECT n FROM given_back
+                                                                        WHERE given_back.limited = wanted.id)) AS held
+                                           FROM tenure.slot
+                                          WHERE slot.limited = wanted.id
+                                            AND (slot.job IS NULL OR slot.n IN (SELECT n FROM given_back
+                                                                                 WHERE given_back.limited = wanted.id))
+                                        ) free
+                                  WHERE free.place <= size - free.held AND free.n <= size)
                            ELSE size
                       END AS n
-           ) room
+           ) highest
      CROSS JOIN LATERAL (
-               SELECT * FROM (
                SELECT given_back.limited, given_back.n FROM given_back
-                WHERE given_back.limited = wanted.id AND given_back.n <= size
+                WHERE given_back.limited = wanted.id AND given_back.n <= highest.n
                 UNION ALL
                SELECT free.limited, free.n
                  FROM (SELECT slot.limited, slot.n FROM tenure.slot
-                        WHERE slot.limited = wanted.id AND slot.n <= size AND slot.job IS NULL
+                        WHERE slot.limited = wanted.id AND slot.n <= highest.n AND slot.job IS NULL
                         ORDER BY slot.n
                         LIMIT :limit::integer
                           FOR UPDATE SKIP LOCKED) free
-               ) every
-                LIMIT greatest(0, room.n)
            ) slots
 ),
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
