@@ -42,6 +42,9 @@ A_RUN = settings(
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+ANOTHER_RUN = settings(A_RUN, derandomize=False)
+MORE_RUNS = 4
+"""How many more runs there may be until every landmark was reached."""
 
 
 class Stores(RuleBasedStateMachine):
@@ -109,5 +112,9 @@ def test_both_stores_do_what_the_model_does(postgres_server: PostgresServer) -> 
 
         for _ in range(0, int(EXAMPLES or 1), A_RUN.max_examples):
             run_state_machine_as_test(begin, settings=A_RUN)  # type: ignore[arg-type]
+        # What a store chooses depends on the moment: the same requests may miss a rare landmark.
+        for _ in range(MORE_RUNS):
+            if visits.missed():
+                run_state_machine_as_test(begin, settings=ANOTHER_RUN)  # type: ignore[arg-type]
     assert not visits.unmapped()
     assert not visits.missed(), visits.told()
