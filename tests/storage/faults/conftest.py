@@ -4,14 +4,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from tenure.storage.postgres.store import PostgresStore
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend
 from tests.storage.faults.own_server import OwnServer
+from tests.storage.postgres.conftest import foreign
 from tests.storage.postgres.relay import Relay
+
+__all__ = ["foreign"]  # a fixture of the neighbours, for the tests here too
 
 TIMEOUT = 1.0
 """The timeout of the stores under test, in seconds: short, since tests wait for it to pass."""
@@ -24,15 +26,6 @@ async def backend(postgres_server: PostgresServer) -> AsyncIterator[PostgresBack
     await made.prepare()
     yield made
     await made.dispose()
-
-
-@pytest.fixture
-async def foreign(backend: PostgresBackend) -> AsyncIterator[asyncpg.Connection]:
-    """Somebody else's connection to the same database, in a transaction left open."""
-    connection = await asyncpg.connect(backend.dsn)
-    await connection.execute("BEGIN")
-    yield connection
-    await connection.close()
 
 
 Opener = Callable[..., Awaitable[PostgresStore]]

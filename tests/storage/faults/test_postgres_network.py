@@ -1,43 +1,22 @@
 """A network that stalls, resets or breaks off: an error within the timeout, and no reopening afterwards."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from tenure.core.job import NewJob
-from tenure.core.lease import Pulse
 from tenure.core.states import State
-from tenure.storage.contract import Store
 from tenure.storage.postgres.pool import Connection
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
+from tests.storage.contract.test_open_and_close import VERBS
 from tests.storage.faults.conftest import TIMEOUT, Opener
 from tests.storage.faults.outages import BOUND, outage, outages, recovered
 from tests.storage.postgres.relay import Relay
 from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import claim, enqueue_one, state_of
+from tests.storage.telling import enqueue_one, state_of
 
-JOB = uuid4()
-VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
-    "migrate": lambda store: store.migrate(),
-    "verify": lambda store: store.verify(),
-    "now": lambda store: store.now(),
-    "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
-    "accept": lambda store: store.accept([JOB]),
-    "cancel": lambda store: store.cancel([JOB]),
-    "give_up": lambda store: store.give_up([JOB]),
-    "get": lambda store: store.get(JOB),
-    "events": lambda store: store.events(JOB),
-    "attempts": lambda store: store.attempts(JOB),
-    "settle_and_claim": claim,
-    "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[])),
-    "hand_back": lambda store: store.hand_back("a", unstarted=[], killed=[]),
-    "promote": lambda store: store.promote(1),
-    "reap": lambda store: store.reap(1),
-}
 STALLS = {
     "both ways": {"questions": True, "answers": True},
     "questions": {"questions": True, "answers": False},

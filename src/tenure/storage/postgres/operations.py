@@ -1,5 +1,6 @@
 """The verbs of the PostgreSQL store for operators and upkeep."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
@@ -13,7 +14,7 @@ from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.pool import Pool
 
 
-class Operations:
+class Operations(ABC):
     """Pauses, limits, definitions, workers, retention."""
 
     _pool: Pool
@@ -92,6 +93,6 @@ class Operations:
         spared: int = row["spared"]
         return spared
 
+    @abstractmethod
     def _look_again(self) -> None:
         """More may be claimed now, or less, than anybody believes."""
-        raise NotImplementedError
