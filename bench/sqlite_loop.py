@@ -32,7 +32,13 @@ MODES: dict[str, Durability] = {"FULL": "full", "NORMAL": "normal"}
 """How durable a commit is, by SQLite's name for it and by ours."""
 
 _GIVEN = re.compile(r"INSERT INTO (?P<table>\S+) \((?P<columns>[^)]*)\) VALUES \([?, ]*\)")
-_SUCCESS = {"job": "lease_job.value", "fence": "lease.id", "ending": "'succeeded'", "result": "'null'"}
+_SUCCESS = {
+    "place": "lease_job.key + 1",
+    "job": "lease_job.value",
+    "fence": "lease.id",
+    "ending": "'succeeded'",
+    "result": "'null'",
+}
 _LINES = f'[["{LINE.queue}","{LINE.definition}",{LINE.version}]]'
 _LEASE = """
   FROM tenure_lease lease JOIN json_each(lease.jobs) lease_job
@@ -126,12 +132,12 @@ def _turns_inside(connection: apsw.Connection, batch: int, turns: int) -> Round:
         values["now"], values["mark"] = turn
         for move in moves:
             connection.execute(move, values)
-        in_all, with_state, *_ = connection.execute(answer, values).get
+        newly_claimed, newly_settled, *_ = connection.execute(answer, values).get
         connection.execute("RELEASE task")
         clock.keep(connection, turn)
         connection.execute("COMMIT")
-        settled += with_state
-        claimed += in_all - with_state
+        settled += newly_settled
+        claimed += newly_claimed
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     if claimed != batch * turns or settled < batch * (turns - 1):
         raise RuntimeError(
@@ -162,10 +168,10 @@ def _given_from_lease(text: str) -> str:
 
 
 def _counted(connection: apsw.Connection, text: str) -> str:
-    """All columns are read, none is handed out; `job` and `state` come first."""
-    names = [name for name, _ in query_info(connection, text).description]
-    names.sort(key=lambda name: (name != "job", name != "state"))
-    return f"SELECT {', '.join(f'count({name})' for name in names)} FROM ({text})"
+    """All columns are read, none is handed out: how many were claimed and how many settled comes first."""
+    names = [name for name, _ in query_info(connection, text).description if name != "job"]
+    settled = "coalesce(sum(json_array_length(places)), 0)"
+    return f"SELECT count(job), {settled}, {', '.join(f'count({name})' for name in names)} FROM ({text})"
 
 
 async def _migrate(path: Path) -> None:

@@ -7,7 +7,7 @@ its rows into that form.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import msgspec
@@ -16,20 +16,9 @@ from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, within
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Event, Job, Moved, NewJob, Standing
-from tenure.core.lease import Beat, Claimed, Lease, Line, Progress, Pulse
+from tenure.core.lease import Beat, Lease, Line, Progress, Pulse
 from tenure.core.limit import Limit
-from tenure.core.outcome import (
-    Attempt,
-    Ending,
-    Failure,
-    Recoverable,
-    Report,
-    Settled,
-    Stopped,
-    Succeeded,
-    Suspended,
-    Unrecoverable,
-)
+from tenure.core.outcome import Attempt, Ending, Failure, Settled
 from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.states import State
 from tenure.core.text import storable
@@ -114,40 +103,8 @@ def written_failure(error: Failure) -> str:
     return _encode(Failure(storable(error.kind), storable(error.message), trace)).decode()
 
 
-class Reported(NamedTuple):
-    """A report as columns."""
-
-    lease: Lease
-    ending: Ending
-    result: str | None = None
-    error: str | None = None
-    after: timedelta | None = None
-
-
-def reported(reports: Iterable[Report]) -> list[Reported]:
-    """Reports as columns, sorted by job; of several for one lease the first counts."""
-    first: dict[Lease, Report] = {}
-    for report in reports:
-        first.setdefault(report.lease, report)
-    return [_columns(first[lease]) for lease in sorted(first)]
-
-
-def _columns(report: Report) -> Reported:
-    match report.outcome:
-        case Succeeded(result):
-            return Reported(report.lease, Ending.SUCCEEDED, result=result)
-        case Recoverable(error, after):
-            return Reported(report.lease, Ending.RECOVERABLE, error=written_failure(error), after=after)
-        case Unrecoverable(error):
-            return Reported(report.lease, Ending.UNRECOVERABLE, error=written_failure(error))
-        case Stopped():
-            return Reported(report.lease, Ending.STOPPED)
-        case Suspended(after):
-            return Reported(report.lease, Ending.SUSPENDED, after=after)
-
-
 @lru_cache(maxsize=1024)
-def _policy(
+def policy(
     max_attempts: int,
     on_lost: str,
     timeout_ms: int,
@@ -157,6 +114,7 @@ def _policy(
     retry_on: str | None,
     fatal_on: str | None,
 ) -> Policy:
+    """A policy from its columns; equal ones are one object, since most jobs share a few."""
     return Policy(
         max_attempts=max_attempts,
         on_lost=OnLost(on_lost),
@@ -172,8 +130,8 @@ def _policy(
 
 
 def policy_of(row: Row) -> Policy:
-    """The policy copied with a job; equal ones are one object, since most jobs share a few."""
-    return _policy(
+    """The policy copied with a job."""
+    return policy(
         row["max_attempts"],
         row["on_lost"],
         row["timeout_ms"],
@@ -222,23 +180,6 @@ def beat_from(held: Iterable[Lease], rows: Iterable[Row]) -> Beat:
 def progress_under(pulse: Pulse, lease: Lease) -> str | None:
     """What a pulse says of one lease's progress."""
     return _encode(pulse.progress[lease]).decode() if lease in pulse.progress else None
-
-
-def claimed_from(row: Row, line: Line) -> Claimed:
-    """A row of the claim."""
-    return Claimed(
-        lease=Lease(row["job"], row["fence"]),
-        namespace=row["namespace"],
-        definition=line.definition,
-        version=line.version,
-        queue=line.queue,
-        params=row["params"],
-        policy=policy_of(row),
-        attempt=row["attempt"],
-        traceparent=row["traceparent"],
-        queued_at=row["queued_at"],
-        started_at=row["started_at"],
-    )
 
 
 _SAME_IN_JOB = (

@@ -11,7 +11,9 @@ from tests.storage.telling import MAIL
 POST = Line("default", "post")
 
 
-def found(line: int, rank: int = 0, *, of: Line = MAIL, limits: tuple[int, ...] = (), free: int = 0) -> Any:
+def found(
+    line: int, rank: int = 0, *, of: Line = MAIL, limits: tuple[int, ...] = (), free: int = 0, seq: int = 1
+) -> Any:
     """A row of a look-up: jobs stand there, and so much room is free in each of their limits."""
     return {
         "line": line,
@@ -19,6 +21,7 @@ def found(line: int, rank: int = 0, *, of: Line = MAIL, limits: tuple[int, ...] 
         "definition": of.definition,
         "version": of.version,
         "rank": rank,
+        "seq": seq,
         "limits": list(limits),
         "room": dict.fromkeys(limits, free),
     }
@@ -43,7 +46,7 @@ def looked_up(*rows: Any) -> Places:
 
 def claimed(places: Places, seq: int, *, short: bool = False) -> None:
     """A job was claimed from line 1."""
-    places.claimed([((1, 0), seq, places.known[1])], short=short)
+    places.claimed([(1, 0, seq)], places.known, short=short)
 
 
 def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:
@@ -51,8 +54,8 @@ def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:
     places = looked_up(found(1))
     claimed(places, 99)
     assert [offer.after for offer in places.in_turn(10, 0)] == [99]
-    look_up(places, found(1))
-    assert [offer.after for offer in places.in_turn(10, 0)] == [0]
+    look_up(places, found(1, seq=7))
+    assert [offer.after for offer in places.in_turn(10, 0)] == [6]
 
 
 def test_a_look_up_forgets_places_that_are_empty_by_now() -> None:
@@ -72,7 +75,7 @@ def test_a_turn_may_give_its_own_room_to_a_line_that_had_none() -> None:
     claimed(places, 5)
     assert offered(places) == []
     assert offered(places, returning=1) == [1]
-    places.settled([1])
+    places.settled([(1, 1)])
     assert offered(places) == [1]
 
 

@@ -56,13 +56,13 @@ class HoldingPool(Pool):
         is_meant = statement == STEPPING.get(seam.verb, seam.verb) and (seam.holds or seam.at)
         if not is_meant:
             return await super().run(statement, **values)
-        text, names = self._statements[statement]
+        text, arguments = self._asked(statement, values)
 
         async def in_transaction(connection: Connection) -> list[asyncpg.Record]:
             async with connection.transaction():
                 if seam.at:
                     await connection.execute("UPDATE tenure.test_clock SET at = $1", seam.at)
-                answer = await connection.fetch(text, *(values[name] for name in names))
+                answer = await connection.fetch(text, *arguments)
                 seam.before_commit()
             return answer
 

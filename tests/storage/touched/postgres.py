@@ -146,8 +146,7 @@ class WatchedPool(Pool):
     async def _counted(
         self, connection: Connection, statement: str, values: dict[str, object]
     ) -> list[asyncpg.Record]:
-        text, names = self._statements[statement]
-        arguments = [values[name] for name in names]
+        text, arguments = self._asked(statement, values)
         # The planner glances at the ends of indexes, and once only stumbles over what was undone before.
         await connection.fetch(f"EXPLAIN {text}", *arguments)
         before = await connection.fetch(_COUNTERS)

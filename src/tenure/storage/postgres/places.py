@@ -4,20 +4,19 @@ A place is a (line, rank) that held jobs when it was last looked up. Looking up 
 once a second and whenever a claim came back short; in between, what this process enqueues itself is added at
 once. A hint says behind which number a claim begins: rows claimed long ago leave dead index entries in front,
 and while some old snapshot is open nobody can remove them; without hints every claim would walk them all. The
-look-up, and the claim after it, do walk them: when that takes long, it is done less often, but at least every
-five seconds.
+look-up does walk them: when that takes long, it is done less often, but at least every five seconds.
 
 A line whose limits have no room is passed over until some is believed to be free again: free when last looked
 up, less what was claimed since, more what this process gave back. Only so many limited lines go into one turn
 as can fill it, since the free slots of each are locked while it lasts.
 
 All of this only saves work. What a hint passed over (a transaction that committed late, a claim that was
-rolled back) is found again by the next look-up, which forgets all hints; what is free, the claim itself finds
-out.
+rolled back) is found again by the next look-up, which begins at the front; what is free, the claim itself
+finds out.
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -84,7 +83,7 @@ class Places:
         return self._looked_up_at is None or time.monotonic() - self._looked_up_at > self._fresh_for
 
     def learn(self, found: Iterable[Row], took: float) -> None:
-        """Take the rows of a look-up that took so many seconds; hints start over."""
+        """Take the rows of a look-up that took so many seconds; hints start over at the first job it saw."""
         self._fresh_for = min(max(FRESH_FOR, WORTH * took), STALE_AFTER)
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
@@ -99,7 +98,7 @@ class Places:
             line = Line(row["queue"], row["definition"], row["version"])
             self.known[row["line"]] = Standing(line, tuple(row["limits"]))
             self._found.add(row["line"])
-            self._hints[row["line"], row["rank"]] = 0
+            self._hints[row["line"], row["rank"]] = row["seq"] - 1
             if row["room"] is not None:
                 self._free = {int(limit): free for limit, free in _room(row["room"]).items()}
         is_partial = self.after_line and not self._hints
@@ -147,22 +146,25 @@ class Places:
                 offers.append(Offer(place, self._hints[place], standing))
         return offers
 
-    def settled(self, lines: Iterable[int]) -> bool:
-        """Attempts on jobs of these lines have ended; whether that has made room under some limit."""
+    def settled(self, ended: Iterable[tuple[int, int]]) -> bool:
+        """So many attempts on jobs of these lines have ended; whether that has made room under some limit."""
         made_room = False
-        for line in lines:
+        for line, count in ended:
             for limit in self.known[line].limits if line in self.known else ():
-                self._free[limit] = self._free.get(limit, 0) + 1
-                self._held[limit] = self._held.get(limit, 0) - 1
+                self._free[limit] = self._free.get(limit, 0) + count
+                self._held[limit] = self._held.get(limit, 0) - count
                 made_room = True
         return made_room
 
-    def claimed(self, taken: Sequence[tuple[Place, int, Standing]], *, short: bool) -> None:
-        """Move the hints behind what was claimed; after a short claim look again before the next one."""
-        for place, seq, standing in taken:
-            if seq > self._hints.get(place, 0):
-                self._hints[place] = seq
-            for limit in standing.limits:
+    def claimed(
+        self, taken: Iterable[tuple[int, int, int]], standings: Mapping[int, Standing], *, short: bool
+    ) -> None:
+        """Move the hints behind what was claimed (line, rank, number); after a short claim look again."""
+        hints = self._hints
+        for line, rank, seq in taken:
+            if seq > hints.get((line, rank), 0):
+                hints[line, rank] = seq
+            for limit in standings[line].limits:
                 self._free[limit] = self._free.get(limit, 0) - 1
                 self._held[limit] = self._held.get(limit, 0) + 1
         if short and not self._passed_over:

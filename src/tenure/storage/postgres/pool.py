@@ -6,7 +6,7 @@ not for an answer, and not for the driver, which tidies up behind a statement th
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ import asyncpg
 
 from tenure.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreRefused, StoreUnavailable
 from tenure.storage import statements
+from tenure.storage.postgres.literals import prepared
 
 T = TypeVar("T")
 Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
@@ -49,8 +50,7 @@ class Pool:
         self._pool: asyncpg.Pool | None = None
         self._users: set[asyncio.Future[None]] = set()
         self._statements = {
-            name: statements.numbered(text)
-            for name, text in statements.load("tenure.storage.postgres").items()
+            name: prepared(text) for name, text in statements.load("tenure.storage.postgres").items()
         }
 
     async def open(self) -> None:
@@ -93,8 +93,7 @@ class Pool:
 
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
         """Run one statement in a transaction of its own. A collision is tried once more."""
-        text, names = self._statements[statement]
-        arguments = [values[name] for name in names]
+        text, arguments = self._asked(statement, values)
         deadline = self._deadline()
 
         async def fetch(connection: Connection) -> list[asyncpg.Record]:
@@ -120,8 +119,8 @@ class Pool:
                 connection.transaction(isolation="read_committed"),
             ):
                 for statement, values in steps:
-                    text, names = self._statements[statement]
-                    rows = await connection.fetch(text, *(values[name] for name in names))
+                    text, arguments = self._asked(statement, values)
+                    rows = await connection.fetch(text, *arguments)
             return rows
 
         with self._in_use() as pool:
@@ -142,6 +141,10 @@ class Pool:
         """Run a task that needs several statements on one connection; the timeout is for each of them."""
         with self._in_use() as pool:
             return await self._lent(pool, self._deadline(), task)
+
+    def _asked(self, statement: str, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
+        asked = self._statements[statement]
+        return asked.text, asked.arguments(values)
 
     @contextmanager
     def _in_use(self) -> Iterator[asyncpg.Pool]:

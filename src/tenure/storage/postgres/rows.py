@@ -2,16 +2,21 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
+
+from asyncpg import Record
 
 from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
 from tenure.storage.postgres.places import Offer
-from tenure.storage.values import Reported, binding, millis, written_limits, written_names
+from tenure.storage.turn import CLAIM_COLUMNS, Reported
+from tenure.storage.values import binding, millis, written_limits, written_names
 
 _NO_TIME = timedelta(0)
+_place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
 
 
 def asked(jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]) -> dict[str, list[Any]]:
@@ -82,6 +87,25 @@ def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
         "errors": [report.error for report in given],
         "afters": [report.after or _NO_TIME for report in given],
     }
+
+
+def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """The rows of a turn told apart: groups of settled jobs, and claimed ones in the order of serving."""
+    taken = [row for row in answer if row[0] is not None]
+    taken.sort(key=_place_in_line)
+    return [row for row in answer if row[0] is None], taken
+
+
+def claim_columns(row: Record) -> tuple[Any, ...]:
+    """What a claimed row says of the job."""
+    columns: tuple[Any, ...] = row[:CLAIM_COLUMNS]
+    return columns
+
+
+def place_of(row: Record) -> tuple[int, int, int]:
+    """Where a claimed job stood: line, rank and number."""
+    place: tuple[int, int, int] = row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3]
+    return place
 
 
 def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:

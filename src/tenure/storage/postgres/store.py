@@ -13,12 +13,12 @@ from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS,
 from tenure.core.documents import Document
 from tenure.core.errors import StoreError, StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, Moved, NewJob, Standing
-from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
+from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
 from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
-from tenure.storage import reading, values
+from tenure.storage import reading, turn, values
 from tenure.storage.contract import Wakeups
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
@@ -123,7 +123,7 @@ class PostgresStore(Reading, Operations):
         return [found.get(job) or Replayed(job, None, None, fresh=False) for job in ids]
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
-        given = values.reported(reports)
+        given = turn.reported(reports)
         known, offers = await self._offers(order, len(given))
         if not given and not offers:
             known.forget()
@@ -137,14 +137,15 @@ class PostgresStore(Reading, Operations):
             limit=order.limit,
             most_suspensions=MOST_SUSPENSIONS,
         )
-        ended = [row for row in answer if row["state"]]
-        taken = [row for row in answer if not row["state"]]
-        if known.settled(row["line"] for row in ended):
+        groups, taken = rows.of_turn(answer)
+        if known.settled((group["line"], len(group["places"])) for group in groups):
             self._hints.queued()
-        self._tell_ended(ended)
+        self._tell_ended(groups)
+        lines = {offer.place[0]: offer.standing for offer in offers}
+        known.claimed(map(rows.place_of, taken), lines, short=len(taken) < order.limit)
         return Round(
-            values.settled((report.lease for report in reports), values.accepted_from(ended)),
-            _claimed(taken, known, offers, order),
+            turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
+            [turn.claimed_from(rows.claim_columns(row), lines[row["line"]].line) for row in taken],
         )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
@@ -303,15 +304,3 @@ class PostgresStore(Reading, Operations):
             )
             known.learn(found, time.monotonic() - began)
         return known, is_stale
-
-
-def _claimed(
-    taken: list[asyncpg.Record], known: Places, offers: Iterable[Offer], order: Order
-) -> list[Claimed]:
-    standings = {offer.place[0]: offer.standing for offer in offers}
-    known.claimed(
-        [((row["line"], row["rank"]), row["seq"], standings[row["line"]]) for row in taken],
-        short=len(taken) < order.limit,
-    )
-    taken.sort(key=lambda row: (row["rank"], row["seq"]))
-    return [values.claimed_from(row, standings[row["line"]].line) for row in taken]

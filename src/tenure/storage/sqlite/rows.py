@@ -1,18 +1,21 @@
 """Between core values and SQLite's rows: times are microseconds since 1970, ids are text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from tenure.core.job import NewJob
-from tenure.storage.values import Reported, binding, millis, written_names
+from tenure.core.lease import Claimed
+from tenure.storage.turn import CLAIM_COLUMNS, Reported, claimed_from, line
+from tenure.storage.values import binding, millis, written_names
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_places = msgspec.json.Decoder(list[int]).decode
 _IDS = frozenset({"id", "job", "parent", "replay_of", "replay", "next"})
 
 
@@ -21,6 +24,7 @@ def micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+@lru_cache(maxsize=1024)
 def moment(at: int) -> datetime:
     """A time as the rest of the code knows it."""
     return _EPOCH + timedelta(microseconds=at)
@@ -90,7 +94,26 @@ def _asked(position: int, job: NewJob, job_id: UUID) -> tuple[Any, ...]:
 
 def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
     """Reports on attempts, in the columns of the scratch table `given`."""
+    jobs = msgspec.to_builtins([report.lease.job for report in given])
     return [
-        (str(lease.job), lease.fence, str(ending), result, error, duration(after))
-        for lease, ending, result, error, after in given
+        (place, job, one.lease.fence, one.ending.value, one.result, one.error, duration(one.after))
+        for place, (job, one) in enumerate(zip(jobs, given, strict=True), 1)
     ]
+
+
+def settled_groups(answer: Iterable[tuple[Any, ...]]) -> list[tuple[str, list[int]]]:
+    """The rows of a turn that say which reports led to a state."""
+    return [(row[-2], _places(row[-1])) for row in answer if row[0] is None]
+
+
+def claimed(answer: Iterable[tuple[Any, ...]]) -> list[Claimed]:
+    """The rows of a turn that are claimed jobs."""
+    taken = [row for row in answer if row[0] is not None]
+    jobs = msgspec.convert([row[0] for row in taken], list[UUID])
+    return [_claimed(job, row) for job, row in zip(jobs, taken, strict=True)]
+
+
+def _claimed(job: UUID, row: tuple[Any, ...]) -> Claimed:
+    _, fence, attempt, queued_at, started_at, *rest = row[:CLAIM_COLUMNS]
+    columns = (job, fence, attempt, moment(queued_at), moment(started_at), *rest)
+    return claimed_from(columns, line(*row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3]))

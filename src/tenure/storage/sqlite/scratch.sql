@@ -1,5 +1,5 @@
 -- What a verb works with while it runs: temporary tables of the writing connection, in memory, never on disk.
--- `given` is what the caller brought, `moving` the jobs that the verb found and where it has decided to move them.
+-- `given` is what the caller brought (`place`: which of it), `moving` the jobs that the verb found and where it has decided to move them.
 -- They are always the outer side of a join (CROSS JOIN keeps SQLite from turning it round): they are as small
 -- as the call, the tables behind them as large as history.
 CREATE TEMP TABLE given_job (
@@ -10,10 +10,11 @@ CREATE TEMP TABLE given_job (
 CREATE INDEX temp.given_job_id ON given_job (id);
 CREATE INDEX temp.given_job_key ON given_job (key) WHERE key IS NOT NULL;
 CREATE TEMP TABLE given (
-    job, fence, ending, result, error, after, killed, progress, PRIMARY KEY (job, fence)
+    job, fence, place, ending, result, error, after, killed, progress, PRIMARY KEY (job, fence)
 ) WITHOUT ROWID;
 CREATE TEMP TABLE moving (
-    position INTEGER PRIMARY KEY, id, line, source, target, attempt, fence, seq, due_at, worker, ending, result, error
+    position INTEGER PRIMARY KEY, id, line, source, target, attempt, fence, seq, due_at, worker, ending, result, error,
+    place
 );
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;

@@ -35,15 +35,28 @@ class Scripts:
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]] = (), /, **values: Any
     ) -> list[dict[str, Any]]:
         """Run a verb's script; answers with the rows of its last part."""
+        return native(fetch(connection, self._move(connection, verb, given, values), values))
+
+    def bare(
+        self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], /, **values: Any
+    ) -> list[tuple[Any, ...]]:
+        """Run a verb's script; the rows of its last part are as SQLite gives them, by position."""
+        return list(connection.execute(self._move(connection, verb, given, values), values))
+
+    def _move(
+        self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], values: dict[str, Any]
+    ) -> str:
+        """Run all parts but the last, which is the answer; its text is left to be run."""
         connection.execute(_CLEAR)
-        for part, text in self._parts[verb]:
+        *parts, (last, answer) = self._parts[verb]
+        if last != "answer":
+            raise LookupError(f"{verb}.sql has no part named answer")
+        for part, text in parts:
             if part == "given":
                 connection.executemany(text, given)
-            elif part == "answer":
-                return native(fetch(connection, text, values))
             else:
                 connection.execute(text, values)
-        raise LookupError(f"{verb}.sql has no part named answer")
+        return answer
 
     def one(self, connection: apsw.Connection, statement: str, /, **values: Any) -> list[dict[str, Any]]:
         """Run a single statement."""

@@ -12,7 +12,7 @@ import apsw
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.documents import Document
 from tenure.core.job import Enqueued, Moved, NewJob, Standing
-from tenure.core.lease import Beat, Lease, Line, Order, Pulse
+from tenure.core.lease import Beat, Lease, Order, Pulse
 from tenure.core.operations import Replayed
 from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
@@ -25,6 +25,7 @@ from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Durability, Opening, intact
 from tenure.storage.sqlite.operations import Operations
 from tenure.storage.sqlite.reading import Reading
+from tenure.storage.turn import reported, settled_from
 
 
 class SqliteStore(Reading, Operations):
@@ -90,28 +91,22 @@ class SqliteStore(Reading, Operations):
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
         self._turn += bool(order.limit)
-        answer = await self._run(
-            "settle_and_claim",
-            rows.reports(values.reported(reports)),
-            worker=order.worker,
-            lease_for=rows.duration(order.lease_for),
-            limit=order.limit,
-            most_suspensions=MOST_SUSPENSIONS,
-            lines=written_lines(order.lines),
-            turn=self._turn,
+        given = reported(reports)
+        values = {
+            "worker": order.worker,
+            "lease_for": rows.duration(order.lease_for),
+            "limit": order.limit,
+            "most_suspensions": MOST_SUSPENSIONS,
+            "lines": written_lines(order.lines),
+            "turn": self._turn,
+        }
+        answer = await self._writer.run(
+            lambda connection, turn: self._scripts.bare(
+                connection, "settle_and_claim", rows.reports(given), **turn._asdict(), **values
+            )
         )
         with intact(self._path):
-            return Round(
-                values.settled(
-                    (report.lease for report in reports),
-                    values.accepted_from(row for row in answer if row["state"]),
-                ),
-                [
-                    values.claimed_from(row, Line(row["queue"], row["definition"], row["version"]))
-                    for row in answer
-                    if not row["state"]
-                ],
-            )
+            return Round(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))

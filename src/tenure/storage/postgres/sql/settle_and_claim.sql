@@ -5,7 +5,7 @@ WITH
 given AS MATERIALIZED (
     SELECT *
       FROM unnest(:jobs::uuid[], :fences::bigint[], :endings::text[], :results::text[], :errors::text[],
-                  :afters::interval[]) AS given (job, fence, ending, result, error, after)
+                  :afters::interval[]) WITH ORDINALITY AS given (job, fence, ending, result, error, after, place)
 ),
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes. Read, not locked.
 held AS MATERIALIZED (
@@ -47,7 +47,7 @@ settled AS (
       FROM decided d
      WHERE s.id = d.id AND s.lease = d.fence
     RETURNING s.id, s.line, d.at, s.n, s.mark, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source,
-              d.attempt, d.ending, d.result, d.error
+              d.attempt, d.ending, d.result, d.error, d.place
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, mark)
@@ -115,12 +115,14 @@ on_offer AS MATERIALIZED (
            ) slots
 ),
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
--- Places come in the order in which they are to be served; whatever is locked is somebody else's.
+-- Places come in the order in which they are to be served; whatever is locked is somebody else's. That a job is of the
+-- place it was found at is said once more for the planner: it takes a limit, which it cannot know, for a tenth of all
+-- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
     SELECT next.*
       FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[], :limiteds::boolean[])
            AS place (line, rank, after, limited)
-     CROSS JOIN LATERAL (
+      JOIN LATERAL (
                SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, place.limited,
                       greatest(tenure.now(), s.updated_at) AS at
                  FROM tenure.ready r
@@ -134,7 +136,7 @@ picked AS MATERIALIZED (
                            ELSE :limit::integer
                       END
                   FOR UPDATE OF r, s SKIP LOCKED
-           ) next
+           ) next ON next.line = place.line AND next.rank = place.rank
      LIMIT :limit::integer + 0 * (SELECT count(*) FROM settled)
 ),
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
@@ -176,8 +178,6 @@ leased AS MATERIALIZED (
     HAVING count(*) > 0
     RETURNING id
 ),
--- Named once more as an array, of which the planner expects little: it takes the limit, which it cannot know, for a
--- tenth of all that stand in line.
 started AS (
     UPDATE tenure.job_state s
        SET state      = 'running',
@@ -191,7 +191,7 @@ started AS (
            started_at = taken.at,
            updated_at = taken.at
       FROM taken, leased
-     WHERE s.id = taken.job AND s.id = ANY (ARRAY(SELECT job FROM taken))
+     WHERE s.id = taken.job
     RETURNING s.id, taken.at, s.n, s.mark, s.fence, s.attempt, s.queued_at, s.started_at, taken.line, taken.rank,
               taken.seq
 ),
@@ -209,36 +209,40 @@ tallied AS (
      GROUP BY line, step.state
     HAVING sum(step.n) <> 0
 )
-SELECT id AS job, fence, state, line, NULL::smallint AS rank, NULL::bigint AS seq,
-       NULL::smallint AS attempt, NULL::timestamptz AS queued_at, NULL::timestamptz AS started_at,
-       NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent, NULL::smallint AS max_attempts,
-       NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,
-       NULL::integer AS backoff_base_ms, NULL::integer AS backoff_cap_ms, NULL::text AS retry_on,
-       NULL::text AS fatal_on
+-- What was settled by the reports' places in the call, which is shorter than naming each; then what was claimed.
+SELECT NULL::uuid AS job, NULL::bigint AS fence, NULL::smallint AS attempt, NULL::timestamptz AS queued_at,
+       NULL::timestamptz AS started_at, NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent,
+       NULL::smallint AS max_attempts, NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,
+       NULL::integer AS backoff_base_ms, NULL::integer AS backoff_cap_ms, NULL::text AS retry_on, NULL::text AS fatal_on,
+       line, NULL::smallint AS rank, NULL::bigint AS seq, state, array_agg(place) AS places
   FROM settled
+ GROUP BY line, state
  UNION ALL
-SELECT started.id, fence, NULL, started.line, rank, seq, attempt, queued_at, started_at, namespace, params,
-       traceparent, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on
+SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, traceparent, max_attempts, on_lost,
+       timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, started.line, rank, seq, NULL, NULL
   FROM started
  -- LIMIT keeps this a look-up: PostgreSQL 13 would merge a few jobs with all that there are.
  CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = started.id LIMIT 1) job;
 
 -- part: places
--- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused. Hops from
--- one line to the next and from one rank to the next, so that a long line costs no more than a short one, and one that
--- is empty nothing. A look-up that reached the most lines it may look at ends with a row that says where.
+-- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused, and the
+-- number of its first job. Hops from one line to the next and from one rank to the next, so that a long line costs no
+-- more than a short one, and one that is empty nothing; what was claimed long ago and cannot be cleaned up is walked
+-- through once. A look-up that reached the most lines it may look at ends with a row that says where.
 WITH RECURSIVE
-hops (line) AS (
-    (SELECT line FROM tenure.ready WHERE line > :after_line::integer ORDER BY line LIMIT 1)
+hops (line, rank, seq) AS (
+    (SELECT line, rank, seq FROM tenure.ready WHERE line > :after_line::integer ORDER BY line, rank, seq LIMIT 1)
     UNION ALL
-    SELECT (SELECT ready.line FROM tenure.ready WHERE ready.line > hops.line ORDER BY ready.line LIMIT 1)
-      FROM hops WHERE hops.line IS NOT NULL
+    SELECT next.*
+      FROM hops
+     CROSS JOIN LATERAL (SELECT ready.line, ready.rank, ready.seq FROM tenure.ready WHERE ready.line > hops.line
+                          ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) next
 ),
 reached AS MATERIALIZED (
-    SELECT line FROM hops WHERE line IS NOT NULL LIMIT :most::integer
+    SELECT * FROM hops LIMIT :most::integer
 ),
 served AS MATERIALIZED (
-    SELECT line.id, line.queue, line.definition, line.version, line.limits
+    SELECT line.id, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq
       FROM reached
       JOIN tenure.line ON line.id = reached.line
       JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS asked (queue, definition, version)
@@ -257,18 +261,20 @@ room AS MATERIALIZED (
       JOIN tenure.limited ON limited.id = wanted.id
       JOIN tenure.limit_size USING (name)
 )
-SELECT served.id AS line, queue, definition, version, standing.rank, limits,
+SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits,
        CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
   FROM served
  CROSS JOIN LATERAL (
-           WITH RECURSIVE hop (rank) AS (
-               (SELECT rank FROM tenure.ready WHERE ready.line = served.id ORDER BY rank LIMIT 1)
+           WITH RECURSIVE hop (rank, seq) AS (
+               SELECT served.rank, served.seq
                UNION ALL
-               SELECT (SELECT ready.rank FROM tenure.ready
-                        WHERE ready.line = served.id AND ready.rank > hop.rank ORDER BY ready.rank LIMIT 1)
-                 FROM hop WHERE hop.rank IS NOT NULL
+               SELECT next.*
+                 FROM hop
+                CROSS JOIN LATERAL (SELECT ready.rank, ready.seq FROM tenure.ready
+                                     WHERE ready.line = served.id AND ready.rank > hop.rank
+                                     ORDER BY ready.rank, ready.seq LIMIT 1) next
            )
-           SELECT rank FROM hop WHERE rank IS NOT NULL
+           SELECT * FROM hop
        ) standing
  UNION ALL
-SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;
+SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;

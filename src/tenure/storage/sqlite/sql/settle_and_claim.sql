@@ -1,12 +1,12 @@
 -- One turn of a worker, in one transaction: record how attempts ended, then claim the next jobs.
 
 -- part: given
-INSERT INTO temp.given (job, fence, ending, result, error, after) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO temp.given (place, job, fence, ending, result, error, after) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- part: decided
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes.
-INSERT INTO temp.moving (id, line, source, fence, attempt, ending, result, error, due_at, target)
-SELECT s.id, s.line, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
+INSERT INTO temp.moving (place, id, line, source, fence, attempt, ending, result, error, due_at, target)
+SELECT place, s.id, s.line, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
        CASE WHEN given.ending = 'succeeded'                                          THEN 'succeeded'
             WHEN given.ending = 'unrecoverable'                                      THEN 'failed'
             WHEN s.state = 'cancelling'                                              THEN 'cancelled'
@@ -142,15 +142,17 @@ INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change
 ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
-SELECT id AS job, fence, target AS state, NULL AS queue, NULL AS definition, NULL AS version, NULL AS attempt,
-       NULL AS queued_at, NULL AS started_at, NULL AS namespace, NULL AS params, NULL AS traceparent,
-       NULL AS max_attempts, NULL AS on_lost, NULL AS timeout_ms, NULL AS grace_ms, NULL AS backoff_base_ms,
-       NULL AS backoff_cap_ms, NULL AS retry_on, NULL AS fatal_on
+-- What was settled by the reports' places in the call, which is shorter than naming each; then what was claimed.
+SELECT NULL AS job, NULL AS fence, NULL AS attempt, NULL AS queued_at, NULL AS started_at, NULL AS namespace,
+       NULL AS params, NULL AS traceparent, NULL AS max_attempts, NULL AS on_lost, NULL AS timeout_ms,
+       NULL AS grace_ms, NULL AS backoff_base_ms, NULL AS backoff_cap_ms, NULL AS retry_on, NULL AS fatal_on,
+       NULL AS queue, NULL AS definition, NULL AS version, target AS state, json_group_array(place) AS places
   FROM temp.moving
+ GROUP BY target
  UNION ALL
-SELECT s.id, s.fence, NULL, line.queue, line.definition, line.version, s.attempt, s.queued_at, s.started_at,
-       namespace, params, traceparent, job.max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms,
-       backoff_cap_ms, retry_on, fatal_on
+SELECT s.id, s.fence, s.attempt, s.queued_at, s.started_at, namespace, params, traceparent, job.max_attempts, on_lost,
+       timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, line.queue, line.definition,
+       line.version, NULL, NULL
   FROM temp.picked
  CROSS JOIN tenure_job_state s ON s.id = picked.job
  CROSS JOIN tenure_job job ON job.id = s.id

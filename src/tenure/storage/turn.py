@@ -1,0 +1,93 @@
+"""A worker's turn between core values and columns: reports going in, settled and claimed jobs coming out.
+
+Every job passes here twice, a hundred of them a turn, so rows are taken apart by position and what most jobs
+share is made once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from tenure.core.lease import Claimed, Lease, Line
+from tenure.core.outcome import (
+    Ending,
+    Outcome,
+    Recoverable,
+    Report,
+    Settled,
+    Stopped,
+    Succeeded,
+    Suspended,
+    Unrecoverable,
+)
+from tenure.core.states import State
+from tenure.storage.values import policy, written_failure
+
+CLAIM_COLUMNS = 16
+"""How many columns of a claimed row say what `claimed_from` reads; each store adds some of its own."""
+
+_STATES: Mapping[str, State] = {state.value: state for state in State}
+
+line = lru_cache(maxsize=1024)(Line)
+"""The line of that name; equal ones are one object, checked once."""
+
+
+class Reported(Struct, frozen=True):
+    """A report as columns."""
+
+    lease: Lease
+    ending: Ending
+    result: str | None = None
+    error: str | None = None
+    after: timedelta | None = None
+
+
+def reported(reports: Iterable[Report]) -> list[Reported]:
+    """Reports as columns; of several for one lease the first counts."""
+    first: dict[Lease, Outcome] = {}
+    for report in reports:
+        first.setdefault(report.lease, report.outcome)
+    return [_columns(lease, outcome) for lease, outcome in first.items()]
+
+
+def _columns(lease: Lease, outcome: Outcome) -> Reported:
+    match outcome:
+        case Succeeded(result):
+            return Reported(lease, Ending.SUCCEEDED, result)
+        case Recoverable(error, after):
+            return Reported(lease, Ending.RECOVERABLE, error=written_failure(error), after=after)
+        case Unrecoverable(error):
+            return Reported(lease, Ending.UNRECOVERABLE, error=written_failure(error))
+        case Stopped():
+            return Reported(lease, Ending.STOPPED)
+        case Suspended(after):
+            return Reported(lease, Ending.SUSPENDED, after=after)
+
+
+def settled_from(given: Sequence[Reported], groups: Iterable[tuple[str, Iterable[int]]]) -> Settled:
+    """The answer to reports: the state that those at some places led to; the others have lost their lease."""
+    accepted = {given[place - 1].lease: _STATES[state] for state, places in groups for place in places}
+    if len(accepted) == len(given):
+        return Settled(accepted, [])
+    return Settled(accepted, [one.lease for one in given if one.lease not in accepted])
+
+
+def claimed_from(columns: Sequence[Any], line: Line) -> Claimed:
+    """The first columns of a claimed row, in the order in which both stores select them."""
+    job, fence, attempt, queued_at, started_at, namespace, params, traceparent, *rest = columns
+    return Claimed(
+        lease=Lease(job, fence),
+        namespace=namespace,
+        definition=line.definition,
+        version=line.version,
+        queue=line.queue,
+        params=params,
+        policy=policy(*rest),
+        attempt=attempt,
+        traceparent=traceparent,
+        queued_at=queued_at,
+        started_at=started_at,
+    )
