@@ -210,9 +210,10 @@ class Store(Protocol):
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         """What is to come, at the cost of a few look-ups: for a worker that has nothing to do."""
 
-    def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
+    def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
         """Be woken when jobs may have been put in line, in whatever process; or, with `endings`, have ended.
 
+        With `stops` be woken, instead, when jobs that run may have been asked to stop.
         Hints are sent after the commit and at most every few milliseconds. They may be late or lost; polling
         alone is always correct.
         """

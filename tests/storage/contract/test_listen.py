@@ -175,3 +175,18 @@ async def test_nobody_needs_to_listen(store: Store, other: Store) -> None:
     """Polling alone is always correct."""
     job = await enqueue_one(other)
     assert [owned.lease.job for owned in await claim(store)] == [job]
+
+
+@pytest.mark.parametrize("here", [True, False])
+async def test_who_runs_jobs_is_woken_when_one_is_asked_to_stop(
+    store: Store, other: Store, here: bool
+) -> None:
+    """S1.70: the heartbeat would tell too, but later. Jobs put in line do not wake who listens for this."""
+    job = await enqueue_one(store)
+    await claim(store)
+    async with store.listen(stops=True) as wakeups:
+        await fall_asleep(wakeups)
+        await enqueue_one(store)
+        assert not await wakeups.wait(0.2)
+        await (store if here else other).cancel([job])
+        assert await woken(wakeups)

@@ -102,7 +102,10 @@ class PostgresStore(Reading, Operations):
         answer = await self._pool.run(
             "cancel", ids=sorted(set(ids)), actor=storable(actor), reason=reason and storable(reason)
         )
-        self._tell_ended(row for row in answer if row["moved"])
+        moved = [row for row in answer if row["moved"]]
+        self._tell_ended(moved)
+        if any(row["state"] == State.CANCELLING for row in moved):
+            self._hints.stopping()
         return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
@@ -184,8 +187,8 @@ class PostgresStore(Reading, Operations):
         self._note_moved(answer)
         return values.moved_from(answer)
 
-    def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
-        return self._hints.listen(endings=endings)
+    def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
+        return self._hints.listen(endings=endings, stops=stops)
 
     async def _ids(self) -> Identity:
         if self._identity is None:

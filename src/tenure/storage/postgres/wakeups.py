@@ -1,4 +1,4 @@
-"""Hints between processes by NOTIFY: that jobs were put in line, that jobs have ended.
+"""Hints between processes by NOTIFY: that jobs were put in line, have ended, or were asked to stop.
 
 A hint is sent after the commit it speaks of, never inside its transaction: commits that notify go one after
 the other. The first goes at once, those that follow within a few milliseconds are one, so that however much
@@ -23,14 +23,14 @@ QUIET = 0.02
 """Seconds between two rounds of hints from one process."""
 
 _RECONNECT = 1.0
-_QUEUED, _ENDED = "queued", "ended"
+_QUEUED, _ENDED, _STOPPING = "queued", "ended", "stopping"
 
 
 class Listener:
     """One who waits for hints in this process."""
 
-    def __init__(self, *, endings: bool) -> None:
-        self.endings = endings
+    def __init__(self, hints: frozenset[str]) -> None:
+        self.hints = hints
         self._told = asyncio.Event()
 
     def tell(self) -> None:
@@ -72,10 +72,16 @@ class Switchboard:
         self._tell(_ENDED)
         self._send(_ENDED)
 
+    def stopping(self) -> None:
+        """Jobs that run were asked to stop."""
+        self._tell(_STOPPING)
+        self._send(_STOPPING)
+
     @asynccontextmanager
-    async def listen(self, *, endings: bool) -> AsyncIterator[Listener]:
+    async def listen(self, *, endings: bool, stops: bool) -> AsyncIterator[Listener]:
         """Be told of hints while the context lasts."""
-        listener = Listener(endings=endings)
+        kinds = {_STOPPING} if stops else {_QUEUED}
+        listener = Listener(frozenset(kinds | {_ENDED} if endings else kinds))
         self._listeners.add(listener)
         if self._enabled and self._line is None:
             self._line = self._start(self._keep_connected())
@@ -106,7 +112,7 @@ class Switchboard:
 
     def _tell(self, hint: str) -> None:
         for listener in self._listeners:
-            if hint == _QUEUED or listener.endings:
+            if hint in listener.hints:
                 listener.tell()
 
     def _send(self, hint: str) -> None:
@@ -140,7 +146,8 @@ class Switchboard:
         connection.add_termination_listener(lambda _: gone.set())
         try:
             await connection.add_listener(CHANNEL, self._receive)
-            self._receive(connection, 0, CHANNEL, f"{_QUEUED} ")  # what was said before is not heard again
+            for hint in (_QUEUED, _ENDED, _STOPPING):  # what was said before is not heard again
+                self._receive(connection, 0, CHANNEL, f"{hint} ")
             await gone.wait()
         finally:
             connection.terminate()

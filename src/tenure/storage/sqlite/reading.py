@@ -81,8 +81,8 @@ class Reading(Database):
         [outlook] = await self._read("outlook", reading.outlook_from, lines=reading.written_lines(lines))
         return outlook
 
-    def listen(self, *, endings: bool = False) -> AbstractAsyncContextManager[Wakeups]:
-        return wakeups.listen(self._path, self._scripts.statements, endings=endings)
+    def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
+        return wakeups.listen(self._path, self._scripts.statements, endings=endings, stops=stops)
 
     async def lines(self) -> list[LineStatus]:
         return await self._read("lines", reading.line_from, alive=rows.duration(WORKER_ALIVE))

@@ -23,12 +23,13 @@ Looks = Mapping[str, str]
 class Watch:
     """Looks at the file on a connection of its own, from the event loop itself."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, looks: Looks, *, endings: bool) -> None:
+    def __init__(self, path: Path, connection: apsw.Connection, looks: Looks, news: str | None) -> None:
+        """`news` names the look that tells whether a commit is worth waking for; without, each is."""
         self._path = path
         self._connection = connection
         self._looks = looks
-        self._endings = endings
-        self._commits, self._arrivals = self._read("listen.commits"), self._read("listen.arrivals")
+        self._news = news
+        self._commits, self._seen = self._read("listen.commits"), self._read_news()
         self._moved_at = self._looked_at = asyncio.get_running_loop().time()
 
     async def wait(self, timeout: float) -> bool:
@@ -49,13 +50,16 @@ class Watch:
             commits = self._read("listen.commits")
             if commits == self._commits:
                 return False
-            arrivals = self._read("listen.arrivals")
+            seen = self._read_news()
         except StoreBusy:
             return False
         self._moved_at = self._looked_at
-        is_news = self._endings or arrivals != self._arrivals
-        self._commits, self._arrivals = commits, arrivals
+        is_news = self._news is None or seen != self._seen
+        self._commits, self._seen = commits, seen
         return is_news
+
+    def _read_news(self) -> object:
+        return None if self._news is None else self._read(self._news)
 
     def _read(self, look: str) -> object:
         with translated(self._path):
@@ -63,13 +67,14 @@ class Watch:
 
 
 @asynccontextmanager
-async def listen(path: Path, looks: Looks, *, endings: bool) -> AsyncIterator[Watch]:
-    """Watch a file for jobs put in line or, with `endings`, for whatever else happens in it."""
+async def listen(path: Path, looks: Looks, *, endings: bool, stops: bool) -> AsyncIterator[Watch]:
+    """Watch a file for jobs put in line, or asked to stop; with `endings`, for whatever happens in it."""
+    news = "listen.stops" if stops else "listen.arrivals"
     with translated(path):
         connection = open_reader(path)
     # A look that would have to wait is a look in vain; the next one is near.
     connection.set_busy_timeout(0)
     try:
-        yield Watch(path, connection, looks, endings=endings)
+        yield Watch(path, connection, looks, None if endings else news)
     finally:
         connection.close()

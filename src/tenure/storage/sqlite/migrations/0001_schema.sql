@@ -207,10 +207,11 @@ CREATE TABLE tenure_permit (
     pruning  INTEGER PRIMARY KEY
 ) STRICT;
 
--- Numbers that only grow: the next place in line, the next fence, the last transaction, and the latest time this
--- store has seen, so that a clock set back never takes the store's time back with it.
+-- Numbers that only grow: the next place in line, the next fence, the last transaction, how often jobs that run were
+-- asked to stop, and the latest time this store has seen, so that a clock set back never takes the store's time back
+-- with it.
 CREATE TABLE tenure_sequence (
     name  TEXT    PRIMARY KEY NOT NULL,
     n     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO tenure_sequence VALUES ('place', 0), ('fence', 0), ('mark', 0), ('clock', 0);
+INSERT INTO tenure_sequence VALUES ('place', 0), ('fence', 0), ('mark', 0), ('clock', 0), ('stop', 0);

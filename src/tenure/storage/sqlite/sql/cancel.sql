@@ -31,6 +31,10 @@ SELECT s.id, s.n, s.state, m.source, s.state, s.attempt, s.fence, :now, :actor, 
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
  WHERE m.target IS NOT NULL;
 
+-- part: told
+UPDATE tenure_sequence SET n = n + 1
+ WHERE name = 'stop' AND EXISTS (SELECT 1 FROM temp.moving WHERE target = 'cancelling');
+
 -- part: out_of_line
 DELETE FROM tenure_ready
  WHERE (line, rank, seq) IN (SELECT s.line, s.rank, s.seq

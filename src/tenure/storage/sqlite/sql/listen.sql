@@ -8,3 +8,6 @@ PRAGMA data_version;
 -- Most commits put nobody in line. Who does moves the first number; resuming a line or widening a limit, another.
 SELECT (SELECT n FROM tenure_sequence WHERE name = 'place'), (SELECT count(*) FROM tenure_pause),
        (SELECT total(size) FROM tenure_limit_size);
+
+-- part: stops
+SELECT n FROM tenure_sequence WHERE name = 'stop';
