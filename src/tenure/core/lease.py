@@ -1,4 +1,7 @@
-"""What a worker holds: the lines it serves, its leases, what it owns under them, and its signs of life."""
+"""What a worker holds: the lines it serves, its leases, what it owns under them, and its signs of life.
+
+Values that are made for every job are kept from the garbage collector's rounds: they can hold no cycle.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -26,7 +29,7 @@ class Line(Struct, frozen=True, order=True):
         whole("version", self.version, 1, 2**31 - 1)
 
 
-class Lease(Struct, frozen=True, order=True):
+class Lease(Struct, frozen=True, order=True, gc=False):
     """Proof of one claim. The fence only ever grows, so an old lease can change nothing."""
 
     job: UUID
@@ -47,7 +50,7 @@ class Order(Struct, frozen=True, kw_only=True):
         within("lease_for", self.lease_for, *LEASE_LENGTH)
 
 
-class Claimed(Struct, frozen=True, kw_only=True):
+class Claimed(Struct, frozen=True, kw_only=True, gc=False):
     """A job that now belongs to the worker that claimed it, for as long as its lease holds."""
 
     lease: Lease

@@ -21,7 +21,7 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     traceback: str | None = None
 
 
-class Succeeded(Struct, frozen=True):
+class Succeeded(Struct, frozen=True, gc=False):
     """The handler returned; `result` is its answer."""
 
     result: Document = NULL
@@ -59,7 +59,7 @@ class Suspended(Struct, frozen=True):
 Outcome = Succeeded | Recoverable | Unrecoverable | Stopped | Suspended
 
 
-class Report(Struct, frozen=True):
+class Report(Struct, frozen=True, gc=False):
     """What an owner says of the attempt that its lease stands for."""
 
     lease: Lease

@@ -35,7 +35,7 @@ line = lru_cache(maxsize=1024)(Line)
 """The line of that name; equal ones are one object, checked once."""
 
 
-class Reported(Struct, frozen=True):
+class Reported(Struct, frozen=True, gc=False):
     """A report as columns."""
 
     lease: Lease
