@@ -173,6 +173,20 @@ async def test_a_job_that_has_not_finished_is_not_replayed(
     assert await count(backend, "tenure.job") == 1
 
 
+async def test_a_job_that_took_over_an_id_is_not_taken_for_its_predecessor(
+    store: Store, backend: Backend, clock: Clock
+) -> None:
+    """The replay under way is of a job that was pruned; the one by that id now has not run even once."""
+    job = await cancelled(store)
+    await replay_one(store, job)
+    await clock.advance(seconds(1))
+    await store.prune(Retention(others=timedelta(0)))
+    assert await enqueue_one(store, id=job) == job
+    for forced in (False, True):
+        assert await store.replay([job], forced=forced) == [Replayed(job, State.QUEUED, None, fresh=False)]
+    assert await count(backend, "tenure.job") == 2
+
+
 async def test_every_id_is_answered_in_the_order_asked(store: Store) -> None:
     """Known or not, finished or not, and one that is asked twice gets one replay."""
     first, second, running = (

@@ -15,6 +15,7 @@ found AS MATERIALIZED (
                SELECT job.id
                  FROM tenure.job JOIN tenure.job_state theirs ON theirs.id = job.id
                 WHERE job.replay_of = asked.job AND NOT :forced::boolean
+                  AND s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
                   AND theirs.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
                 ORDER BY job.id DESC
                 LIMIT 1
