@@ -7,9 +7,14 @@ from typing import Any
 from uuid import UUID
 
 from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Order, Progress, Pulse
+from tenure.core.lease import Lease, Line, Order, Progress, Pulse
+from tenure.core.operations import Retention
 from tenure.core.outcome import Report
+from tenure.core.reading import Filter
 from tests.storage.telling import MAIL
+
+AT_ONCE = Retention(succeeded=timedelta(0), others=timedelta(0))
+"""Whatever has finished may go, unless it has a key."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,11 @@ def settles(worker: str, reports: Iterable[Report]) -> Asked:
     return Asked("settle_and_claim", (list(reports), order))
 
 
-def turns(worker: str, reports: Iterable[Report], limit: int = 20) -> Asked:
+def turns(
+    worker: str, reports: Iterable[Report], limit: int = 20, lines: tuple[Line, ...] = (MAIL,)
+) -> Asked:
     """Settle, and claim what is next."""
-    order = Order(worker=worker, lines=(MAIL,), limit=limit, lease_for=timedelta(seconds=30))
+    order = Order(worker=worker, lines=lines, limit=limit, lease_for=timedelta(seconds=30))
     return Asked("settle_and_claim", (list(reports), order))
 
 
@@ -58,3 +65,16 @@ def promotes(limit: int = 100, *, at: datetime | None = None) -> Asked:
 
 def reaps(limit: int = 100, *, at: datetime | None = None) -> Asked:
     return Asked("reap", (limit,), at=at)
+
+
+def replays(ids: Sequence[UUID]) -> Asked:
+    return Asked("replay", (ids,))
+
+
+def prunes() -> Asked:
+    return Asked("prune", (AT_ONCE,))
+
+
+def pages(which: Filter, *, newest_first: bool = True, limit: int = 50) -> Asked:
+    """The first page of a list."""
+    return Asked("page", (which,), {"newest_first": newest_first, "limit": limit})

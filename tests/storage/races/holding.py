@@ -15,13 +15,18 @@ from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wakeups import Switchboard
 from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Opening
+from tenure.storage.sqlite.readers import Readers
 from tenure.storage.sqlite.rows import micros
 from tenure.storage.sqlite.store import SqliteStore
 from tenure.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 
-STEPPING = {"enqueue": "enqueue.record", "settle_and_claim": "settle_and_claim.turn"}
+STEPPING = {
+    "enqueue": "enqueue.record",
+    "replay": "replay.record",
+    "settle_and_claim": "settle_and_claim.turn",
+}
 """The statement that moves jobs, for verbs of several statements; any other verb's bears its name."""
 
 
@@ -45,25 +50,36 @@ class Seam:
 
 
 class HoldingPool(Pool):
-    """Runs the verb's statement inside an open transaction, and may stop before it is committed."""
+    """Runs the verb's statements inside an open transaction, and may stop before it is committed."""
 
     def __init__(self, dsn: str, seam: Seam) -> None:
         super().__init__(dsn, pooled=False, size=2, timeout=60.0)
         self._seam = seam
 
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
-        seam = self._seam
-        is_meant = statement == STEPPING.get(seam.verb, seam.verb) and (seam.holds or seam.at)
-        if not is_meant:
+        if not self._is_meant(statement):
             return await super().run(statement, **values)
-        text, arguments = self._asked(statement, values)
+        return await self._run_and_hold((statement, values))
 
+    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
+        if not self._is_meant(steps[-1][0]):
+            return await super().together(*steps)
+        return await self._run_and_hold(*steps)
+
+    def _is_meant(self, statement: str) -> bool:
+        seam = self._seam
+        return statement == STEPPING.get(seam.verb, seam.verb) and (seam.holds or seam.at is not None)
+
+    async def _run_and_hold(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
         async def in_transaction(connection: Connection) -> list[asyncpg.Record]:
+            answer: list[asyncpg.Record] = []
             async with connection.transaction():
-                if seam.at:
-                    await connection.execute("UPDATE tenure.test_clock SET at = $1", seam.at)
-                answer = await connection.fetch(text, *arguments)
-                seam.before_commit()
+                if self._seam.at:
+                    await connection.execute("UPDATE tenure.test_clock SET at = $1", self._seam.at)
+                for statement, values in steps:
+                    text, arguments = self._asked(statement, values)
+                    answer = await connection.fetch(text, *arguments)
+                self._seam.before_commit()
             return answer
 
         return await self.work(in_transaction)
@@ -104,6 +120,7 @@ class _HeldSqlite(SqliteStore):
     def __init__(self, path: str, seam: Seam) -> None:
         super().__init__(path)
         self._writer = HoldingWriter(self._path, seam)
+        self._readers = Readers(self._path, Opening(), self._writer)
 
 
 def store_with(seam: Seam, url: str) -> Store:

@@ -2,82 +2,18 @@
 
 Each prepares a batch of its own and says what the two are to do with it, in an order of ids that chance
 decides, and what both answers must have in common, whoever was first. A verb that moves jobs belongs into
-some pair here. Three wait for their verbs: two that take slots under one limit, pruning against replaying,
-and pruning against listing.
+some pair here. Those that go for the slots of limits stand in `slots`, those that prune in `pruning`.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
-from random import Random
-from typing import Any, NamedTuple, TypeVar
-from uuid import UUID
+from typing import Any
 
-from tenure.core.errors import StoreBusy, StoreError
+from tenure.core.errors import StoreBusy
 from tenure.core.job import NewJob
-from tenure.core.lease import Claimed
-from tenure.core.policy import Policy
 from tenure.core.states import State
-from tenure.storage.contract import Store
-from tests.storage.clock import Clock
-from tests.storage.races.asked import (
-    Asked,
-    beats,
-    cancels,
-    claims,
-    enqueues,
-    promotes,
-    reaps,
-    settles,
-    turns,
-)
-from tests.storage.telling import claim, recoverable, seconds, succeeded
-
-T = TypeVar("T")
-BATCH = 20
-ONCE = Policy(max_attempts=1)
-
-
-class Collision(NamedTuple):
-    """What two processes are asked at once, a check of their answers, and an error that is an answer too."""
-
-    one: Asked
-    two: Asked
-    agree: Callable[[Any, Any], bool]
-    excused: tuple[type[StoreError], ...] = ()
-
-
-class Ground(NamedTuple):
-    """Where jobs are prepared for a collision."""
-
-    store: Store
-    clock: Clock
-    chance: Random
-
-    async def enqueue(self, **asked: Any) -> list[UUID]:
-        made = await self.store.enqueue([NewJob(definition="mail", **asked) for _ in range(BATCH)])
-        return [one.id for one in made]
-
-    async def owned(self, **asked: Any) -> list[Claimed]:
-        """A batch that worker a has claimed for half a minute, in two claims."""
-        await self.enqueue(**asked)
-        halves = [await claim(self.store, "a", BATCH // 2, lease_for=seconds(30)) for _ in range(2)]
-        assert [len(half) for half in halves] == [BATCH // 2] * 2
-        return [one for half in halves for one in half]
-
-    def shuffled(self, things: Sequence[T]) -> list[T]:
-        return self.chance.sample(things, len(things))
-
-    def later(self, by: float) -> datetime:
-        """The time to be set by who acts: what began before does not see it."""
-        self.clock.now += seconds(by)
-        return self.clock.now
-
-
-Pair = Callable[[Ground], Awaitable[Collision]]
-
-
-def _jobs(answer: Any) -> set[UUID]:
-    return {one.job for one in answer}
+from tests.storage.races import pruning, slots
+from tests.storage.races.asked import beats, cancels, claims, enqueues, promotes, reaps, settles, turns
+from tests.storage.races.ground import BATCH, ONCE, Collision, Ground, Pair, claimed_by, jobs_of
+from tests.storage.telling import recoverable, seconds, succeeded
 
 
 async def two_claims(ground: Ground) -> Collision:
@@ -85,7 +21,7 @@ async def two_claims(ground: Ground) -> Collision:
     await ground.enqueue()
 
     def agree(one: Any, two: Any) -> bool:
-        return _jobs(it.lease for it in one.claimed).isdisjoint(it.lease.job for it in two.claimed)
+        return claimed_by(one).isdisjoint(claimed_by(two))
 
     return Collision(claims("a", 12), claims("b", 12), agree)
 
@@ -96,8 +32,8 @@ async def settling_and_reaping(ground: Ground) -> Collision:
 
     def agree(one: Any, two: Any) -> bool:
         settled = one.settled
-        return len(settled.accepted) + len(settled.lost) == BATCH and _jobs(settled.accepted).isdisjoint(
-            _jobs(two)
+        return len(settled.accepted) + len(settled.lost) == BATCH and jobs_of(settled.accepted).isdisjoint(
+            jobs_of(two)
         )
 
     reports = [succeeded(owned) for owned in ground.shuffled(batch)]
@@ -109,7 +45,7 @@ async def cancelling_and_claiming(ground: Ground) -> Collision:
     jobs = await ground.enqueue()
 
     def agree(one: Any, two: Any) -> bool:
-        owned = _jobs(it.lease for it in two.claimed)
+        owned = claimed_by(two)
         return all(
             it.moved and it.state is (State.CANCELLING if it.job in owned else State.CANCELLED) for it in one
         )
@@ -139,7 +75,7 @@ async def beating_and_reaping(ground: Ground) -> Collision:
     batch = await ground.owned(policy=ONCE)
 
     def agree(one: Any, two: Any) -> bool:
-        return len(one.kept) + len(one.lost) == BATCH and _jobs(one.kept).isdisjoint(_jobs(two))
+        return len(one.kept) + len(one.lost) == BATCH and jobs_of(one.kept).isdisjoint(jobs_of(two))
 
     leases = [owned.lease for owned in ground.shuffled(batch)]
     return Collision(beats("a", leases), reaps(at=ground.later(30)), agree)
@@ -191,7 +127,7 @@ async def a_turn_and_a_bulk_cancel(ground: Ground) -> Collision:
     reports = [*map(succeeded, batch[::2]), *map(recoverable, batch[1::2])]
 
     def agree(one: Any, two: Any) -> bool:
-        started = _jobs(it.lease for it in one.claimed)
+        started = claimed_by(one)
         cancelling = {it.job for it in two if it.state is State.CANCELLING and it.job in waiting}
         return not one.settled.lost and started == cancelling
 
@@ -209,4 +145,6 @@ PAIRS: tuple[Pair, ...] = (
     two_enqueues,
     promoting_and_cancelling,
     a_turn_and_a_bulk_cancel,
+    *slots.PAIRS,
+    *pruning.PAIRS,
 )

@@ -20,11 +20,28 @@ _STRAYS = {
     "owned by nobody, but under a lease": """
         SELECT s.id FROM tenure.job_state s
          WHERE s.state NOT IN ('running', 'cancelling') AND s.lease IS NOT NULL""",
+    "on record, but in no state": """
+        SELECT j.id FROM tenure.job j LEFT JOIN tenure.job_state s ON s.id = j.id WHERE s.id IS NULL""",
+    "in a state, but not on record": """
+        SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.job j ON j.id = s.id WHERE j.id IS NULL""",
+    **{
+        f"gone, but for what {table} holds": f"""
+        SELECT t.job FROM tenure.{table} t LEFT JOIN tenure.job_state s ON s.id = t.job WHERE s.id IS NULL"""
+        for table in ("event", "attempt", "result", "tag", "finished")
+    },
 }
+_MISCOUNTED = """
+    SELECT line, state, sum(n) FROM (SELECT line, state, n FROM tenure.tally
+                                      UNION ALL
+                                     SELECT line, state, -1 FROM tenure.job_state) each_one
+     GROUP BY line, state HAVING sum(n) <> 0"""
 
 
 async def faults(backend: Backend) -> list[str]:
-    """What is wrong with any job: a history with a gap or an illegal step, or a job that nobody will find."""
+    """What is wrong with any job, or with the totals.
+
+    A history with a gap or an illegal step, a job that nobody will find, or one of which only a part is left.
+    """
     steps: dict[str, list[tuple[int, State, State]]] = defaultdict(list)
     for job, n, source, target in await backend.sql(
         "SELECT job, n, source, target FROM tenure.event ORDER BY job, n"
@@ -37,6 +54,7 @@ async def faults(backend: Backend) -> list[str]:
     ]
     for wrong, text in _STRAYS.items():
         found += [f"{job}: {wrong}" for (job,) in await backend.sql(text)]
+    found += [f"{n} too many {state} in line {line}" for line, state, n in await backend.sql(_MISCOUNTED)]
     return found
 
 

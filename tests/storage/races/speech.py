@@ -12,7 +12,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core import errors, job, lease, outcome, policy
+from tenure.core import errors, job, lease, limit, operations, outcome, policy, reading
 from tenure.core.errors import StoreError
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -66,7 +66,7 @@ def heard(said: Any) -> Any:
 
 
 def _kind_named(name: str) -> Any:
-    for module in (job, lease, outcome, policy, errors):
+    for module in (job, lease, limit, operations, outcome, policy, reading, errors):
         if hasattr(module, name):
             return getattr(module, name)
     raise TypeError(f"nothing is called {name}")

@@ -10,7 +10,8 @@ from tenure.core.errors import StoreError
 from tests.storage.backends import Backend, PostgresBackend
 from tests.storage.clock import Clock
 from tests.storage.postgres.waiting import deadlocks
-from tests.storage.races.pairs import PAIRS, Ground, Pair
+from tests.storage.races.ground import Ground, Pair
+from tests.storage.races.pairs import PAIRS
 from tests.storage.races.records import faults
 from tests.storage.races.stage import Done, Stage, acting
 
@@ -65,5 +66,6 @@ async def test_collisions_leave_whole_histories_and_no_deadlock(
             if not any(isinstance(answer, collision.excused) for answer in answers):
                 assert not [answer for answer in answers if isinstance(answer, StoreError)]
                 assert collision.agree(*answers), answers
+                await collision.afterwards(*answers)
             met += overlap(one, two)
     assert await faults(backend) == []

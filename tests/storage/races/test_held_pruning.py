@@ -1,0 +1,84 @@
+"""Meetings with pruning, all deleted but not yet committed, or coming by where somebody has a job in hand."""
+
+import asyncio
+from uuid import UUID
+
+from tenure.core.job import NewJob
+from tenure.core.operations import Pruned, Replayed
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.backends import Backend
+from tests.storage.races.asked import AT_ONCE, pages, prunes, replays
+from tests.storage.races.records import faults
+from tests.storage.races.seeing import PATIENCE, is_waiting
+from tests.storage.races.stage import Stage
+from tests.storage.telling import EVERY_JOB, claim, count, found, listed
+
+
+async def ended_jobs(store: Store, number: int) -> list[UUID]:
+    made = await store.enqueue([NewJob(definition="mail", tags=("red",)) for _ in range(number)])
+    jobs = [one.id for one in made]
+    await store.cancel(jobs)
+    return jobs
+
+
+async def test_a_replay_waits_for_pruning_and_finds_the_job_gone(
+    store: Store, backend: Backend, stage: Stage
+) -> None:
+    """It was there when the replay was asked for; of what is gone there is nothing to run again."""
+    jobs = await ended_jobs(store, 3)
+
+    pruned, replayed = await stage.meet(prunes(), replays(jobs[::-1]))
+
+    assert pruned == Pruned(3, None)
+    assert replayed == tuple(Replayed(job, None, None, fresh=False) for job in jobs[::-1])
+    assert await count(backend, "tenure.job") == 0
+    assert await faults(backend) == []
+
+
+async def test_pruning_that_came_to_nothing_leaves_the_job_to_its_replay(
+    store: Store, backend: Backend, stage: Stage
+) -> None:
+    """Its process died before the commit: all that it had deleted is there."""
+    [job] = await ended_jobs(store, 1)
+    async with asyncio.timeout(PATIENCE):
+        await stage.alice.hold(prunes())
+        asking = asyncio.create_task(stage.bob.ask(replays([job])))
+        while not await is_waiting(backend, stage.bob, behind=stage.alice):
+            assert not asking.done()
+        stage.alice.leave()
+        [replayed] = (await asking).answer
+    assert (replayed.state, replayed.fresh) == (State.CANCELLED, True)
+    assert (await found(store, replayed.replay)).replay_of == job
+    assert await faults(backend) == []
+
+
+async def test_pruning_passes_over_what_is_being_replayed(
+    store: Store, backend: Backend, stage: Stage
+) -> None:
+    """The others go. On SQLite it waits and takes this one too, behind a replay that is whole by then."""
+    jobs = await ended_jobs(store, 3)
+
+    [replayed], pruned = await stage.meet(replays(jobs[1:2]), prunes(), passes=True)
+
+    assert (replayed.state, replayed.fresh) == (State.CANCELLED, True)
+    assert pruned == Pruned(2 if backend.kind == "postgres" else 3, None)
+    await store.prune(AT_ONCE)
+    assert [one.id for one in await listed(store)] == [replayed.replay]
+    replay = await found(store, replayed.replay)
+    assert (replay.replay_of, replay.tags) == (jobs[1], ("red",))
+    assert [one.lease.job for one in await claim(store)] == [replayed.replay]
+    assert await faults(backend) == []
+
+
+async def test_a_page_shows_what_is_being_pruned_until_it_is_gone(store: Store, stage: Stage) -> None:
+    """Who reads waits for nobody, on SQLite neither, and never sees half of a deletion."""
+    jobs = await ended_jobs(store, 5)
+    async with asyncio.timeout(PATIENCE):
+        await stage.alice.hold(prunes())
+        before = (await stage.bob.ask(pages(EVERY_JOB))).answer
+        stage.alice.go()
+        assert (await stage.alice.done()).answer == Pruned(5, None)
+    assert [one.id for one in before.jobs] == jobs[::-1]
+    assert all(one.tags == ("red",) and one.state is State.CANCELLED for one in before.jobs)
+    assert (await stage.bob.ask(pages(EVERY_JOB))).answer.jobs == ()
