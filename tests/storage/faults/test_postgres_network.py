@@ -26,17 +26,23 @@ STALLS = {
 
 @pytest.mark.parametrize("stall", STALLS)
 async def test_no_verb_waits_for_a_network_that_stands_still(
-    far: PostgresStore, relay: Relay, stall: str
+    relay: Relay, opened: Opener, stall: str
 ) -> None:
-    """S0.5: each ends with an error, and the store works again as soon as the network does."""
-    job = await enqueue_one(far)
+    """S0.5: each ends with an error, and the store works again as soon as the network does.
+
+    Each has a connection of its own, so that it is the verb that waits for its answer and not for its turn.
+    """
+    store = await opened(relay.dsn, connections=len(VERBS))
+    job = await enqueue_one(store)
+    await asyncio.gather(*(store.now() for _ in VERBS))
     relay.stall(**STALLS[stall])
 
-    await outages(*(verb(far) for verb in VERBS.values()))
+    ends = await outages(*(verb(store) for verb in VERBS.values()))
 
+    assert all(end.unknown for end in ends)
     relay.flow()
-    await recovered(far)
-    assert await state_of(far, job) is State.QUEUED
+    await recovered(store)
+    assert await state_of(store, job) is State.QUEUED
 
 
 async def test_a_connection_that_stalls_again_and_again_is_replaced_each_time(
