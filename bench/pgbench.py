@@ -39,7 +39,8 @@ WORKED_OUT = {
     "afters": "array_fill(interval '0', ARRAY[:limit::integer])",
     "after_seqs": "array_fill(:seq::bigint, ARRAY[1])",
 }
-_SENT = ("worker", "lease_for", "limit", "most_suspensions", "lines", "ranks", "limiteds", "limits")
+_UNSAID = ("cpu_ms", "peak_bytes", "exit_codes", "signals")
+_SENT = ("worker", "lease_for", "limit", "most_suspensions", "lines", "ranks", "limiteds", "limits", *_UNSAID)
 _RATE = re.compile(r"^tps = ([\d.]+) \(without initial connection time\)", re.MULTILINE)
 _rounds = count(1)
 
@@ -74,6 +75,7 @@ def pgbench_turns(database: Database, *, batch: int, turns: int) -> Round:
         "ranks": "{0}",
         "limiteds": "{f}",
         "limits": "{}",
+        **dict.fromkeys(_UNSAID, "{}"),
     }
     server = database.postgres.cpu()
     client = _children_cpu()

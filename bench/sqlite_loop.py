@@ -31,7 +31,7 @@ from tenure.storage.sqlite.store import SqliteStore
 MODES: dict[str, Durability] = {"FULL": "full", "NORMAL": "normal"}
 """How durable a commit is, by SQLite's name for it and by ours."""
 
-_GIVEN = re.compile(r"INSERT INTO (?P<table>\S+) \((?P<columns>[^)]*)\) VALUES \([?, ]*\)")
+_GIVEN = re.compile(r"INSERT INTO (?P<table>\S+) \((?P<columns>[^)]*)\)\s+VALUES \([?, ]*\)")
 _SUCCESS = {
     "place": "lease_job.key + 1",
     "job": "lease_job.value",

@@ -24,6 +24,7 @@ from tenure.core.outcome import (
 from tenure.core.policy import OnLost, Policy
 from tenure.core.reading import Entry, Filter, Listed, Position
 from tenure.core.states import FIRST, State, is_legal
+from tenure.core.trail import Usage
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 
@@ -61,8 +62,8 @@ async def settle(store: Store, reports: Iterable[Report], worker: str = "a") -> 
     return (await store.settle_and_claim(list(reports), Order(worker=worker, lines=(), limit=0))).settled
 
 
-def report(claimed: Claimed | Lease, outcome: Outcome) -> Report:
-    return Report(claimed.lease if isinstance(claimed, Claimed) else claimed, outcome)
+def report(claimed: Claimed | Lease, outcome: Outcome, usage: Usage | None = None) -> Report:
+    return Report(claimed.lease if isinstance(claimed, Claimed) else claimed, outcome, usage)
 
 
 def succeeded(claimed: Claimed | Lease, result: str = '{"ok":true}') -> Report:

@@ -40,6 +40,12 @@ MOST_HAND_BACKS = 20
 MOST_SUSPENSIONS = 10_000
 """How often a job may be suspended before it has failed."""
 
+LONGEST_LINE = 65_536
+"""How many characters one log line may have."""
+
+LARGEST_NUMBER = 2**63 - 1
+"""The largest whole number that a store can keep."""
+
 _Measure = TypeVar("_Measure", int, float, timedelta, datetime)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 

@@ -11,6 +11,7 @@ from tenure.core.bounds import HORIZON, within
 from tenure.core.documents import NULL, Document
 from tenure.core.lease import Claimed, Lease
 from tenure.core.states import State
+from tenure.core.trail import Usage
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
@@ -60,10 +61,11 @@ Outcome = Succeeded | Recoverable | Unrecoverable | Stopped | Suspended
 
 
 class Report(Struct, frozen=True, gc=False):
-    """What an owner says of the attempt that its lease stands for."""
+    """What an owner says of the attempt that its lease stands for, and what the attempt used."""
 
     lease: Lease
     outcome: Outcome
+    usage: Usage | None = None
 
 
 class Settled(Struct, frozen=True):
@@ -94,7 +96,10 @@ class Ending(StrEnum):
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One start of a job. `ended_at` and `ending` are empty while it runs."""
+    """One start of a job. `ended_at` and `ending` are empty while it runs.
+
+    `usage` is what its owner reported, if it did; nobody reports for one that was lost or given back.
+    """
 
     job: UUID
     fence: int
@@ -104,3 +109,4 @@ class Attempt(Struct, frozen=True, kw_only=True):
     ended_at: datetime | None = None
     ending: Ending | None = None
     error: Failure | None = None
+    usage: Usage | None = None

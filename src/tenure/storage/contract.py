@@ -133,6 +133,8 @@ class Store(Protocol):
         - Suspended: `suspended` with the attempt refunded; `cancelled` when the job was cancelling; `failed`
           after 10,000 suspensions.
 
+        What the report says the attempt used is kept with the attempt.
+
         Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence, one more
         attempt each: higher priority first, then in the order they were queued; equal priorities of several
         lines take turns. Locked rows are skipped, never waited for. An order with limit 0 claims nothing.

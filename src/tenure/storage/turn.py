@@ -24,11 +24,13 @@ from tenure.core.outcome import (
     Unrecoverable,
 )
 from tenure.core.states import State
-from tenure.storage.values import policy, written_failure
+from tenure.core.trail import Usage
+from tenure.storage.values import millis, policy, written_failure
 
 CLAIM_COLUMNS = 16
 """How many columns of a claimed row say what `claimed_from` reads; each store adds some of its own."""
 
+_UNKNOWN = (None, None, None, None)
 _STATES: Mapping[str, State] = {state.value: state for state in State}
 
 line = lru_cache(maxsize=1024)(Line)
@@ -43,28 +45,36 @@ class Reported(Struct, frozen=True, gc=False):
     result: str | None = None
     error: str | None = None
     after: timedelta | None = None
+    usage: Usage | None = None
 
 
 def reported(reports: Iterable[Report]) -> list[Reported]:
     """Reports as columns; of several for one lease the first counts."""
-    first: dict[Lease, Outcome] = {}
+    first: dict[Lease, Report] = {}
     for report in reports:
-        first.setdefault(report.lease, report.outcome)
-    return [_columns(lease, outcome) for lease, outcome in first.items()]
+        first.setdefault(report.lease, report)
+    return [_columns(report.lease, report.outcome, report.usage) for report in first.values()]
 
 
-def _columns(lease: Lease, outcome: Outcome) -> Reported:
+def _columns(lease: Lease, outcome: Outcome, usage: Usage | None) -> Reported:
     match outcome:
         case Succeeded(result):
-            return Reported(lease, Ending.SUCCEEDED, result)
+            return Reported(lease, Ending.SUCCEEDED, result, usage=usage)
         case Recoverable(error, after):
-            return Reported(lease, Ending.RECOVERABLE, error=written_failure(error), after=after)
+            return Reported(lease, Ending.RECOVERABLE, None, written_failure(error), after, usage)
         case Unrecoverable(error):
-            return Reported(lease, Ending.UNRECOVERABLE, error=written_failure(error))
+            return Reported(lease, Ending.UNRECOVERABLE, None, written_failure(error), None, usage)
         case Stopped():
-            return Reported(lease, Ending.STOPPED)
+            return Reported(lease, Ending.STOPPED, usage=usage)
         case Suspended(after):
-            return Reported(lease, Ending.SUSPENDED, after=after)
+            return Reported(lease, Ending.SUSPENDED, after=after, usage=usage)
+
+
+def usage_columns(usage: Usage | None) -> tuple[int | None, int | None, int | None, int | None]:
+    """CPU milliseconds, bytes at the peak, exit code and signal."""
+    if usage is None:
+        return _UNKNOWN
+    return millis(usage.cpu), usage.peak_memory, usage.exit_code, usage.signal
 
 
 def settled_from(given: Sequence[Reported], groups: Iterable[tuple[str, Iterable[int]]]) -> Settled:

@@ -22,6 +22,7 @@ from tenure.core.outcome import Attempt, Ending, Failure, Settled
 from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.states import State
 from tenure.core.text import storable
+from tenure.core.trail import Usage
 
 
 class Row(Protocol):
@@ -188,6 +189,7 @@ _SAME_IN_JOB = (
     *("suspensions", "due_at", "queued_at", "started_at", "finished_at", "updated_at", "cancel_requested_at"),
     *("worker", "heartbeat_at", "lease_expires_at"),
 )
+_SAME_IN_ATTEMPT = ("job", "fence", "number", "worker", "started_at", "ended_at")
 
 
 def job_from(row: Row) -> Job:
@@ -216,5 +218,17 @@ def attempt_from(row: Row) -> Attempt:
     """A row of `attempts`."""
     ending, error = row["ending"], row["error"]
     return Attempt(
-        **{**row, "ending": Ending(ending) if ending else None, "error": _failure(error) if error else None}
+        **{name: row[name] for name in _SAME_IN_ATTEMPT},
+        ending=Ending(ending) if ending else None,
+        error=_failure(error) if error else None,
+        usage=_usage_from(row) if row["cpu_ms"] is not None else None,
+    )
+
+
+def _usage_from(row: Row) -> Usage:
+    return Usage(
+        exit_code=row["exit_code"],
+        signal=row["signal"],
+        cpu=timedelta(milliseconds=row["cpu_ms"]),
+        peak_memory=row["peak_bytes"],
     )

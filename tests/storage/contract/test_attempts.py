@@ -1,12 +1,24 @@
 """The attempts of a job: each start by its fence, who made it, and how it ended."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from tenure.core.outcome import Attempt, Ending, Failure, Recoverable, Unrecoverable
+from tenure.core.outcome import (
+    Attempt,
+    Ending,
+    Failure,
+    Outcome,
+    Recoverable,
+    Stopped,
+    Succeeded,
+    Suspended,
+    Unrecoverable,
+)
 from tenure.core.policy import OnLost, Policy
 from tenure.core.states import State
+from tenure.core.trail import Usage
 from tenure.storage.contract import Store
 from tests.storage.clock import START, Clock
 from tests.storage.telling import (
@@ -187,3 +199,66 @@ async def test_a_late_report_adds_nothing(store: Store, clock: Clock) -> None:
     before = await store.attempts(job)
     await settle(store, [unrecoverable(owned)])
     assert await store.attempts(job) == before
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        Usage(),
+        Usage(exit_code=0, cpu=timedelta(milliseconds=1_234), peak_memory=52_428_800),
+        Usage(exit_code=3),
+        Usage(signal=9, cpu=timedelta(days=400), peak_memory=2**40),
+        Usage(exit_code=-(2**31), signal=127, cpu=timedelta(days=365_000), peak_memory=2**63 - 1),
+    ],
+)
+async def test_what_an_attempt_used_is_kept_with_it(store: Store, usage: Usage) -> None:
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await settle(store, [report(owned, Succeeded(), usage)])
+    [attempt] = await store.attempts(job)
+    assert attempt.usage == usage
+
+
+async def test_each_attempt_has_a_usage_of_its_own(store: Store) -> None:
+    """However each ended, and whether or not its neighbours of the same call say anything."""
+    jobs = [await enqueue_one(store) for _ in range(6)]
+    owned = {claimed.lease.job: claimed for claimed in await claim(store)}
+    await store.cancel([jobs[4]])
+    outcomes: tuple[Outcome, ...] = (
+        Succeeded(),
+        Recoverable(BOOM, seconds(5)),
+        Unrecoverable(BOOM),
+        Suspended(seconds(5)),
+        Stopped(),
+    )
+    usages = [Usage(exit_code=n, cpu=timedelta(milliseconds=n), peak_memory=n) for n in range(5)]
+    reports = [
+        report(owned[job], outcome, usage)
+        for job, outcome, usage in zip(jobs, outcomes, usages, strict=False)
+    ]
+    await settle(store, [*reports, succeeded(owned[jobs[5]])])
+    kept = [attempt.usage for job in jobs for attempt in await store.attempts(job)]
+    assert kept == [*usages, None]
+
+
+async def test_an_attempt_of_which_nobody_says_what_it_used_says_nothing(store: Store, clock: Clock) -> None:
+    """While it runs, when its owner is silent, when it was given back, when its worker was lost."""
+    silent, returned, lost, running = [await enqueue_one(store) for _ in range(4)]
+    owned = {claimed.lease.job: claimed for claimed in await claim(store, limit=3, lease_for=seconds(30))}
+    await settle(store, [succeeded(owned[silent])])
+    await store.hand_back("a", unstarted=[], killed=[owned[returned].lease])
+    await clock.advance(seconds(31))
+    await store.reap(10)
+    await claim(store)
+    for job in (silent, returned, lost, running):
+        attempts = await store.attempts(job)
+        assert {attempt.usage for attempt in attempts} == {None}, job
+        assert attempts
+
+
+async def test_cpu_time_is_kept_in_whole_milliseconds(store: Store) -> None:
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await settle(store, [report(owned, Succeeded(), Usage(cpu=timedelta(microseconds=1_999)))])
+    [attempt] = await store.attempts(job)
+    assert attempt.usage == Usage(cpu=timedelta(milliseconds=1))

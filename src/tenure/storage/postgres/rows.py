@@ -12,7 +12,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
 from tenure.storage.postgres.places import Offer
-from tenure.storage.turn import CLAIM_COLUMNS, Reported
+from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
 from tenure.storage.values import binding, millis, written_limits, written_names
 
 _NO_TIME = timedelta(0)
@@ -86,7 +86,17 @@ def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
         "results": [report.result for report in given],
         "errors": [report.error for report in given],
         "afters": [report.after or _NO_TIME for report in given],
+        **_usages(given),
     }
+
+
+def _usages(given: Sequence[Reported]) -> dict[str, list[int | None]]:
+    """What attempts used. Where no report says it, nothing is sent: `unnest` fills short arrays up."""
+    names = ("cpu_ms", "peak_bytes", "exit_codes", "signals")
+    if all(report.usage is None for report in given):
+        return {name: [] for name in names}
+    columns = zip(*(usage_columns(report.usage) for report in given), strict=True)
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}
 
 
 def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:

@@ -10,7 +10,7 @@ import msgspec
 
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed
-from tenure.storage.turn import CLAIM_COLUMNS, Reported, claimed_from, line
+from tenure.storage.turn import CLAIM_COLUMNS, Reported, claimed_from, line, usage_columns
 from tenure.storage.values import binding, millis, written_names
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,7 +96,10 @@ def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
     """Reports on attempts, in the columns of the scratch table `given`."""
     jobs = msgspec.to_builtins([report.lease.job for report in given])
     return [
-        (place, job, one.lease.fence, one.ending.value, one.result, one.error, duration(one.after))
+        (
+            *(place, job, one.lease.fence, one.ending.value, one.result, one.error, duration(one.after)),
+            *usage_columns(one.usage),
+        )
         for place, (job, one) in enumerate(zip(jobs, given, strict=True), 1)
     ]
 

@@ -178,6 +178,10 @@ CREATE TABLE tenure.attempt (
     fence       bigint      NOT NULL,
     started_at  timestamptz NOT NULL,
     ended_at    timestamptz NOT NULL,
+    cpu_ms      bigint,                       -- what its owner says it used; nothing where nobody said
+    peak_bytes  bigint,
+    exit_code   integer,
+    signal      smallint,
     number      smallint    NOT NULL,
     ending      text        NOT NULL,
     worker      text        NOT NULL,

@@ -1,9 +1,9 @@
 -- The starts of one job: those that have ended, and the one under way.
-SELECT job, fence, number, worker, started_at, ended_at, ending, error
+SELECT job, fence, number, worker, started_at, ended_at, ending, error, exit_code, signal, cpu_ms, peak_bytes
   FROM tenure.attempt
  WHERE attempt.job = :job::uuid
  UNION ALL
-SELECT s.id, s.fence, s.attempt, coalesce(lease.owner, ''), s.started_at, NULL, NULL, NULL
+SELECT s.id, s.fence, s.attempt, coalesce(lease.owner, ''), s.started_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM tenure.job_state s
   LEFT JOIN tenure.lease ON lease.id = s.lease
  WHERE s.id = :job::uuid AND s.lease IS NOT NULL

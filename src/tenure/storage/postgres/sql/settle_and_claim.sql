@@ -5,7 +5,10 @@ WITH
 given AS MATERIALIZED (
     SELECT *
       FROM unnest(:jobs::uuid[], :fences::bigint[], :endings::text[], :results::text[], :errors::text[],
-                  :afters::interval[]) WITH ORDINALITY AS given (job, fence, ending, result, error, after, place)
+                  :afters::interval[], :cpu_ms::bigint[], :peak_bytes::bigint[], :exit_codes::integer[],
+                  :signals::smallint[])
+           WITH ORDINALITY AS given (job, fence, ending, result, error, after, cpu_ms, peak_bytes, exit_code, signal,
+                                     place)
 ),
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes. Read, not locked.
 held AS MATERIALIZED (
@@ -47,15 +50,17 @@ settled AS (
       FROM decided d
      WHERE s.id = d.id AND s.lease = d.fence
     RETURNING s.id, s.line, d.at, s.n, s.mark, s.state, s.fence, s.started_at, s.due_at, s.has_result, d.source,
-              d.attempt, d.ending, d.result, d.error, d.place
+              d.attempt, d.ending, d.result, d.error, d.cpu_ms, d.peak_bytes, d.exit_code, d.signal, d.place
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, mark)
     SELECT id, n, state::text, source, state, attempt, fence, at, :worker::text, mark FROM settled
 ),
 ended AS (
-    INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
-    SELECT id, fence, attempt, :worker::text, started_at, at, ending, error FROM settled
+    INSERT INTO tenure.attempt (
+        job, fence, number, worker, started_at, ended_at, ending, error, cpu_ms, peak_bytes, exit_code, signal)
+    SELECT id, fence, attempt, :worker::text, started_at, at, ending, error, cpu_ms, peak_bytes, exit_code, signal
+      FROM settled
 ),
 answered AS (
     INSERT INTO tenure.result (job, body)

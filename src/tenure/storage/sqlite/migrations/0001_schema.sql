@@ -156,6 +156,10 @@ CREATE TABLE tenure_attempt (
     ending      TEXT    NOT NULL,
     worker      TEXT    NOT NULL,
     error       TEXT,
+    cpu_ms      INTEGER,                     -- what its owner says it used; nothing where nobody said
+    peak_bytes  INTEGER,
+    exit_code   INTEGER,
+    signal      INTEGER,
     PRIMARY KEY (job, fence)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,12 +1,15 @@
 -- One turn of a worker, in one transaction: record how attempts ended, then claim the next jobs.
 
 -- part: given
-INSERT INTO temp.given (place, job, fence, ending, result, error, after) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO temp.given (place, job, fence, ending, result, error, after, cpu_ms, peak_bytes, exit_code, signal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- part: decided
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes.
-INSERT INTO temp.moving (place, id, line, source, fence, attempt, ending, result, error, due_at, target)
+INSERT INTO temp.moving (
+    place, id, line, source, fence, attempt, ending, result, error, due_at, cpu_ms, peak_bytes, exit_code, signal, target)
 SELECT place, s.id, s.line, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
+       given.cpu_ms, given.peak_bytes, given.exit_code, given.signal,
        CASE WHEN given.ending = 'succeeded'                                          THEN 'succeeded'
             WHEN given.ending = 'unrecoverable'                                      THEN 'failed'
             WHEN s.state = 'cancelling'                                              THEN 'cancelled'
@@ -40,8 +43,10 @@ SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker,
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
-INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
-SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending, m.error
+INSERT INTO tenure_attempt (
+    job, fence, number, worker, started_at, ended_at, ending, error, cpu_ms, peak_bytes, exit_code, signal)
+SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending, m.error, m.cpu_ms, m.peak_bytes, m.exit_code,
+       m.signal
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: answered
