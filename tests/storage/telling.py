@@ -24,9 +24,10 @@ from tenure.core.outcome import (
 from tenure.core.policy import OnLost, Policy
 from tenure.core.reading import Entry, Filter, Listed, Position
 from tenure.core.states import FIRST, State, is_legal
-from tenure.core.trail import Usage
+from tenure.core.trail import CUSTOM, HOOK_FAILED, LogLine, Note, Trail, Usage
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
+from tests.storage.clock import START
 
 MAIL = Line("default", "mail")
 BOOM = Failure("ValueError", "boom")
@@ -86,6 +87,28 @@ def stopped(claimed: Claimed | Lease) -> Report:
 
 def suspended(claimed: Claimed | Lease, after: timedelta = timedelta(seconds=60)) -> Report:
     return report(claimed, Suspended(after))
+
+
+def line(n: int, text: str = "hello", level: str = "info", fields: Document | None = None) -> LogLine:
+    """A log line, at a time of its own."""
+    return LogLine(n, START + timedelta(milliseconds=n), level, text, fields)
+
+
+def note(name: str = "sent", payload: str | None = None) -> Note:
+    """A note of a handler's own making."""
+    return Note(CUSTOM + name, None if payload is None else Document(payload))
+
+
+def trail(claimed: Claimed | Lease, *said: LogLine | Note) -> Trail:
+    """What an attempt has said."""
+    lease = claimed.lease if isinstance(claimed, Claimed) else claimed
+    lines = tuple(one for one in said if isinstance(one, LogLine))
+    return Trail(lease, lines, tuple(one for one in said if isinstance(one, Note)))
+
+
+async def lines_of(store: Store, job: UUID) -> list[LogLine]:
+    """All that a job's attempts wrote, in order."""
+    return [logged.line for logged in await store.logs(job, limit=10_000)]
 
 
 async def state_of(store: Store, job: UUID) -> State:
@@ -184,12 +207,17 @@ async def count(backend: Backend, table: str) -> int:
 
 
 def hold_together(events: Sequence[Event]) -> bool:
-    """Whether a history has no gap: each event is the next, by a legal step from where the last one led."""
+    """Whether a history has no gap: each event is the next, a note or a legal step from where it was."""
     sources = [None, *(event.target for event in events)]
     return all(
-        event.n == n and event.source == source and is_legal(source, event.target)
+        event.n == n and event.source == source and (is_legal(source, event.target) or is_note(event))
         for n, (event, source) in enumerate(zip(events, sources, strict=False), start=1)
     )
+
+
+def is_note(event: Event) -> bool:
+    """Whether an event is no step."""
+    return event.source is event.target and (event.type.startswith(CUSTOM) or event.type == HOOK_FAILED)
 
 
 async def spoil_next_event(backend: Backend, key: str) -> None:

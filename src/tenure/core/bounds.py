@@ -40,6 +40,15 @@ MOST_HAND_BACKS = 20
 MOST_SUSPENSIONS = 10_000
 """How often a job may be suspended before it has failed."""
 
+MOST_NOTES = 10_000
+"""How many events of its handler's own making a job may have; steps are never limited."""
+
+LARGEST_TRAIL = 16 * 2**20
+"""How many characters of log lines and notes one call may record."""
+
+LARGEST_LOG = 10_000
+"""How many log lines one reading may bring."""
+
 LONGEST_LINE = 65_536
 """How many characters one log line may have."""
 

@@ -110,7 +110,11 @@ class Standing(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """A step on record. `n` counts a job's events 1, 2, 3 … without gaps."""
+    """Something on record. `n` counts a job's events 1, 2, 3 … without gaps.
+
+    Most are steps. A note of the handler's own making leaves the job where it is: source and target are the
+    same, and `payload` is what it said.
+    """
 
     job: UUID
     n: int
@@ -122,6 +126,7 @@ class Event(Struct, frozen=True, kw_only=True):
     at: datetime
     actor: str
     reason: str | None = None
+    payload: Document | None = None
 
 
 class Job(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from tenure.core.operations import (
 )
 from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.core.trail import Logged, Recorded, Trail
 from tenure.storage.migrate import Applied
 
 
@@ -156,6 +157,18 @@ class Store(Protocol):
         life of an enlisted worker, and its answer tells whether the worker is to drain.
         """
 
+    async def record(self, worker: str, trails: Sequence[Trail]) -> Recorded:
+        """Append what attempts have said: log lines, and notes as events of their jobs, in the order given.
+
+        Counts only while the lease holds, which it does not prolong; otherwise it is `lost` and leaves no
+        trace. A note is an event from the job's state to the same state: it counts in `n` and stands in the
+        feed like any other, and moves nothing. A job has at most 10,000 notes; those beyond are left out, and
+        its lease is among the `full`. Lines are numbered by the caller: one whose number is there already
+        is left as it is, so that lines may be sent again after an unknown end; notes would be there twice.
+        Characters that no store takes are replaced. At most 10,000 lines and notes with 16 Mi characters a
+        call, else InvalidInput.
+        """
+
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         """Give jobs back: those not started, and those killed at the shutdown deadline.
 
@@ -186,6 +199,19 @@ class Store(Protocol):
 
     async def attempts(self, job: UUID) -> list[Attempt]:
         """The starts of one job by fence, the current one included; empty for an unknown job."""
+
+    async def logs(
+        self,
+        job: UUID,
+        *,
+        fence: int | None = None,
+        after: tuple[int, int] | None = None,
+        limit: int = 1000,
+    ) -> list[Logged]:
+        """What the attempts of one job wrote, or the one under `fence`, by (fence, n) from behind `after` on.
+
+        At most 10,000 lines; empty for an unknown job.
+        """
 
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50

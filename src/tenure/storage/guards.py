@@ -12,7 +12,13 @@ from itertools import groupby
 from tenure.core.states import FINAL, FIRST, MOVES, OWNED, State
 
 HEADER = "-- Written from src/tenure/core/states.py by `make states`; do not edit.\n"
-RECORDS = {"job": ("id",), "event": ("job", "n"), "attempt": ("job", "fence"), "result": ("job",)}
+RECORDS = {
+    "job": ("id",),
+    "event": ("job", "n"),
+    "attempt": ("job", "fence"),
+    "log": ("job", "fence", "n"),
+    "result": ("job",),
+}
 """Tables whose rows are written once and never changed, with their keys."""
 
 REFUSE = """

@@ -10,18 +10,22 @@ from tenure.core.lease import Claimed, Line, Order
 from tenure.core.limit import Limit
 from tenure.core.policy import OnLost, Policy
 from tenure.core.states import State
+from tenure.core.trail import LogLine, Note
 from tenure.storage.contract import Store
 from tests.storage.clock import Clock
 from tests.storage.telling import (
     MAIL,
     claim,
     found,
+    line,
+    note,
     recoverable,
     seconds,
     settle,
     stopped,
     succeeded,
     suspended,
+    trail,
     unrecoverable,
 )
 
@@ -88,6 +92,9 @@ async def _before_the_first_claim(store: Store, clock: Clock, jobs: dict[str, UU
 
 
 async def _owned(store: Store, owned: dict[str, Claimed]) -> AsyncIterator[str]:
+    said: list[LogLine | Note] = [note("begun", '{"by":"ann"}'), note("half"), line(1), line(2)]
+    await store.record("a", [trail(owned[name], *said) for name in ("good", "sleeper", "lost")])
+    yield "record"
     await settle(store, [succeeded(owned["good"]), unrecoverable(owned["bad"])])
     yield "settle"
     yields = [recoverable(owned["retried"]), suspended(owned["sleeper"])]

@@ -10,7 +10,20 @@ from tenure.core.states import FIRST, MOVES, State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend, Refused
 from tests.storage.clock import Clock
-from tests.storage.telling import claim, columns_of, copy_row, enqueue_one, job_in, record_of, seconds
+from tests.storage.telling import (
+    claim,
+    columns_of,
+    copy_row,
+    enqueue_one,
+    job_in,
+    line,
+    note,
+    record_of,
+    seconds,
+    settle,
+    succeeded,
+    trail,
+)
 
 FINAL = [state for state in State if state.is_final]
 UNOWNED = [state for state in State if not state.is_owned and not state.is_final]
@@ -157,12 +170,21 @@ async def test_what_was_asked_cannot_be_changed(store: Store, clock: Clock, back
     assert await record_of(store, job) == before
 
 
-@pytest.mark.parametrize("table", ["job", "job_state", "event", "attempt", "result"])
+async def job_with_a_past(store: Store) -> UUID:
+    """A finished job with something in every table of records."""
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await store.record("a", [trail(owned, line(1), note())])
+    await settle(store, [succeeded(owned)])
+    return job
+
+
+@pytest.mark.parametrize("table", ["job", "job_state", "event", "attempt", "log", "result"])
 async def test_nothing_that_is_known_of_a_job_can_be_deleted(
     store: Store, backend: Backend, table: str
 ) -> None:
     """S0.72: the audit trail stays whole."""
-    job = await job_in(store, State.SUCCEEDED)
+    job = await job_with_a_past(store)
     before = await record_of(store, job)
     assert await backend.sql(f"SELECT 1 FROM tenure.{table}")
     assert not await passes(backend, f"DELETE FROM tenure.{table}")
@@ -178,10 +200,10 @@ async def test_no_job_can_be_deleted_whatever_its_state(store: Store, backend: B
 
 
 async def test_history_cannot_be_rewritten(store: Store, backend: Backend) -> None:
-    """S0.72: events, attempts and results are only ever added to."""
-    job = await job_in(store, State.SUCCEEDED)
+    """S0.72: events, attempts, log lines and results are only ever added to."""
+    job = await job_with_a_past(store)
     before = await record_of(store, job)
-    for table in ("event", "attempt", "result"):
+    for table in ("event", "attempt", "log", "result"):
         for column in await columns_of(backend, f"tenure.{table}"):
             assert not await passes(backend, f"UPDATE tenure.{table} SET {column} = {column}"), column
     assert await record_of(store, job) == before
@@ -189,9 +211,10 @@ async def test_history_cannot_be_rewritten(store: Store, backend: Backend) -> No
 
 async def test_nothing_can_be_written_over(store: Store, backend: Backend) -> None:
     """S0.24, S0.72: to insert a row that is there already is no way round the guards."""
-    job = await job_in(store, State.SUCCEEDED)
+    job = await job_with_a_past(store)
     before = await record_of(store, job)
     keys = {"job": "id", "job_state": "id", "event": "job, n", "attempt": "job, fence", "result": "job"}
+    keys["log"] = "job, fence, n"
     for table, key in keys.items():
         columns = ", ".join(await columns_of(backend, f"tenure.{table}"))
         first = key.split(",", maxsplit=1)[0]

@@ -13,6 +13,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Order, Pulse
 from tenure.core.operations import Definition, Retention, Worker
 from tenure.core.states import State
+from tenure.core.trail import Note, Trail
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
@@ -70,6 +71,8 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "workers": lambda store: store.workers(),
     "prune": lambda store: store.prune(Retention()),
     "tidy": lambda store: store.tidy(),
+    "record": lambda store: store.record("a", [Trail(LEASE, notes=(Note("custom:seen"),))]),
+    "logs": lambda store: store.logs(JOB),
 }
 """Every verb that asks the database, each with something to ask."""
 

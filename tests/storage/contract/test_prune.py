@@ -23,19 +23,23 @@ from tests.storage.telling import (
     enqueue_one,
     found,
     job_in,
+    line,
     listed,
+    note,
     one_in_each_state,
+    path_of,
     record_of,
     seconds,
     settle,
     succeeded,
+    trail,
 )
 
 DAY = timedelta(days=1)
 NONE = timedelta(0)
 EVERYTHING = Retention(succeeded=NONE, others=NONE, keyed=NONE)
 FINAL = [state for state in State if state.is_final]
-OF_A_JOB = ("job", "event", "attempt", "result", "tag", "finished", "timer", "ready")
+OF_A_JOB = ("job", "event", "attempt", "log", "result", "tag", "finished", "timer", "ready")
 
 
 async def left(store: Store, jobs: dict[State, UUID]) -> set[State]:
@@ -134,6 +138,19 @@ async def test_nothing_of_a_pruned_job_is_left(
     assert [status.counts for status in await store.lines()] == [{}]
 
 
+async def test_what_its_attempts_said_goes_with_a_job(store: Store, backend: Backend, clock: Clock) -> None:
+    """Log lines and notes; those of jobs that stay, stay."""
+    gone, kept = await enqueue_one(store), await enqueue_one(store)
+    owned = {one.lease.job: one for one in await claim(store)}
+    await store.record("a", [trail(one, line(1), line(2), note()) for one in owned.values()])
+    await settle(store, [succeeded(owned[gone])])
+    await clock.advance(seconds(1))
+    assert await store.prune(EVERYTHING) == Pruned(1, None)
+    assert (await store.logs(gone), await store.events(gone)) == ([], [])
+    assert len(await store.logs(kept)) == await count(backend, "tenure.log") == 2
+    assert "custom:sent" in await path_of(store, kept)
+
+
 async def test_pruning_goes_on_from_batch_to_batch(store: Store, clock: Clock) -> None:
     """Each looks at so many jobs and no more, whether they go or stay, and says where the next begins."""
     jobs = [await enqueue_one(store) for _ in range(9)]
@@ -196,7 +213,7 @@ async def test_no_worker_and_no_duty_deletes_a_job(store: Store, backend: Backen
     assert [job for job in jobs if await store.get(job) is None] == []
 
 
-@pytest.mark.parametrize("table", ["job", "job_state", "event", "attempt", "result"])
+@pytest.mark.parametrize("table", ["job", "job_state", "event", "attempt", "log", "result"])
 async def test_a_deletion_by_hand_is_refused_after_pruning_too(
     store: Store, backend: Backend, clock: Clock, table: str
 ) -> None:
@@ -204,7 +221,10 @@ async def test_a_deletion_by_hand_is_refused_after_pruning_too(
     await job_in(store, State.CANCELLED)
     await clock.advance(seconds(1))
     await store.prune(EVERYTHING)
-    await job_in(store, State.SUCCEEDED)
+    await enqueue_one(store)
+    [owned] = await claim(store)
+    await store.record("a", [trail(owned, line(1))])
+    await settle(store, [succeeded(owned)])
     with pytest.raises(Refused, match="only retention deletes"):
         await backend.sql(f"DELETE FROM tenure.{table}")
 

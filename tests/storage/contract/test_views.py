@@ -1,5 +1,6 @@
 """The read-only views, for whoever looks with a database shell."""
 
+import json
 from typing import Any
 
 import apsw
@@ -14,7 +15,7 @@ from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.contract.lives import lives
-from tests.storage.telling import claim, columns_of, enqueue_one, found, job_in, seconds
+from tests.storage.telling import claim, columns_of, enqueue_one, found, job_in, note, seconds, trail
 
 COLUMNS = {
     "jobs": """id definition_key definition_version params status priority attempts max_attempts scheduled_at
@@ -111,6 +112,18 @@ async def test_events_are_seen_from_the_creation_on(store: Store, backend: Backe
     assert [row[1] for row in rows] == [event.type for event in await store.events(job)]
     assert {str(row[2]) for row in rows} == {str(job)}
     assert len({row[0] for row in rows}) == len(rows)
+
+
+async def test_a_note_is_seen_with_what_it_says(store: Store, backend: Backend) -> None:
+    """S1.44: the payload of an event of the handler's own making is its own."""
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await store.record("a", [trail(owned, note("sent", '{"to":"ann"}'), note("bare"))])
+    rows = await seen(backend, "job_events", "event_type", "payload", where=f"job_id = '{job}' ORDER BY id")
+    said = {type_: json.loads(str(payload)) for type_, payload in rows}
+    assert list(said) == ["queued", "started", "custom:sent", "custom:bare"]
+    assert said["custom:sent"] == {"to": "ann"}
+    assert said["custom:bare"]["actor"] == "a"
 
 
 async def test_a_definition_without_a_word_of_its_own_has_the_defaults(

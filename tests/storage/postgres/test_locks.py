@@ -22,10 +22,13 @@ from tests.storage.telling import (
     enqueue_one,
     found,
     hold_together,
+    line,
+    note,
     seconds,
     settle,
     state_of,
     succeeded,
+    trail,
 )
 
 
@@ -124,11 +127,15 @@ async def _heartbeat(store: Store, batch: Sequence[Claimed]) -> None:
     await store.heartbeat(Pulse(worker="a", leases=leases, progress=dict.fromkeys(leases, Progress(0.5))))
 
 
+async def _record(store: Store, batch: Sequence[Claimed]) -> None:
+    await store.record("a", [trail(claimed, line(1), note()) for claimed in batch])
+
+
 Verb = Callable[[Store, Sequence[Claimed]], Awaitable[None]]
 
 
-@pytest.mark.parametrize("second", [_cancel, _settle, _hand_back, _heartbeat])
-@pytest.mark.parametrize("first", [_cancel, _settle, _hand_back, _heartbeat])
+@pytest.mark.parametrize("second", [_cancel, _settle, _hand_back, _heartbeat, _record])
+@pytest.mark.parametrize("first", [_cancel, _settle, _hand_back, _heartbeat, _record])
 async def test_nobody_waits_in_a_circle(
     backend: PostgresBackend, foreign: asyncpg.Connection, first: Verb, second: Verb
 ) -> None:
@@ -221,7 +228,7 @@ async def test_a_promotion_of_one_passes_over_a_locked_job(
         assert [moved.job for moved in await store.promote(1)] == [jobs[1]]
 
 
-@pytest.mark.parametrize("verb", [_cancel, _settle, _hand_back])
+@pytest.mark.parametrize("verb", [_cancel, _settle, _hand_back, _record])
 async def test_a_history_does_not_run_backwards_for_who_had_to_wait(
     store: Store, backend: PostgresBackend, verb: Callable[[Store, Sequence[Claimed]], Awaitable[None]]
 ) -> None:

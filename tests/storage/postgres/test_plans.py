@@ -13,7 +13,7 @@ from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
 
 STATEMENTS = statements.load("tenure.storage.postgres")
-GROWS_WITH_HISTORY = "job|job_state|event|attempt|result|ready|timer|tag|finished"
+GROWS_WITH_HISTORY = "job|job_state|event|attempt|log|result|ready|timer|tag|finished"
 BACKLOG = """
     INSERT INTO tenure.line (queue, definition, version) VALUES ('default', 'mail', 1);
     INSERT INTO tenure.job (id, line, priority, max_attempts, created_at, timeout_ms, grace_ms,
@@ -29,6 +29,8 @@ BACKLOG = """
     SELECT id, 2, 'queued', 'running', 1, 1, tenure.now(), 'started', 'a' FROM tenure.job;
     INSERT INTO tenure.attempt (job, fence, started_at, ended_at, number, ending, worker)
     SELECT id, 1, tenure.now(), tenure.now(), 1, 'lost', 'a' FROM tenure.job;
+    INSERT INTO tenure.log (job, fence, n, at, level, text)
+    SELECT id, 1, 1, tenure.now(), 'info', 'hello' FROM tenure.job;
     INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM tenure.job;
     INSERT INTO tenure.tag (name, job) SELECT 'red', id FROM tenure.job;
     INSERT INTO tenure.finished (state, job) SELECT 'failed', id FROM tenure.job;

@@ -13,7 +13,7 @@ from tenure.core.operations import Retention
 from tenure.core.reading import Filter
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.storage.telling import EVERY_JOB, succeeded
+from tests.storage.telling import EVERY_JOB, line, note, succeeded, trail
 from tests.storage.touched.history import CALL, FULL, KEYED, LINES, MAIL, PAUSED, REPORT, Scene
 
 Deed = Callable[[Store, Scene], Awaitable[int]]
@@ -78,6 +78,11 @@ async def _beat(store: Store, scene: Scene) -> int:
     return len((await store.heartbeat(Pulse(worker="a", leases=scene.leases, progress=progress))).kept)
 
 
+async def _record(store: Store, scene: Scene) -> int:
+    said = [trail(lease, line(1), line(2), note()) for lease in scene.leases]
+    return len(said) - len((await store.record("a", said)).lost)
+
+
 async def _hand_back(store: Store, scene: Scene) -> int:
     return len((await store.hand_back("a", unstarted=scene.leases, killed=[])).accepted)
 
@@ -139,7 +144,8 @@ async def _workers(store: Store, _: Scene) -> int:
 
 async def _one_job(store: Store, scene: Scene) -> int:
     of_it: list[Any] = [await store.get(scene.middle)]
-    return len([*of_it, *await store.events(scene.middle), *await store.attempts(scene.middle)])
+    of_it += [*await store.events(scene.middle), *await store.attempts(scene.middle)]
+    return len([*of_it, *await store.logs(scene.middle)])
 
 
 CLAIMS: dict[str, tuple[Deed, int]] = {
@@ -161,7 +167,7 @@ _LISTS: dict[str, tuple[Deed, int]] = {
 DEEDS: dict[str, tuple[Deed, int]] = {
     **_LISTS,
     "jobs that run": (paging(_RUNNING, newest_first=True, from_middle=False), PAGE),
-    "one job": (_one_job, 5),
+    "one job": (_one_job, 6),
     "the feed from the middle": (_feed_from_middle, 1_000),
     "the feed at its end": (_feed_at_end, 0),
     "lines": (_lines, len(LINES)),
@@ -173,6 +179,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "promote": (_promote, 10),
     "reap": (_reap, 6),
     "a heartbeat": (_beat, 20),
+    "a record": (_record, 20),
     "a hand-back": (_hand_back, 20),
     "accept": (_accept, 20),
     "cancel": (_cancel, 60),

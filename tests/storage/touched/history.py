@@ -56,6 +56,8 @@ PAST = """
            CASE CAST(state AS text) WHEN 'succeeded' THEN 'succeeded' WHEN 'failed' THEN 'unrecoverable'
                                     WHEN 'buried' THEN 'lost' ELSE 'recoverable' END, 'past'
       FROM past WHERE fence > 0;
+    INSERT INTO tenure.log (job, fence, n, at, level, text)
+    SELECT id, fence, 1, at, 'info', 'hello' FROM past WHERE fence > 0;
     INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM past WHERE state = 'succeeded';
     INSERT INTO tenure.finished (state, job)
     SELECT state, id FROM past WHERE state IN ('failed', 'cancelled', 'buried');

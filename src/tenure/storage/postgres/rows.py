@@ -11,7 +11,9 @@ from asyncpg import Record
 from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
+from tenure.core.text import storable
 from tenure.storage.postgres.places import Offer
+from tenure.storage.trails import Told, written_notes
 from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
 from tenure.storage.values import binding, millis, written_limits, written_names
 
@@ -97,6 +99,22 @@ def _usages(given: Sequence[Reported]) -> dict[str, list[int | None]]:
         return {name: [] for name in names}
     columns = zip(*(usage_columns(report.usage) for report in given), strict=True)
     return {name: list(column) for name, column in zip(names, columns, strict=True)}
+
+
+def trails(given: Sequence[Told]) -> dict[str, list[Any]]:
+    """What attempts have said: notes lease by lease, lines one by one."""
+    lines = [(one.lease, line) for one in given for line in one.lines.values()]
+    return {
+        **leases([one.lease for one in given]),
+        "notes": [written_notes(one.notes) for one in given],
+        "line_jobs": [lease.job for lease, _ in lines],
+        "line_fences": [lease.fence for lease, _ in lines],
+        "ns": [line.n for _, line in lines],
+        "ats": [line.at for _, line in lines],
+        "levels": [line.level for _, line in lines],
+        "texts": [storable(line.text) for _, line in lines],
+        "fields": [line.fields for _, line in lines],
+    }
 
 
 def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:

@@ -29,6 +29,7 @@ from tenure.storage.postgres.operations import Operations
 from tenure.storage.postgres.places import Offer, Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
+from tenure.storage.postgres.trails import Trails
 from tenure.storage.postgres.wakeups import Switchboard
 
 MOST_A_STATEMENT = 1_000
@@ -39,7 +40,7 @@ MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
 
-class PostgresStore(Reading, Operations):
+class PostgresStore(Reading, Operations, Trails):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(

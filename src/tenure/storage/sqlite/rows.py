@@ -10,6 +10,9 @@ import msgspec
 
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed
+from tenure.core.text import storable
+from tenure.core.trail import LogLine
+from tenure.storage.trails import Told, written_notes
 from tenure.storage.turn import CLAIM_COLUMNS, Reported, claimed_from, line, usage_columns
 from tenure.storage.values import binding, millis, written_names
 
@@ -102,6 +105,19 @@ def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
         )
         for place, (job, one) in enumerate(zip(jobs, given, strict=True), 1)
     ]
+
+
+def trails(given: Sequence[Told]) -> list[tuple[Any, ...]]:
+    """What attempts have said, in the columns of the scratch table `given`; lines are JSON arrays."""
+    return [
+        (str(one.lease.job), one.lease.fence, _lines(one.lines.values()), written_notes(one.notes))
+        for one in given
+    ]
+
+
+def _lines(lines: Iterable[LogLine]) -> str:
+    told = [(line.n, micros(line.at), line.level, storable(line.text), line.fields) for line in lines]
+    return msgspec.json.encode(told).decode()
 
 
 def settled_groups(answer: Iterable[tuple[Any, ...]]) -> list[tuple[str, list[int]]]:

@@ -11,12 +11,13 @@ CREATE INDEX temp.given_job_id ON given_job (id);
 CREATE INDEX temp.given_job_key ON given_job (key) WHERE key IS NOT NULL;
 CREATE TEMP TABLE given (
     job, fence, place, ending, result, error, after, killed, progress, cpu_ms, peak_bytes, exit_code, signal,
-    PRIMARY KEY (job, fence)
+    lines, notes, PRIMARY KEY (job, fence)
 ) WITHOUT ROWID;
 CREATE TEMP TABLE moving (
     position INTEGER PRIMARY KEY, id, line, source, target, attempt, fence, seq, due_at, worker, ending, result, error,
     place, cpu_ms, peak_bytes, exit_code, signal
 );
+CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, n, lines, notes, asked, taken);
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);

@@ -1,6 +1,7 @@
 """The SQLite store, verb by verb; what each promises stands in `tenure.storage.contract`.
 
-Here stands the life of jobs; what is read stands in `reading`, what operators set in `operations`.
+Here stands the life of jobs; what is read stands in `reading`, what operators set in `operations`, what
+attempts leave behind in `trails`.
 """
 
 from collections.abc import Sequence
@@ -25,10 +26,11 @@ from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Durability, Opening, intact
 from tenure.storage.sqlite.operations import Operations
 from tenure.storage.sqlite.reading import Reading
+from tenure.storage.sqlite.trails import Trails
 from tenure.storage.turn import reported, settled_from
 
 
-class SqliteStore(Reading, Operations):
+class SqliteStore(Reading, Operations, Trails):
     """Jobs in one file, shared by any number of processes of one machine."""
 
     def __init__(

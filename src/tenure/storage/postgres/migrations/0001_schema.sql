@@ -5,7 +5,7 @@
 -- is kept half empty, so that these rewrites stay inside their page (HOT); mutable columns stand together at
 -- the end, so that a rewrite logs little. Who may be claimed stands in `ready`, who waits for the clock in
 -- `timer`: both small, both emptied as jobs move on, so that a claim costs the same however much history
--- there is. `event`, `attempt` and `result` are only ever added to.
+-- there is. `event`, `attempt`, `log` and `result` are only ever added to.
 --
 -- A claim takes a batch of jobs under one row of `lease`. Its id is the fence: it only grows, and whoever
 -- shows an older one changes nothing.
@@ -123,6 +123,7 @@ CREATE TABLE tenure.job_state (
     attempt              smallint     NOT NULL DEFAULT 0,
     failures             smallint     NOT NULL DEFAULT 0,
     hand_backs           smallint     NOT NULL DEFAULT 0,
+    notes                smallint     NOT NULL DEFAULT 0,       -- how many of the events are no steps
     has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is nobody's answer
     slots                smallint[],              -- numbers of slots, in the order of the line's limits
     progress             text,
@@ -168,6 +169,7 @@ CREATE TABLE tenure.event (
     type     text         NOT NULL,
     actor    text         NOT NULL,
     reason   text,
+    payload  text,                                -- of a note: an event that is no step
     mark     xid8         NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (job, n)
 );
@@ -187,6 +189,18 @@ CREATE TABLE tenure.attempt (
     worker      text        NOT NULL,
     error       text,
     PRIMARY KEY (job, fence)
+);
+
+-- What attempts wrote, line by line.
+CREATE TABLE tenure.log (
+    job     uuid        NOT NULL,
+    fence   bigint      NOT NULL,
+    at      timestamptz NOT NULL,
+    n       integer     NOT NULL,
+    level   text        NOT NULL,
+    text    text        NOT NULL,
+    fields  text,
+    PRIMARY KEY (job, fence, n)
 );
 
 CREATE TABLE tenure.result (

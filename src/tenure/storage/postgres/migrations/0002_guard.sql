@@ -55,6 +55,10 @@ CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.attempt FOR EACH ROW
     WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
     EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
 
+CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.log FOR EACH ROW
+    WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
+
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.result FOR EACH ROW
     WHEN (current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
     EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
@@ -66,6 +70,9 @@ CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.event FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
 CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.attempt FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.log FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
 CREATE TRIGGER guard_record BEFORE UPDATE ON tenure.result FOR EACH STATEMENT
@@ -81,6 +88,9 @@ CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.event FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.attempt FOR EACH STATEMENT
+    EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.log FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
 
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.result FOR EACH STATEMENT

@@ -23,8 +23,9 @@ SELECT job.id || ':1' AS id, job.id AS job_id, born.state::text AS event_type, j
                                      s.state) AS state) born
  UNION ALL
 SELECT event.job || ':' || event.n, event.job, type, at,
-       json_build_object('source', source, 'target', target, 'attempt', event.attempt, 'fence', event.fence,
-                         'actor', actor, 'reason', reason)
+       coalesce(event.payload::json,
+                json_build_object('source', source, 'target', target, 'attempt', event.attempt, 'fence', event.fence,
+                                  'actor', actor, 'reason', reason))
   FROM tenure.event
   JOIN tenure.job_state s ON s.id = event.job AND event.n <= s.n;
 

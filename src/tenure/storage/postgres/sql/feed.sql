@@ -29,7 +29,7 @@ next AS MATERIALIZED (
 SELECT next.mark, next.job, next.n, line.queue, line.definition, line.version, job.namespace,
        coalesce(event.type, born.state::text) AS type, event.source, coalesce(event.target, born.state) AS target,
        coalesce(event.attempt, 0) AS attempt, coalesce(event.fence, 0) AS fence, coalesce(event.at, job.created_at) AS at,
-       coalesce(event.actor, 'api') AS actor, event.reason
+       coalesce(event.actor, 'api') AS actor, event.reason, event.payload
   FROM next
   JOIN tenure.job ON job.id = next.job
   JOIN tenure.line ON line.id = job.line

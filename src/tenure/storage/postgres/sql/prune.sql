@@ -28,6 +28,7 @@ states AS (DELETE FROM tenure.job_state WHERE id = ANY (ARRAY(SELECT id FROM ove
 jobs AS (DELETE FROM tenure.job WHERE id = ANY (ARRAY(SELECT id FROM over))),
 events AS (DELETE FROM tenure.event WHERE job = ANY (ARRAY(SELECT id FROM over))),
 attempts AS (DELETE FROM tenure.attempt WHERE job = ANY (ARRAY(SELECT id FROM over))),
+lines AS (DELETE FROM tenure.log WHERE job = ANY (ARRAY(SELECT id FROM over))),
 results AS (DELETE FROM tenure.result WHERE job = ANY (ARRAY(SELECT id FROM over))),
 tags AS (
     DELETE FROM tenure.tag

@@ -2,8 +2,8 @@
 --
 -- `job` is what was asked, written once; `job_state` is where the job is, one narrow row; `ready` holds who
 -- may be claimed, `timer` who waits for the clock: both small, so that a claim costs the same however much
--- history there is. `event`, `attempt` and `result` are only ever added to. A claim takes a batch of jobs under one
--- row of `lease`; its id is the fence, which only grows. Times are microseconds since 1970.
+-- history there is. `event`, `attempt`, `log` and `result` are only ever added to. A claim takes a batch of jobs under
+-- one row of `lease`; its id is the fence, which only grows. Times are microseconds since 1970.
 --
 -- `mark` is the number of the transaction that wrote an event. There is one writer at a time, so marks are in the
 -- order of commits.
@@ -99,6 +99,7 @@ CREATE TABLE tenure_job_state (
     attempt              INTEGER NOT NULL DEFAULT 0,
     failures             INTEGER NOT NULL DEFAULT 0,
     hand_backs           INTEGER NOT NULL DEFAULT 0,
+    notes                INTEGER NOT NULL DEFAULT 0,   -- how many of the events are no steps
     has_result           INTEGER NOT NULL DEFAULT 0,   -- a result without it is nobody's answer
     progress             TEXT,
     CONSTRAINT lease_while_owned CHECK ((state IN ('running', 'cancelling')) = (lease IS NOT NULL)),
@@ -142,6 +143,7 @@ CREATE TABLE tenure_event (
     type     TEXT    NOT NULL,
     actor    TEXT    NOT NULL,
     reason   TEXT,
+    payload  TEXT,                           -- of a note: an event that is no step
     mark     INTEGER NOT NULL,
     PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;
@@ -161,6 +163,18 @@ CREATE TABLE tenure_attempt (
     exit_code   INTEGER,
     signal      INTEGER,
     PRIMARY KEY (job, fence)
+) STRICT, WITHOUT ROWID;
+
+-- What attempts wrote, line by line.
+CREATE TABLE tenure_log (
+    job     TEXT    NOT NULL,
+    fence   INTEGER NOT NULL,
+    n       INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    level   TEXT    NOT NULL,
+    text    TEXT    NOT NULL,
+    fields  TEXT,
+    PRIMARY KEY (job, fence, n)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tenure_result (

@@ -69,6 +69,18 @@ CREATE TRIGGER tenure_guard_attempt_replace BEFORE INSERT ON tenure_attempt
     WHEN EXISTS (SELECT 1 FROM tenure_attempt WHERE job = NEW.job AND fence = NEW.fence)
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
 
+CREATE TRIGGER tenure_guard_log_update BEFORE UPDATE ON tenure_log
+    WHEN true
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+CREATE TRIGGER tenure_guard_log_delete BEFORE DELETE ON tenure_log
+    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
+BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes, and only finished jobs'); END;
+
+CREATE TRIGGER tenure_guard_log_replace BEFORE INSERT ON tenure_log
+    WHEN EXISTS (SELECT 1 FROM tenure_log WHERE job = NEW.job AND fence = NEW.fence AND n = NEW.n)
+BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
 CREATE TRIGGER tenure_guard_result_update BEFORE UPDATE ON tenure_result
     WHEN true
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;

@@ -41,8 +41,9 @@ SELECT event.job || ':' || event.n,
        event.job,
        event.type,
        strftime('%Y-%m-%dT%H:%M:%fZ', event.at / 1e6, 'unixepoch'),
-       json_object('source', event.source, 'target', event.target, 'attempt', event.attempt, 'fence', event.fence,
-                   'actor', event.actor, 'reason', event.reason)
+       coalesce(event.payload,
+                json_object('source', event.source, 'target', event.target, 'attempt', event.attempt, 'fence', event.fence,
+                            'actor', event.actor, 'reason', event.reason))
   FROM tenure_event event
   JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n;
 

@@ -2,13 +2,13 @@
 -- it: the state it was born in is the one its next event left, or the one it is still in.
 SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS source,
        coalesce(second.source, s.state) AS target, 0 AS attempt, 0 AS fence, job.created_at AS at, 'api' AS actor,
-       NULL AS reason
+       NULL AS reason, NULL AS payload
   FROM tenure_job job
   JOIN tenure_job_state s ON s.id = job.id
   LEFT JOIN tenure_event second ON second.job = job.id AND second.n = 2
  WHERE job.id = :job
  UNION ALL
-SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason
+SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason, payload
   FROM tenure_event event
  CROSS JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
  WHERE event.job = :job

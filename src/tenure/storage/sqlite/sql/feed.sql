@@ -23,7 +23,7 @@ SELECT following.mark, following.job, following.n, line.queue, line.definition, 
        coalesce(event.type, second.source, s.state) AS type, event.source,
        coalesce(event.target, second.source, s.state) AS target, coalesce(event.attempt, 0) AS attempt,
        coalesce(event.fence, 0) AS fence, coalesce(event.at, job.created_at) AS at,
-       coalesce(event.actor, 'api') AS actor, event.reason
+       coalesce(event.actor, 'api') AS actor, event.reason, event.payload
   FROM following
  CROSS JOIN tenure_job job ON job.id = following.job
  CROSS JOIN tenure_line line ON line.id = job.line

@@ -33,6 +33,9 @@ DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_ove
 -- part: attempts
 DELETE FROM tenure_attempt WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 
+-- part: lines
+DELETE FROM tenure_log WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
 -- part: events
 DELETE FROM tenure_event WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 

@@ -1,0 +1,33 @@
+"""The verbs of the PostgreSQL store for what attempts leave behind beside their outcomes."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from tenure.core.bounds import MOST_NOTES, printable
+from tenure.core.trail import Logged, Recorded, Trail
+from tenure.storage import trails as said
+from tenure.storage.postgres import rows
+from tenure.storage.postgres.pool import Pool
+
+
+class Trails:
+    """Log lines and notes."""
+
+    _pool: Pool
+
+    async def record(self, worker: str, trails: Sequence[Trail]) -> Recorded:
+        printable("worker", worker, least=1)
+        given = said.told(trails)
+        answer = await self._pool.run("record", **rows.trails(given), worker=worker, most=MOST_NOTES)
+        return said.recorded_from(given, answer)
+
+    async def logs(
+        self,
+        job: UUID,
+        *,
+        fence: int | None = None,
+        after: tuple[int, int] | None = None,
+        limit: int = 1000,
+    ) -> list[Logged]:
+        found = await self._pool.run("logs", job=job, **said.span(fence, after, limit))
+        return [said.logged_from(row) for row in found]

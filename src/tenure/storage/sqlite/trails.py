@@ -1,0 +1,30 @@
+"""The verbs of the SQLite store for what attempts leave behind beside their outcomes."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from tenure.core.bounds import MOST_NOTES, printable
+from tenure.core.trail import Logged, Recorded, Trail
+from tenure.storage import trails as said
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.database import Database
+
+
+class Trails(Database):
+    """Log lines and notes."""
+
+    async def record(self, worker: str, trails: Sequence[Trail]) -> Recorded:
+        printable("worker", worker, least=1)
+        given = said.told(trails)
+        answer = await self._run("record", rows.trails(given), worker=worker, most=MOST_NOTES)
+        return said.recorded_from(given, answer)
+
+    async def logs(
+        self,
+        job: UUID,
+        *,
+        fence: int | None = None,
+        after: tuple[int, int] | None = None,
+        limit: int = 1000,
+    ) -> list[Logged]:
+        return await self._read("logs", said.logged_from, job=str(job), **said.span(fence, after, limit))

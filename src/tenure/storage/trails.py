@@ -1,0 +1,85 @@
+"""Between what attempts say and the columns of both stores."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from tenure.core.bounds import LARGEST_BATCH, LARGEST_LOG, LARGEST_NUMBER, LARGEST_TRAIL, whole
+from tenure.core.errors import InvalidInput
+from tenure.core.lease import Lease
+from tenure.core.trail import Logged, LogLine, Note, Recorded, Trail
+from tenure.storage.values import Row
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Told(Struct, frozen=True):
+    """All that one call brings under one lease; of several lines with one number the first counts."""
+
+    lease: Lease
+    lines: dict[int, LogLine]
+    notes: list[Note]
+
+
+def told(trails: Sequence[Trail]) -> list[Told]:
+    """What was said, by lease in the order of leases."""
+    _check(trails)
+    by_lease: dict[Lease, Told] = {}
+    for trail in trails:
+        one = by_lease.setdefault(trail.lease, Told(trail.lease, {}, []))
+        one.notes.extend(trail.notes)
+        for line in trail.lines:
+            one.lines.setdefault(line.n, line)
+    return [by_lease[lease] for lease in sorted(by_lease)]
+
+
+def _check(trails: Sequence[Trail]) -> None:
+    """Refuse what is too much to be one transaction."""
+    parts = sum(len(trail.lines) + len(trail.notes) for trail in trails)
+    if parts > LARGEST_BATCH or len(trails) > LARGEST_BATCH:
+        remedy = f"give at most {LARGEST_BATCH:,}"
+        raise InvalidInput(
+            "trails", f"are {len(trails):,} with {parts:,} lines and notes in one call", remedy
+        )
+    size = sum(_size(trail) for trail in trails)
+    if size > LARGEST_TRAIL:
+        raise InvalidInput(
+            "trails", f"have {size:,} characters in one call", f"give at most {LARGEST_TRAIL:,}"
+        )
+
+
+def _size(trail: Trail) -> int:
+    lines = sum(len(line.text) + len(line.fields or "") for line in trail.lines)
+    return lines + sum(len(note.payload or "") for note in trail.notes)
+
+
+def written_notes(notes: Sequence[Note]) -> str | None:
+    """Notes as JSON, [type, payload] each, or nothing."""
+    return _encode([(note.type, note.payload) for note in notes]).decode() if notes else None
+
+
+def recorded_from(given: Iterable[Told], rows: Iterable[Row]) -> Recorded:
+    """The answer to trails; whose lease the rows do not name has lost it."""
+    held = {Lease(row["job"], row["fence"]): bool(row["is_full"]) for row in rows}
+    return Recorded(
+        lost=frozenset(one.lease for one in given if one.lease not in held),
+        full=frozenset(lease for lease, is_full in held.items() if is_full),
+    )
+
+
+def span(fence: int | None, after: tuple[int, int] | None, limit: int) -> dict[str, int]:
+    """Behind which place a reading of log lines begins, and the last fence of it."""
+    whole("limit", limit, 1, LARGEST_LOG)
+    first, last = after or (0, 0), LARGEST_NUMBER
+    whole("after", first[0], 0, LARGEST_NUMBER)
+    whole("after", first[1], 0, 2**31 - 1)
+    if fence is not None:
+        whole("fence", fence, 0, LARGEST_NUMBER)
+        first, last = max(first, (fence, 0)), fence
+    return {"after_fence": first[0], "after_n": first[1], "last_fence": last, "limit": limit}
+
+
+def logged_from(row: Row) -> Logged:
+    """A row of `logs`."""
+    return Logged(row["fence"], LogLine(row["n"], row["at"], row["level"], row["text"], row["fields"]))
