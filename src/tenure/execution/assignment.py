@@ -1,0 +1,48 @@
+"""All that a child is told of the attempt it is there for."""
+
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.bounds import whole
+from tenure.core.errors import InvalidInput
+from tenure.core.outcome import Failure
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What an attempt's process may take.
+
+    `memory` is in bytes and counts the data of the process (RLIMIT_DATA), what the imported module holds
+    included; `cpu` is in seconds; `files` is how many may be open. `environment` names the variables of the
+    worker that the definition asks for, beside those that every child is given.
+    """
+
+    memory: int | None = None
+    cpu: int | None = None
+    files: int | None = 1024
+    environment: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field, least in (("memory", 1 << 20), ("cpu", 1), ("files", 16)):
+            value = getattr(self, field)
+            if value is not None:
+                whole(field, value, least, 2**62)
+        for name in self.environment:
+            if not name or "=" in name or "\x00" in name:
+                raise InvalidInput("environment", f"{name!r:.64} cannot name a variable")
+
+
+class Assignment(Struct, frozen=True, kw_only=True):
+    """One attempt as its child sees it; with `hook` that hook is run instead of the handler."""
+
+    job: UUID
+    fence: int
+    attempt: int
+    definition: str
+    version: int
+    queue: str = "default"
+    namespace: str = "default"
+    params: str = "{}"
+    hook: str | None = None
+    error: Failure | None = None
+    limits: Limits = Limits()

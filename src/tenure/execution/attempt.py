@@ -1,0 +1,150 @@
+"""One attempt: started, listened to, and stopped when it must be."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any
+
+from tenure.execution.conversation import Conversation
+from tenure.execution.endings import Course, name, usage_of
+from tenure.execution.halting import Ended, Halt, Halting, Listener
+from tenure.execution.nursery import Nursery
+from tenure.execution.output import Budget, Journal, Stream
+from tenure.execution.protocol import Begin, Cancel, Exited, frame
+
+LINGER = 1.0
+"""Seconds that a child may live on after it has reported or closed its socket."""
+
+PATIENCE = 10.0
+"""Seconds that a zygote may take to end a child; then it is itself what is stuck, and is replaced."""
+
+_LAST_WORDS = 1.0
+_AT_ONCE = 65_536
+_MOST_READS = 64
+
+
+class Attempt:
+    """One child and everything the worker holds of it; `run` is called once."""
+
+    def __init__(self, nursery: Nursery, begin: Begin, listener: Listener) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._nursery = nursery
+        journal = Journal(listener.log)
+        self._conversation = Conversation(listener, journal)
+        self._course = Course()
+        self._connection, theirs = socket.socketpair()
+        self._writer: asyncio.StreamWriter | None = None
+        self._pipes: dict[int, Stream] = {}
+        given = [theirs.detach()]
+        output = Budget(journal, "the output")
+        for level in ("stdout", "stderr"):
+            ours, written = os.pipe()
+            os.set_blocking(ours, False)
+            self._pipes[ours] = Stream(level, output)
+            self._loop.add_reader(ours, self._read, ours)
+            given.append(written)
+        self._number, self._ending = nursery.start(given)
+        self._begin = frame(begin)
+
+    async def run(self, timeout: timedelta, grace: timedelta, halt: Halting) -> tuple[Ended, str | None]:
+        """Run it to its end; the second answer is a folder that it left and that is not empty."""
+        hearing = asyncio.create_task(self._hear())
+        try:
+            await self._supervise(timeout, grace, halt)
+            await asyncio.wait({hearing}, timeout=_LAST_WORDS)
+        finally:
+            if not self._ending.done():  # this very call is being cancelled
+                self._kill()
+                await self._await_ending()
+            self._close(hearing)
+        if hearing.done() and not hearing.cancelled():
+            hearing.result()  # an error of the listener's own is not the attempt's
+        ending = self._ending.result()
+        end = name(self._course, self._conversation, ending)
+        litter = ending.litter if isinstance(ending, Exited) else None
+        return Ended(end, usage_of(ending)), litter
+
+    async def _supervise(self, timeout: timedelta, grace: timedelta, halt: Halting) -> None:
+        """Wait until nobody of the attempt is left, having asked and killed in due course."""
+        await self._until(halt.wait(), timeout)
+        if self._ending.done():
+            return
+        if halt.asked is None:
+            self._course.timed_out = timeout
+        if halt.asked in {None, Halt.CANCELLED}:
+            self._course.is_cancelled = halt.asked is Halt.CANCELLED
+            self._ask_to_stop()
+            await self._until(halt.wait_for_the_end(), grace)
+        if self._ending.done():
+            return
+        self._course.is_dropped = halt.asked in {Halt.LOST, Halt.SHUTDOWN}
+        self._kill()
+        await self._await_ending()
+
+    async def _until(self, halted: Coroutine[Any, Any, Halt], longest: timedelta) -> None:
+        """Wait until the attempt has ended, or is to stop, or has taken so long."""
+        waiting = asyncio.ensure_future(halted)
+        either: set[asyncio.Future[Any]] = {self._ending, waiting}
+        try:
+            await asyncio.wait(either, timeout=longest.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+
+    async def _await_ending(self) -> None:
+        await asyncio.wait({self._ending}, timeout=PATIENCE)
+        if not self._ending.done():
+            self._nursery.hang_up()
+            await asyncio.wait({self._ending})
+
+    async def _hear(self) -> None:
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
+        self._writer.write(self._begin)
+        await self._conversation.hear(reader, self._writer)
+        if self._conversation.garbage is not None:
+            self._kill()
+        else:
+            # A process that ends closes its socket first: the kill is for one that closed it and lives on.
+            self._loop.call_later(LINGER, self._kill_lingerer)
+
+    def _ask_to_stop(self) -> None:
+        if self._writer is not None:
+            self._writer.write(frame(Cancel()))
+        self._nursery.signal(self._number, signal.SIGTERM)
+
+    def _kill_lingerer(self) -> None:
+        if not self._ending.done():
+            self._course.has_lingered = True
+            self._kill()
+
+    def _kill(self) -> None:
+        self._nursery.signal(self._number, signal.SIGKILL)
+
+    def _read(self, pipe: int) -> bool:
+        """Take in some output; whether there may be more."""
+        try:
+            data = os.read(pipe, _AT_ONCE)
+        except BlockingIOError:
+            return False
+        if data:
+            self._pipes[pipe].feed(data)
+        else:
+            self._loop.remove_reader(pipe)
+        return bool(data)
+
+    def _close(self, hearing: asyncio.Task[None]) -> None:
+        """Take in what is still in the pipes, which nobody writes to any more, and close everything."""
+        for pipe, stream in self._pipes.items():
+            for _ in range(_MOST_READS):
+                if not self._read(pipe):
+                    break
+            stream.close()
+            self._loop.remove_reader(pipe)
+            os.close(pipe)
+        hearing.cancel()
+        if self._writer is not None:
+            self._writer.close()
+        else:
+            self._connection.close()

@@ -1,0 +1,201 @@
+"""The children of a zygote: forking them, handing over, reaping them and whoever they leave behind."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from resource import struct_rusage
+
+from tenure.core.retry import describe
+from tenure.execution import child, kernel
+from tenure.execution.handler import App, AppFailed, load
+from tenure.execution.protocol import Exited, Unborn, frame
+
+
+@dataclass
+class _Child:
+    """A process that was forked: a spare as long as there is something to hand over by."""
+
+    pid: int
+    folder: str
+    handover: socket.socket | None
+    number: int = 0
+    is_killed: bool = False
+    status: int = 0
+    cpu: float = 0.0
+    peak: int = 0
+
+    def count(self, used: struct_rusage) -> None:
+        """Add what a process of this attempt has used."""
+        self.cpu += used.ru_utime + used.ru_stime
+        self.peak = max(self.peak, used.ru_maxrss * 1024)
+
+
+class Brood:
+    """All children of a zygote; `app` is None where each of them imports the target anew."""
+
+    def __init__(
+        self, control: socket.socket, target: str, app: App | None, spares: int, scratch: str
+    ) -> None:
+        self._control = control
+        self._target = target
+        self._app = app
+        self._wanted_spares = spares
+        self._scratch = scratch
+        self._children: dict[int, _Child] = {}
+        self._spares: list[_Child] = []
+        self._ended: list[_Child] = []
+        self._forked = 0
+        self._killed_for_memory = kernel.killed_for_memory()
+
+    def lacks_spares(self) -> bool:
+        """Whether a spare should be forked as soon as there is time."""
+        return len(self._spares) < self._wanted_spares
+
+    def start(self, number: int, descriptors: list[int]) -> None:
+        """Let a child run the attempt behind these descriptors: a spare if there is one."""
+        while self._spares:
+            spare = self._spares.pop(0)
+            if spare.handover is not None and _handed_over(spare.handover, descriptors):
+                spare.handover = None
+                spare.number = number
+                return
+        try:
+            self._fork(descriptors, None).number = number
+        except OSError as error:
+            self._control.sendall(frame(Unborn(number, f"{type(error).__name__}: {error}")))
+
+    def fork_spare(self) -> None:
+        """Fork a child that waits."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._spares.append(self._fork([theirs.fileno()], ours))
+            except OSError:
+                ours.close()
+                self._wanted_spares = 0  # where processes are scarce, none is made ahead of time
+
+    def signal(self, number: int, sent: int) -> None:
+        """Send a signal to a child's group; one that has ended is past it."""
+        for known in self._children.values():
+            if known.number == number:
+                # One that has ended before it could be killed was not killed by us.
+                known.is_killed |= sent == signal.SIGKILL and not _has_ended(known.pid)
+                kernel.kill_group(known.pid, sent)
+
+    def reap(self) -> None:
+        """Reap who has ended; then kill who is left of ended attempts, or tell that they have ended."""
+        with suppress(ChildProcessError):
+            while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                self._bury(ended.si_pid)
+        if not self._ended:
+            return
+        strays = kernel.children() - self._children.keys()
+        for pid in strays:
+            kernel.kill_group(pid, signal.SIGKILL)
+        if not strays:
+            for known in self._ended:
+                self._control.sendall(frame(self._account(known)))
+            self._ended.clear()
+
+    def _fork(self, kept: list[int], handover: socket.socket | None) -> _Child:
+        self._forked += 1
+        folder = f"{self._scratch}/{self._forked}"
+        zygote = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._live(zygote, folder, kept, is_spare=handover is not None)
+        made = self._children[pid] = _Child(pid, folder, handover)
+        return made
+
+    def _live(self, zygote: int, folder: str, kept: list[int], *, is_spare: bool) -> None:
+        try:
+            child.prepare(zygote, folder, kept)
+            find = self._find(ahead=is_spare)
+            child.attend(child.await_descriptors(kept[0]) if is_spare else kept, find)
+        except BaseException:  # nothing may return from here
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(1)
+
+    def _find(self, *, ahead: bool) -> Callable[[], App]:
+        """How a child comes by the app; a spare that must import it does so ahead of time."""
+        app = self._app
+        if app is not None:
+            return lambda: app
+        if ahead:
+            with suppress(Exception):  # it will be tried again, and told, when there is an attempt
+                load(self._target)
+        return partial(_imported, self._target)
+
+    def _bury(self, pid: int) -> None:
+        known = self._children.pop(pid, None)
+        if known is not None:
+            # Before it is reaped: until then nobody else can have its number.
+            kernel.kill_group(pid, signal.SIGKILL)
+        _, status, used = os.wait4(pid, 0)
+        if known is None:
+            if self._ended:
+                self._ended[0].count(used)
+        elif known.handover is not None:
+            known.handover.close()
+            self._spares = [spare for spare in self._spares if spare is not known]
+            _removed(known.folder)
+        else:
+            known.status = status
+            known.count(used)
+            self._ended.append(known)
+
+    def _account(self, ended: _Child) -> Exited:
+        code = os.waitstatus_to_exitcode(ended.status)
+        by_a_stranger = code == -signal.SIGKILL and not ended.is_killed
+        return Exited(
+            number=ended.number,
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            cpu=timedelta(seconds=ended.cpu),
+            peak_memory=ended.peak,
+            out_of_memory=by_a_stranger and self._memory_ran_out(),
+            litter=None if _removed(ended.folder) else ended.folder,
+        )
+
+    def _memory_ran_out(self) -> bool:
+        """Whether the kernel has killed for want of memory since this was last asked."""
+        before, self._killed_for_memory = self._killed_for_memory, kernel.killed_for_memory()
+        return self._killed_for_memory > before
+
+
+def _has_ended(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _imported(target: str) -> App:
+    try:
+        return load(target)
+    except Exception as error:
+        raise AppFailed(target, describe(error).error) from error
+
+
+def _handed_over(handover: socket.socket, descriptors: list[int]) -> bool:
+    with handover:
+        try:
+            socket.send_fds(handover, [b"\0"], descriptors)
+        except OSError:  # it has ended and is not reaped yet
+            return False
+        return True
+
+
+def _removed(folder: str) -> bool:
+    """Remove a folder if it is empty; whether it is gone."""
+    try:
+        os.rmdir(folder)  # noqa: PTH106
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True

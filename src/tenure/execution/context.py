@@ -1,0 +1,173 @@
+"""What a handler is given beside its params: who it is, whether it is to stop, and whom it can tell.
+
+Durable steps will stand here too: whatever a handler may ask of the worker is a method of `Context` and a
+frame of the protocol.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from tenure.core.bounds import named
+from tenure.core.documents import Document, write
+from tenure.core.errors import InvalidJson
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Progress
+from tenure.execution.assignment import Assignment
+from tenure.execution.channel import Answer, Channel, outcome
+from tenure.execution.protocol import Emitted, Logged, Progressed
+
+LARGEST_PAYLOAD = 65_536
+"""The most bytes of JSON that an event or the fields of a log line may have."""
+
+LONGEST_TEXT = 8_192
+"""The most characters of a log line's text; the rest is cut off."""
+
+_confined = False
+
+
+def confine() -> None:
+    """Mark this process as one that runs handlers: whatever would open a store here must refuse."""
+    global _confined  # noqa: PLW0603
+    _confined = True
+
+
+def is_confined() -> bool:
+    """Whether this process runs handlers, and so has no store; they have `ctx.enqueue` instead."""
+    return _confined
+
+
+class Cancellation:
+    """Whether the attempt is to stop: its job was cancelled, or its time is over."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def is_set(self) -> bool:
+        """Whether the attempt is to stop; cheap enough to ask often."""
+        if not self._channel.is_cancelled:
+            self._channel.look()
+        return self._channel.is_cancelled
+
+    async def wait(self) -> None:
+        """Wait until the attempt is to stop. An async handler is cancelled then in any case."""
+        loop = asyncio.get_running_loop()
+        told = asyncio.Event()
+        forget = self._channel.when_cancelled(lambda: loop.call_soon_threadsafe(told.set))
+        try:
+            await told.wait()
+        finally:
+            forget()
+
+    def block(self, seconds: float | None = None) -> bool:
+        """Wait in a plain handler until the attempt is to stop, at most so long; whether it is."""
+        return self._channel.wait_for_cancel(seconds)
+
+
+class Log:
+    """A small structured logger: a text and fields, which become one line of the job's log."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def debug(self, text: str, /, **fields: object) -> None:
+        """Say what only somebody who searches for a fault wants to know."""
+        self._say("debug", text, fields)
+
+    def info(self, text: str, /, **fields: object) -> None:
+        """Say what happened."""
+        self._say("info", text, fields)
+
+    def warning(self, text: str, /, **fields: object) -> None:
+        """Say what looks wrong but does not stop the handler."""
+        self._say("warning", text, fields)
+
+    def error(self, text: str, /, **fields: object) -> None:
+        """Say what went wrong."""
+        self._say("error", text, fields)
+
+    def _say(self, level: str, text: object, fields: Mapping[str, object]) -> None:
+        shown = str(text)[:LONGEST_TEXT].encode(errors="replace").decode()
+        self._channel.send(Logged(level, shown, _fields(fields) if fields else None))
+
+
+class Context:
+    """One attempt, as its handler sees it."""
+
+    def __init__(self, channel: Channel, assignment: Assignment, params: Any) -> None:
+        self.job_id: UUID = assignment.job
+        self.attempt = assignment.attempt
+        self.fence = assignment.fence
+        self.definition = assignment.definition
+        self.version = assignment.version
+        self.queue = assignment.queue
+        self.namespace = assignment.namespace
+        self.params = params
+        self.cancelled = Cancellation(channel)
+        self.log = Log(channel)
+        self._channel = channel
+
+    def check_cancelled(self) -> None:
+        """Raise `asyncio.CancelledError` when the attempt is to stop; no `except Exception` swallows it."""
+        if self.cancelled.is_set():
+            raise asyncio.CancelledError("the attempt was asked to stop")
+
+    def emit(self, name: str, payload: object = None) -> None:
+        """Put an event `custom:<name>` into the job's history; the payload is JSON."""
+        named("name", name)
+        document = None if payload is None else write(payload, limit=LARGEST_PAYLOAD)
+        self._channel.send(Emitted(name, document))
+
+    def progress(self, fraction: float, message: str = "") -> None:
+        """Say how far the work has come, from 0 to 1."""
+        self._channel.send(Progressed(Progress(float(fraction), message)))
+
+    def idempotency_key(self, name: str) -> str:
+        """A key for somebody else's API: the same in every attempt of this job, and in no other job."""
+        return str(uuid5(self.job_id, name))
+
+    async def enqueue(self, job: NewJob) -> Enqueued:
+        """Enqueue a child of this job; refused when this attempt has lost its lease."""
+        [enqueued] = await self.enqueue_many([job])
+        return enqueued
+
+    async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Enqueue children of this job, all or none."""
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Answer] = loop.create_future()
+
+        def deliver(answer: Answer) -> None:
+            # Whichever thread took it in: the future belongs to the loop.
+            loop.call_soon_threadsafe(_resolve, answered, answer)
+
+        self._channel.ask(jobs, deliver)
+        return outcome(await answered)
+
+    def enqueue_sync(self, job: NewJob) -> Enqueued:
+        """The same as `enqueue` for a plain handler."""
+        return self._channel.exchange([job])[0]
+
+    def enqueue_many_sync(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """The same as `enqueue_many` for a plain handler."""
+        return self._channel.exchange(jobs)
+
+
+def _resolve(answered: asyncio.Future[Answer], answer: Answer) -> None:
+    if not answered.done():  # whoever waited may have been cancelled
+        answered.set_result(answer)
+
+
+def _fields(fields: Mapping[str, object]) -> Document:
+    try:
+        return write(fields, limit=LARGEST_PAYLOAD)
+    except InvalidJson:  # to log must not fail: what is no JSON is shown as text
+        return write({name: _shown(value) for name, value in list(fields.items())[:50]})
+
+
+def _shown(value: object) -> str:
+    try:
+        text = str(value)
+    except Exception:  # whatever a broken __str__ raises
+        text = f"<{type(value).__name__}>"
+    return text[:500].encode(errors="replace").decode().replace("\x00", "\N{REPLACEMENT CHARACTER}")

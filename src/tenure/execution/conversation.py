@@ -1,0 +1,129 @@
+"""The worker's end of a child's socket: what a child says is checked, bounded and passed on."""
+
+import asyncio
+
+from tenure.core.bounds import named
+from tenure.core.documents import Document, check, write
+from tenure.core.errors import InvalidInput, InvalidJson, TenureError
+from tenure.core.outcome import Failure
+from tenure.core.retry import LONGEST_MESSAGE, LONGEST_TRACEBACK, OutOfMemory, Raised, Returned
+from tenure.core.text import storable
+from tenure.core.trail import Note
+from tenure.execution.context import LARGEST_PAYLOAD, LONGEST_TEXT
+from tenure.execution.halting import Listener
+from tenure.execution.output import Budget, Journal
+from tenure.execution.protocol import (
+    FROM_CHILD,
+    HEAD,
+    Emitted,
+    FromChild,
+    Garbage,
+    HookFailed,
+    Logged,
+    Progressed,
+    Refused,
+    Reported,
+    SpawnAsked,
+    Spawned,
+    frame,
+    length,
+    read,
+)
+
+MOST_NOTES = 10_000
+"""How many events one attempt may emit."""
+
+Report = Returned | Raised | OutOfMemory
+
+_LEVELS = frozenset({"debug", "info", "warning", "error"})
+_LONGEST_NAME = 255
+
+
+class Conversation:
+    """Listens to one child until it has reported, has closed its socket, or has sent garbage."""
+
+    def __init__(self, listener: Listener, journal: Journal) -> None:
+        self.report: Report | None = None
+        self.garbage: str | None = None
+        self._listener = listener
+        self._lines = Budget(journal, "the handler's log")
+        self._notes = 0
+        self._journal = journal
+
+    async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take in messages until there is nothing more to hear."""
+        try:
+            while self.report is None:
+                size = length(await reader.readexactly(HEAD))
+                message = read(FROM_CHILD, await reader.readexactly(size))
+                if isinstance(message, SpawnAsked):
+                    writer.write(frame(await self._spawn(message)))
+                else:
+                    self._take(message)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        except (Garbage, InvalidInput) as error:
+            self.garbage = storable(str(error))
+
+    def _take(self, message: FromChild) -> None:
+        match message:
+            case Logged(level, text, fields):
+                if level not in _LEVELS:
+                    raise Garbage("a log line of no known level")
+                self._lines.add(level, text[:LONGEST_TEXT], _object(fields))
+            case Progressed(progress):
+                self._listener.progress(progress)
+            case Emitted(name, payload):
+                named("name", name)
+                self._note(f"custom:{name}", _payload(payload))
+            case HookFailed(hook, error):
+                said = {"hook": hook, "kind": error.kind, "message": error.message}
+                self._note("hook_failed", write({key: storable(value) for key, value in said.items()}))
+            case Reported(end):
+                self.report = _trusted(end)
+
+    def _note(self, type: str, payload: Document | None) -> None:  # noqa: A002
+        self._notes += 1
+        if self._notes <= MOST_NOTES:
+            self._listener.emit(Note(type, payload))
+        elif self._notes == MOST_NOTES + 1:
+            self._journal.add("warning", f"more than {MOST_NOTES:,} events were emitted; the rest is dropped")
+
+    async def _spawn(self, asked: SpawnAsked) -> Spawned | Refused:
+        try:
+            for job in asked.jobs:
+                check(job.params)
+            return Spawned(asked.number, await self._listener.spawn(asked.jobs))
+        except TenureError as error:
+            return Refused(asked.number, type(error).__name__, [str(value) for value in error.args])
+
+
+def _trusted(end: Report) -> Report:
+    """The report, with nothing in it that a store would refuse."""
+    match end:
+        case Returned(result):
+            try:
+                return Returned(check(result))
+            except InvalidJson as error:
+                kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
+                return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+        case Raised(error, lineage, asked):
+            return Raised(trusted_failure(error), tuple(map(storable, lineage[:64])), asked)
+    return end
+
+
+def trusted_failure(error: Failure) -> Failure:
+    """A failure as a child tells it, within bounds."""
+    traceback = None if error.traceback is None else storable(error.traceback)[-LONGEST_TRACEBACK:]
+    return Failure(storable(error.kind)[:_LONGEST_NAME], storable(error.message)[:LONGEST_MESSAGE], traceback)
+
+
+def _payload(text: str | None) -> Document | None:
+    return None if text is None else check(text, limit=LARGEST_PAYLOAD)
+
+
+def _object(text: str | None) -> Document | None:
+    document = _payload(text)
+    if document is not None and not document.startswith("{"):
+        raise Garbage("fields of a log line that are no object")
+    return document

@@ -1,0 +1,86 @@
+"""The name of an attempt's ending, from what its child said, what the zygote saw, and what we did to it."""
+
+import signal
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tenure.core.outcome import Failure
+from tenure.core.retry import (
+    AttemptEnd,
+    Crashed,
+    FatalAsked,
+    OutOfMemory,
+    Raised,
+    Returned,
+    TimedOut,
+    WasStopped,
+)
+from tenure.core.trail import Usage
+from tenure.execution.conversation import Conversation
+from tenure.execution.nursery import Ending
+from tenure.execution.protocol import Exited, Unborn
+
+
+@dataclass
+class Course:
+    """What the worker did to an attempt."""
+
+    timed_out: timedelta | None = None
+    is_cancelled: bool = False
+    is_dropped: bool = False
+    """Killed because nobody wants its outcome any more."""
+    has_lingered: bool = False
+    """Killed because it lived on without its socket, or after its report."""
+
+
+def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | None:
+    """How the attempt ended; None where nobody wants to know."""
+    if course.is_dropped:
+        return None
+    if course.timed_out is not None:
+        return TimedOut(course.timed_out)
+    if course.is_cancelled:
+        match said.report:
+            case Returned() | Raised(asked=FatalAsked()):
+                return said.report
+        return WasStopped()
+    if said.report is not None:
+        return said.report
+    if said.garbage is not None:
+        return Crashed(Failure("GarbageOnPipe", f"the process sent {said.garbage}"))
+    return _crash(course, ending)
+
+
+def usage_of(ending: Ending) -> Usage:
+    """What the attempt's processes used, as far as it is known."""
+    if not isinstance(ending, Exited):
+        return Usage()
+    return Usage(
+        exit_code=ending.exit_code, signal=ending.signal, cpu=ending.cpu, peak_memory=ending.peak_memory
+    )
+
+
+def _crash(course: Course, ending: Ending) -> AttemptEnd:
+    match ending:
+        case None:
+            message = "the process from which attempts are forked has died, and the attempt with it"
+            return Crashed(Failure("ZygoteDied", message))
+        case Unborn(problem=problem):
+            return Crashed(Failure("NotStarted", f"no process could be made for it: {problem}"))
+        case Exited(out_of_memory=True):
+            return OutOfMemory()
+        case Exited(signal=signal.SIGKILL) if course.has_lingered:
+            return Crashed(Failure("PipeClosed", "the process closed its pipe before it had reported"))
+        case Exited(signal=int() as number):
+            return Crashed(Failure("KilledBySignal", f"the process was killed by {_signal_name(number)}"))
+        case Exited(exit_code=code):
+            message = f"the process exited with code {code} and reported no result"
+            return Crashed(Failure("ExitedWithoutResult", message))
+
+
+def _signal_name(number: int) -> str:
+    why = ": it had used up its CPU time" if number == signal.SIGXCPU else ""
+    try:
+        return f"{signal.Signals(number).name} ({number}){why}"
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,73 @@
+"""How a running attempt is told to stop, and who hears what it says: the seams to the engine."""
+
+import asyncio
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import NamedTuple, Protocol
+
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Progress
+from tenure.core.retry import AttemptEnd
+from tenure.core.trail import LogLine, Note, Usage
+
+
+class Halt(Enum):
+    """Why an attempt is to stop."""
+
+    CANCELLED = auto()
+    """Its job was cancelled: it is asked, has its grace, and is killed."""
+    LOST = auto()
+    """Its lease is gone: it is killed at once, and nobody wants to know how it ended."""
+    SHUTDOWN = auto()
+    """The worker ends and hands it back: the same."""
+
+
+class Halting:
+    """A request to stop one attempt, which may come before the attempt or never; it only ever gets harder."""
+
+    def __init__(self) -> None:
+        self.asked: Halt | None = None
+        self._is_asked = asyncio.Event()
+        self._is_final = asyncio.Event()
+
+    def ask(self, halt: Halt) -> None:
+        """Ask to stop; losing the lease or shutting down overrules cancelling, and nothing overrules them."""
+        if self.asked in {None, Halt.CANCELLED}:
+            self.asked = halt
+            self._is_asked.set()
+            if halt is not Halt.CANCELLED:
+                self._is_final.set()
+
+    async def wait(self) -> Halt:
+        """Wait until anybody has asked."""
+        while self.asked is None:
+            await self._is_asked.wait()
+        return self.asked
+
+    async def wait_for_the_end(self) -> Halt:
+        """Wait until the attempt is to be killed at once."""
+        await self._is_final.wait()
+        return await self.wait()
+
+
+class Listener(Protocol):
+    """Who hears what an attempt says while it runs; none of it may take long but `spawn`."""
+
+    def log(self, line: LogLine) -> None:
+        """A line of output or of `ctx.log`."""
+
+    def progress(self, progress: Progress) -> None:
+        """How far it has come."""
+
+    def emit(self, note: Note) -> None:
+        """An event of its own, or a hook that failed."""
+
+    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Enqueue children; a `TenureError` is passed on to the handler."""
+
+
+class Ended(NamedTuple):
+    """How an attempt ended, None after LOST or SHUTDOWN, and what its processes used."""
+
+    end: AttemptEnd | None
+    usage: Usage

@@ -1,0 +1,56 @@
+"""What a child runs, and where it is found: the user's app, named as `module:attribute`."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tenure.core.errors import TenureError
+from tenure.core.outcome import Failure
+
+
+@dataclass(frozen=True)
+class Handler:
+    """One version of a definition as code.
+
+    `run(params, ctx)` is a plain function or returns an awaitable; `decode` makes the params from JSON text.
+    A hook takes the context, and the error where it asks for a second argument.
+    """
+
+    run: Callable[..., Any]
+    decode: Callable[[str], Any]
+    hooks: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+class App(Protocol):
+    """What a target `module:attribute` must be."""
+
+    def handler(self, key: str, version: int) -> Handler:
+        """The code of one definition."""
+
+    def manifest(self) -> bytes:
+        """The definitions as data, for the worker; nothing here looks into it."""
+
+
+class AppFailed(TenureError):
+    """The user's app cannot be loaded; the message names the target and what went wrong."""
+
+    def __init__(self, target: str, error: Failure) -> None:
+        super().__init__(f"{target} cannot be loaded: {error.kind}: {error.message}")
+        self.target = target
+        self.error = error
+
+
+def load(target: str) -> App:
+    """Import the module and find the app in it; raises whatever the module raises."""
+    module, _, attribute = target.partition(":")
+    if not module or not attribute:
+        raise TenureError(f"{target!r} does not name an app; write it as module:attribute")
+    found: Any = importlib.import_module(module)
+    for name in attribute.split("."):
+        found = getattr(found, name)
+    for name in ("handler", "manifest"):
+        if not callable(getattr(found, name, None)):
+            raise TenureError(f"{target} is a {type(found).__name__}, not an app")
+    app: App = found
+    return app

@@ -1,0 +1,89 @@
+"""The lane `process`: a fresh process for every attempt."""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+from tenure.execution import limits
+from tenure.execution.assignment import Assignment
+from tenure.execution.attempt import Attempt
+from tenure.execution.halting import Ended, Halt, Halting, Listener
+from tenure.execution.nursery import Nursery
+from tenure.execution.protocol import Begin, Ready
+
+__all__ = ["Ended", "Halt", "Halting", "Listener", "ProcessLane"]
+
+
+class ProcessLane:
+    """Runs attempts of one app, each in a child of a zygote that is replaced when it dies.
+
+    `target` is `module:attribute`, looked for in `folder` (the current one) first. Of `environment`, the
+    worker's own, children see what the allow-list and their definitions name.
+    """
+
+    def __init__(
+        self, target: str, *, folder: Path | None = None, spares: int = 2, environment: Mapping[str, str]
+    ) -> None:
+        self._target = target
+        self._folder = folder or Path.cwd()
+        self._spares = spares
+        self._environment = dict(environment)
+        self._nursery: Nursery | None = None
+        self._opening = asyncio.Lock()
+        self.notice: str | None = None
+        """What an operator should know of how attempts are started; None where all is as it should be."""
+
+    async def start(self) -> bytes:
+        """Import the app in a zygote; answers with its manifest, raises `AppFailed` when it has none."""
+        _, ready = await self._open()
+        return ready.manifest
+
+    async def run(
+        self,
+        assignment: Assignment,
+        *,
+        timeout: timedelta,
+        grace: timedelta,
+        halt: Halting,
+        listener: Listener,
+    ) -> Ended:
+        """Run one attempt and say how it ended; when this returns, no process of it is left.
+
+        Raises `AppFailed` when a zygote had to be replaced and the app can no longer be imported. Cancelling
+        this call kills the attempt at once.
+        """
+        nursery = self._nursery
+        if nursery is None or not nursery.is_open:
+            nursery = await self._replaced()
+        own = limits.chosen(self._environment, assignment.limits.environment)
+        attempt = Attempt(nursery, Begin(assignment, own), listener)
+        ended, litter = await attempt.run(timeout, grace, halt)
+        if litter is not None:
+            await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)
+        return ended
+
+    async def close(self) -> None:
+        """End every child; when this returns, nobody is left."""
+        if self._nursery is not None:
+            await self._nursery.close()
+            self._nursery = None
+
+    async def _replaced(self) -> Nursery:
+        async with self._opening:
+            if self._nursery is not None and self._nursery.is_open:
+                return self._nursery
+            nursery, _ = await self._open()
+            return nursery
+
+    async def _open(self) -> tuple[Nursery, Ready]:
+        nursery = Nursery(self._target, self._folder, self._spares, self._environment)
+        ready = await nursery.open()
+        self._nursery = nursery
+        if ready.threads:
+            self.notice = (
+                f"{self._target} starts {ready.threads} thread(s) at import, so it cannot be forked: "
+                "every attempt imports it anew"
+            )
+        return nursery, ready

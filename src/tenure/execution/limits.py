@@ -1,0 +1,54 @@
+"""What a child may take and see: resource limits, and the environment by allow-list."""
+
+import resource
+from collections.abc import Iterable, Mapping
+
+from tenure.execution.assignment import Limits
+
+ALLOWED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
+"""The variables of the worker that every child is given."""
+
+MORE_ALLOWED = "TENURE_CHILD_ENV"
+"""The worker's variable that names further ones, with commas or spaces between them."""
+
+NEVER = frozenset({"TENURE_DATABASE", MORE_ALLOWED})
+"""Variables that no child is given: a handler has no business with the store."""
+
+_RESERVE = 32 << 20
+_LAST_SECONDS = 5
+
+
+def inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """What of the worker's environment every child is given."""
+    more = environment.get(MORE_ALLOWED, "").replace(",", " ").split()
+    return chosen(environment, (*ALLOWED, *more))
+
+
+def chosen(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The variables of these names, where they are set and may be given."""
+    return {name: environment[name] for name in names if name in environment and name not in NEVER}
+
+
+def apply(limits: Limits) -> None:
+    """Bind this process, and all that it starts, to the limits."""
+    _bind(resource.RLIMIT_CORE, 0, 0)
+    if limits.files is not None:
+        _bind(resource.RLIMIT_NOFILE, limits.files, limits.files)
+    if limits.cpu is not None:
+        # The signal of the soft limit says what happened; the hard one ends who ignores it.
+        _bind(resource.RLIMIT_CPU, limits.cpu, limits.cpu + _LAST_SECONDS)
+    if limits.memory is not None:
+        _bind(resource.RLIMIT_DATA, limits.memory, limits.memory + _RESERVE)
+
+
+def open_the_reserve() -> None:
+    """Let a process that has run out of memory have a little more, so that it can say so."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+
+def _bind(kind: int, soft: int, hard: int) -> None:
+    _, ceiling = resource.getrlimit(kind)
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    resource.setrlimit(kind, (soft, hard))

@@ -1,0 +1,208 @@
+"""What worker, zygote and child say to each other, and how it is framed.
+
+A frame is a length of four bytes, big end first, and that many bytes of MessagePack: one tagged struct. What
+comes from a child is not trusted: it is read as one of the structs named here or not at all, within a size,
+and never as code. Descriptors travel beside the frames to the zygote, in the order of the frames.
+"""
+
+import struct
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Progress
+from tenure.core.outcome import Failure
+from tenure.core.retry import OutOfMemory, Raised, Returned
+from tenure.execution.assignment import Assignment
+
+LARGEST_FRAME = 4 << 20
+"""The most bytes that a child may send, or be sent, in one frame."""
+
+LARGEST_MANIFEST = 64 << 20
+"""The same for a zygote, whose first frame holds all definitions."""
+
+DESCRIPTORS = 3
+"""How many descriptors come with a `Start`: the child's end of the socket, its stdout, its stderr."""
+
+_Message = TypeVar("_Message")
+_LENGTH = struct.Struct(">I")
+HEAD = _LENGTH.size
+
+
+class Garbage(Exception):
+    """What arrived is no frame."""
+
+
+# From the worker to the zygote.
+class Start(Struct, frozen=True, tag=True):
+    """Give the next three descriptors to a child, known from now on by this number."""
+
+    number: int
+
+
+class Signal(Struct, frozen=True, tag=True):
+    """Send a signal to a child's whole group."""
+
+    number: int
+    signal: int
+
+
+# From the zygote to the worker.
+class Ready(Struct, frozen=True, tag=True):
+    """The app was imported. With `threads` it had started some, and each child will import it anew."""
+
+    manifest: bytes
+    threads: int
+
+
+class Broken(Struct, frozen=True, tag=True):
+    """The app could not be imported."""
+
+    error: Failure
+
+
+class Exited(Struct, frozen=True, tag=True):
+    """A child has ended and nobody whom it started is left. `litter` is a folder that was not empty."""
+
+    number: int
+    exit_code: int | None
+    signal: int | None
+    cpu: timedelta
+    peak_memory: int
+    out_of_memory: bool = False
+    litter: str | None = None
+
+
+class Unborn(Struct, frozen=True, tag=True):
+    """No process could be made."""
+
+    number: int
+    problem: str
+
+
+# From the worker to a child.
+class Begin(Struct, frozen=True, tag=True):
+    """What to do, and the variables that this definition alone is given."""
+
+    assignment: Assignment
+    environment: dict[str, str]
+
+
+class Cancel(Struct, frozen=True, tag=True):
+    """Stop, please."""
+
+
+class Spawned(Struct, frozen=True, tag=True):
+    """The answer to `SpawnAsked` with the same number."""
+
+    number: int
+    jobs: list[Enqueued]
+
+
+class Refused(Struct, frozen=True, tag=True):
+    """The other answer: the name and the arguments of an error."""
+
+    number: int
+    kind: str
+    arguments: list[str]
+
+
+# From a child to the worker.
+class Logged(Struct, frozen=True, tag=True):
+    """A line of `ctx.log`; `fields` is the JSON text of an object."""
+
+    level: str
+    text: str
+    fields: str | None = None
+
+
+class Progressed(Struct, frozen=True, tag=True):
+    """How far the handler has come."""
+
+    progress: Progress
+
+
+class Emitted(Struct, frozen=True, tag=True):
+    """An event of the handler's own; `payload` is JSON text."""
+
+    name: str
+    payload: str | None = None
+
+
+class HookFailed(Struct, frozen=True, tag=True):
+    """A hook that ran beside the handler has failed."""
+
+    hook: str
+    error: Failure
+
+
+class SpawnAsked(Struct, frozen=True, tag=True):
+    """Enqueue these as children of the job."""
+
+    number: int
+    jobs: list[NewJob]
+
+
+class Reported(Struct, frozen=True, tag=True):
+    """How the handler ended, in its own words; nothing after it counts."""
+
+    end: Returned | Raised | OutOfMemory
+
+
+ToZygote = Start | Signal
+FromZygote = Ready | Broken | Exited | Unborn
+ToChild = Begin | Cancel | Spawned | Refused
+FromChild = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Reported
+
+TO_ZYGOTE = msgspec.msgpack.Decoder(ToZygote)
+FROM_ZYGOTE = msgspec.msgpack.Decoder(FromZygote)
+TO_CHILD = msgspec.msgpack.Decoder(ToChild)
+FROM_CHILD = msgspec.msgpack.Decoder(FromChild)
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def frame(message: ToZygote | FromZygote | ToChild | FromChild, limit: int = LARGEST_FRAME) -> bytes:
+    """A message as it travels."""
+    body = _ENCODER.encode(message)
+    length(_LENGTH.pack(len(body)), limit)
+    return _LENGTH.pack(len(body)) + body
+
+
+def length(head: bytes, limit: int = LARGEST_FRAME) -> int:
+    """How many bytes follow this head; raises `Garbage` when they are too many."""
+    size: int = _LENGTH.unpack(head)[0]
+    if size > limit:
+        raise Garbage(f"a frame of {size:,} bytes; at most {limit:,} are taken")
+    return size
+
+
+def read(decoder: msgspec.msgpack.Decoder[_Message], body: bytes) -> _Message:
+    """The message in a frame's body; raises `Garbage` when it is none of those expected."""
+    try:
+        return decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Garbage(f"a frame that cannot be read: {error!s:.200}") from None
+
+
+class Frames:
+    """Cuts a stream of bytes into the bodies of frames; holds at most one unfinished frame."""
+
+    def __init__(self, limit: int = LARGEST_FRAME) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The bodies that are complete with this data; raises `Garbage` at a frame that is too large."""
+        self._buffer += data
+        while len(self._buffer) >= HEAD:
+            end = HEAD + length(bytes(self._buffer[:HEAD]), self._limit)
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[HEAD:end])
+            del self._buffer[:end]
+            yield body

@@ -1,0 +1,169 @@
+"""The zygote: a process that has imported the user's app and forks one child for each attempt.
+
+    worker              event loop, store, credentials; never imports the user's module
+    └─ guard            waits; ends everybody below it when the worker or the zygote is gone
+       └─ zygote        this module: one thread, the app imported and frozen
+          ├─ spare      a child forked ahead of time, which waits for its descriptors
+          └─ child      one attempt, in a session of its own
+             └─ …       whatever the handler starts
+
+How it comes about: the worker runs `python -m tenure.execution.zygote` with a clean environment. That process
+forks before it imports anything of the user's: the parent stays behind as the guard, the child is the zygote.
+
+How nobody is left behind:
+- Guard, zygote and every child adopt orphans. As long as a child lives, whoever is orphaned below it comes
+  to that child; when it ends, they come to the zygote. So a child of the zygote that it did not fork belongs
+  to an attempt that has ended, however it hid (a session of its own, a double fork), and is killed. `Exited`
+  is sent once there are none of them.
+- A child dies with the zygote and the zygote with the guard, by the kernel's signal at a parent's death. That
+  signal does not reach grandchildren; these come to the guard, which kills and reaps until nobody is left.
+- The worker may be killed at any time: the guard sees the hang-up of the control socket.
+
+Forking needs a process of one thread: a lock that another thread holds would stay locked in the child for
+ever. A module that starts threads at import is not kept: the zygote says so, executes itself anew without
+the module, and lets every child import it.
+"""
+
+import faulthandler
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+from collections import deque
+from io import TextIOWrapper
+from typing import NoReturn
+
+from tenure.core.retry import describe
+from tenure.execution import context, guard, kernel
+from tenure.execution.brood import Brood
+from tenure.execution.handler import App, load
+from tenure.execution.protocol import (
+    DESCRIPTORS,
+    LARGEST_MANIFEST,
+    TO_ZYGOTE,
+    Broken,
+    Frames,
+    Ready,
+    Signal,
+    Start,
+    ToZygote,
+    frame,
+    read,
+)
+
+_AT_ONCE = 4096
+_MOST_DESCRIPTORS = 64
+_PATH = "PYTHONPATH"
+
+
+class Zygote:
+    """The loop: obeys the worker, lets the brood reap, and forks spares when there is nothing else to do."""
+
+    def __init__(self, control: socket.socket, brood: Brood) -> None:
+        self._control = control
+        self._brood = brood
+        self._frames = Frames()
+        self._descriptors: deque[int] = deque()
+
+    def run(self) -> NoReturn:
+        """Serve until the worker is gone."""
+        woken = _wake_on_signals()
+        events = select.poll()
+        events.register(self._control, select.POLLIN)
+        events.register(woken, select.POLLIN)
+        while True:
+            ready = dict(events.poll(0 if self._brood.lacks_spares() else None))
+            if not ready:
+                self._brood.fork_spare()
+            if woken.fileno() in ready:
+                woken.recv(_AT_ONCE)
+                self._brood.reap()
+            if self._control.fileno() in ready:
+                self._listen()
+
+    def _listen(self) -> None:
+        data, descriptors, _, _ = socket.recv_fds(
+            self._control, _AT_ONCE, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
+        )
+        if not data:
+            os._exit(0)
+        self._descriptors += descriptors
+        for body in self._frames.feed(data):
+            self._obey(read(TO_ZYGOTE, body))
+
+    def _obey(self, message: ToZygote) -> None:
+        match message:
+            case Start(number):
+                given = [self._descriptors.popleft() for _ in range(DESCRIPTORS)]
+                self._brood.start(number, given)
+                for descriptor in given:
+                    os.close(descriptor)
+            case Signal(number, sent):
+                self._brood.signal(number, sent)
+
+
+def main() -> NoReturn:
+    """Fork into guard and zygote; the arguments are the control socket, the target and how many spares."""
+    control, target, spares, *resumed = sys.argv[1:]
+    connection = socket.socket(fileno=int(control))
+    environment = dict(os.environ)
+    os.environ.pop(_PATH, None)  # how the worker finds its modules is no variable of the child's
+    os.environ.pop("LC_CTYPE", None)  # Python itself may have set it
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    context.confine()
+    if resumed:
+        _serve(connection, Brood(connection, target, None, int(spares), resumed[0]))
+    kernel.forgo_privileges()
+    kernel.adopt_orphans()
+    scratch = tempfile.mkdtemp(prefix="tenure-")
+    own = os.getpid()
+    zygote = os.fork()
+    if zygote:
+        guard.keep(zygote, connection, scratch)
+    kernel.die_with_parent(own)
+    kernel.adopt_orphans()
+    faulthandler.enable()
+    app = _introduced(connection, target)
+    if kernel.threads() > 1:
+        os.set_inheritable(connection.fileno(), True)
+        program = [sys.executable, "-m", "tenure.execution.zygote", control, target, spares, scratch]
+        os.execve(sys.executable, program, environment)  # noqa: S606
+    _serve(connection, Brood(connection, target, app, int(spares), scratch))
+
+
+def _serve(connection: socket.socket, brood: Brood) -> NoReturn:
+    gc.collect()
+    gc.freeze()  # a collection in a child must not touch, and so copy, what it shares
+    Zygote(connection, brood).run()
+
+
+def _introduced(connection: socket.socket, target: str) -> App:
+    """Import the app and tell the worker of it; ends the process when it cannot be imported."""
+    try:
+        app = load(target)
+        message: Ready | Broken = Ready(app.manifest(), kernel.threads() - 1)
+    except BaseException as error:  # whatever the module does at import, SystemExit too
+        connection.sendall(frame(Broken(describe(error).error), LARGEST_MANIFEST))
+        os._exit(0)
+    connection.sendall(frame(message, LARGEST_MANIFEST))
+    return app
+
+
+def _wake_on_signals() -> socket.socket:
+    """A socket that becomes readable when a child has ended. Signals to stop are for the worker alone."""
+    woken, wake = socket.socketpair()
+    for end in (woken, wake):
+        end.setblocking(False)
+    signal.set_wakeup_fd(wake.detach(), warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda _number, _frame: None)
+    return woken
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Attempts as tests ask for them, and a listener that remembers what it hears."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from tenure.core.documents import write
+from tenure.core.errors import TenureError
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Progress
+from tenure.core.states import State
+from tenure.core.trail import LogLine, Note
+from tenure.execution.assignment import Assignment, Limits
+from tenure.execution.lane import Ended, Halting, ProcessLane
+
+ROOT = Path(__file__).parents[2]
+JOB = UUID("01890000-0000-7000-8000-000000000001")
+BOUND = 30.0
+"""Seconds after which a test that waits for something has failed."""
+
+
+@dataclass
+class Heard:
+    """What an attempt said."""
+
+    lines: list[LogLine] = field(default_factory=list)
+    progresses: list[Progress] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    spawned: list[NewJob] = field(default_factory=list)
+    refusal: TenureError | None = None
+
+    def log(self, line: LogLine) -> None:
+        self.lines.append(line)
+
+    def progress(self, progress: Progress) -> None:
+        self.progresses.append(progress)
+
+    def emit(self, note: Note) -> None:
+        self.notes.append(note)
+
+    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        if self.refusal is not None:
+            raise self.refusal
+        self.spawned += jobs
+        first = len(self.spawned) - len(jobs)
+        return [Enqueued(UUID(int=first + n), State.QUEUED, True) for n in range(len(jobs))]
+
+    def texts(self, level: str) -> list[str]:
+        return [line.text for line in self.lines if line.level == level]
+
+
+def lane_of(target: str, **options: Any) -> ProcessLane:
+    options.setdefault("environment", os.environ)
+    options.setdefault("folder", ROOT)
+    return ProcessLane(target, **options)
+
+
+async def run(
+    lane: ProcessLane,
+    definition: str,
+    params: object = None,
+    *,
+    limits: Limits | None = None,
+    timeout: float = BOUND,
+    grace: float = BOUND,
+    halt: Halting | None = None,
+    heard: Heard | None = None,
+    **assigned: Any,
+) -> Ended:
+    """Run one attempt of a handler; generous where the test does not say otherwise."""
+    assignment = Assignment(
+        job=JOB,
+        fence=assigned.pop("fence", 1),
+        attempt=assigned.pop("attempt", 1),
+        definition=definition,
+        version=1,
+        params=write(params),
+        limits=limits or Limits(),
+        **assigned,
+    )
+    return await lane.run(
+        assignment,
+        timeout=timedelta(seconds=timeout),
+        grace=timedelta(seconds=grace),
+        halt=halt or Halting(),
+        listener=heard or Heard(),
+    )
+
+
+async def eventually(holds: Callable[[], Any]) -> None:
+    """Wait until something holds that nobody announces, within the bound."""
+    async with asyncio.timeout(BOUND):
+        while not holds():  # noqa: ASYNC110  what a kernel or another process does sets no event
+            await asyncio.sleep(0.005)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process exists and has not ended."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def environment(**changed: str) -> Mapping[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": "/nowhere", "LANG": "C.UTF-8", **changed}
