@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 import asyncpg
 
-from tenure.assemble import store_for
+from tenure.storage.address import store_for
 from tenure.storage.migrate import apply_all
 from tenure.storage.postgres import schema
 

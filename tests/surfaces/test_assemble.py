@@ -11,6 +11,7 @@ import pytest
 from tenure import __version__, assemble
 from tenure.core.errors import InvalidInput
 from tenure.core.urls import masked
+from tenure.storage.address import store_for
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.store import SqliteStore
 from tests.surfaces.command import environment, fails, tenure
@@ -33,7 +34,7 @@ async def test_four_slashes_lead_to_a_file_anywhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL"])
 def test_postgresql_has_two_names(scheme: str) -> None:
-    assert isinstance(assemble.store_for(f"{scheme}://tenure@localhost:5432/jobs"), PostgresStore)
+    assert isinstance(store_for(f"{scheme}://tenure@localhost:5432/jobs"), PostgresStore)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_postgresql_has_two_names(scheme: str) -> None:
 )
 def test_an_address_that_names_no_store_is_refused(database: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem) as caught:
-        assemble.store_for(database)
+        store_for(database)
     assert caught.value.field == "database"
     assert caught.value.remedy
 
@@ -82,7 +83,7 @@ def test_an_address_that_names_no_store_is_refused(database: str, problem: str) 
 )
 def test_a_refusal_never_shows_a_password(database: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        assemble.store_for(database)
+        store_for(database)
     assert "s3cret" not in str(caught.value)
 
 
@@ -128,7 +129,7 @@ def test_help_needs_no_more_than_ascii(tmp_path: Path, arguments: list[str]) -> 
 
 
 async def _open_and_close(database: str) -> None:
-    store = assemble.store_for(database)
+    store = store_for(database)
     assert isinstance(store, SqliteStore)
     await store.open()
     await store.close()

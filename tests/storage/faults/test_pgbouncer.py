@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
-from tenure import assemble
 from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order, Progress, Pulse
 from tenure.core.outcome import Report
 from tenure.core.states import State
+from tenure.storage.address import store_for
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
@@ -132,7 +132,7 @@ async def test_a_pooler_whose_connections_are_all_taken(
 
 
 async def test_an_address_can_ask_for_it(pooler: str) -> None:
-    store = assemble.store_for(f"{pooler}?pooled=true")
+    store = store_for(f"{pooler}?pooled=true")
     await store.open()
     job = await enqueue_one(store)
     assert await state_of(store, job) is State.QUEUED
@@ -142,6 +142,6 @@ async def test_an_address_can_ask_for_it(pooler: str) -> None:
 @pytest.mark.parametrize("setting", ["", "?pooled=false"])
 async def test_who_does_not_ask_for_it_learns_at_once(pooler: str, setting: str) -> None:
     """A direct store settles how its plans are made, which a pooler does not pass on; the error helps."""
-    end = await outage(assemble.store_for(f"{pooler}{setting}").open())
+    end = await outage(store_for(f"{pooler}{setting}").open())
     assert not end.unknown
     assert "pooled=true" in str(end)

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
+from tenure.storage.address import DEFAULT
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
-
-DEFAULT = "sqlite:///tenure.db"
 
 database_option = click.option(
     "--database",

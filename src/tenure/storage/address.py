@@ -1,0 +1,147 @@
+"""Which store an address names, and how one is made ready for use.
+
+A fresh SQLite file is migrated by whoever uses it first: nothing is set up to begin with. Any other database
+is migrated by `tenure migrate` alone: several versions of a program may share it, and one of them must not
+change it under the others.
+"""
+
+import asyncio
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tenure.core.errors import InvalidInput, SchemaMismatch
+from tenure.core.urls import masked
+from tenure.storage.contract import Store
+
+DEFAULT = "sqlite:///tenure.db"
+"""Where jobs are when nobody says otherwise."""
+
+FORMS = "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
+POOLED = {"true": True, "false": False}
+"""What `pooled` may be in the address of a PostgreSQL database."""
+
+_PATIENCE = 2.0
+"""Seconds for another process to finish the migration of a fresh file that it has begun."""
+
+
+def store_for(database: str, *, create: bool = True) -> Store:
+    """The store that an address names, not yet opened. Raises InvalidInput for an address that names none.
+
+    `?pooled=true` behind the name of a PostgreSQL database says that a transaction-mode pooler, such as
+    pgbouncer, stands in between. Without `create`, opening refuses a file that is not there.
+    """
+    if not database.isprintable():
+        raise InvalidInput("database", "holds a character that cannot be printed", FORMS)
+    scheme, separator, rest = database.partition("://")
+    match scheme.lower() if separator else "":
+        case "sqlite":
+            return _sqlite(rest, create=create)
+        case "postgresql" | "postgres":
+            return _postgres(database)
+        case "":
+            raise InvalidInput("database", f"is not an address: {masked(database)!r}", FORMS)
+        case _:
+            raise InvalidInput("database", f"is of no known kind: {masked(database)!r}", FORMS)
+
+
+async def open_store(database: str) -> Store:
+    """The store that an address names, opened, its schema verified.
+
+    Raises SchemaMismatch, which says what to do, unless the schema is this version's.
+    """
+    fresh = _is_fresh(database)
+    store = store_for(database)
+    await store.open()
+    try:
+        if fresh:
+            await store.migrate()
+        await _verify(store, _PATIENCE if _sqlite_file(database) else 0.0)
+    except BaseException:
+        await store.close()
+        raise
+    return store
+
+
+async def _verify(store: Store, patience: float) -> None:
+    deadline = asyncio.get_running_loop().time() + patience
+    while True:
+        try:
+            return await store.verify()
+        except SchemaMismatch:
+            if asyncio.get_running_loop().time() >= deadline:
+                raise
+        await asyncio.sleep(0.05)
+
+
+def _sqlite_file(database: str) -> Path | None:
+    scheme, _, name = database.partition(":///")
+    return Path(name) if scheme.lower() == "sqlite" else None
+
+
+def _is_fresh(database: str) -> bool:
+    file = _sqlite_file(database)
+    try:
+        return file is not None and (not file.exists() or file.stat().st_size == 0)
+    except OSError:
+        # It cannot even be looked at; opening it will say why.
+        return False
+
+
+def _sqlite(rest: str, *, create: bool) -> Store:
+    if rest and not rest.startswith("/"):
+        raise InvalidInput("database", f"names a host, {masked(rest)!r}, but SQLite is a file here", FORMS)
+    name = rest.removeprefix("/")
+    if not name:
+        raise InvalidInput("database", "names no file", FORMS)
+    if name.startswith(":memory:"):
+        raise InvalidInput("database", "is in memory, where jobs would be lost", FORMS)
+    if "?" in name:
+        raise InvalidInput("database", "has settings behind a question mark", "give the file's name alone")
+    if name.endswith("/") or _is_folder(Path(name)):
+        raise InvalidInput("database", f"is a directory: {name!r}", "name a file in it")
+    from tenure.storage.sqlite.store import SqliteStore
+
+    return SqliteStore(name, create=create)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        # It cannot even be looked at; opening it will say why.
+        return False
+
+
+def _postgres(database: str) -> Store:
+    try:
+        parts = urlsplit(database)
+        readable = parts.port != 0 and "@" not in parts.path
+    except ValueError:
+        readable = False
+    if not readable:
+        problem = f"has a host or port that cannot be read: {masked(database)!r}"
+        remedy = "name one server, and percent-encode what is special in a password"
+        raise InvalidInput("database", problem, remedy)
+    try:
+        from tenure.storage.postgres.store import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name != "asyncpg":
+            raise
+        remedy = "run pip install 'tenure[postgres]'"
+        raise InvalidInput("database", "needs PostgreSQL's driver, which is missing", remedy) from None
+    database, pooled = _pooled(database)
+    return PostgresStore(database, pooled=pooled)
+
+
+def _pooled(database: str) -> tuple[str, bool]:
+    """The address without our own setting, which the driver does not know, and what that says."""
+    parts = urlsplit(database)
+    settings = parts.query.split("&")
+    ours = [setting for setting in settings if setting.partition("=")[0] == "pooled"]
+    if not ours:
+        return database, False
+    choice = POOLED.get(ours[-1].partition("=")[2])
+    if choice is None:
+        raise InvalidInput("database", f"says {ours[-1]!r}", "write pooled=true or pooled=false")
+    rest = "&".join(setting for setting in settings if setting not in ours)
+    return parts._replace(query=rest).geturl(), choice
