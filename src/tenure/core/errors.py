@@ -2,12 +2,22 @@
 
     TenureError
     ├── InvalidInput            a value that cannot be taken; names field, problem and way out
-    │   └── InvalidJson         the same for a JSON document, with a pointer into it
+    │   ├── InvalidJson         the same for a JSON document, with a pointer into it
+    │   │   └── InvalidParams   params that do not fit their definition; every problem with its pointer
+    │   ├── UnknownDefinition   no definition of that key and version is known
+    │   └── IdempotencyConflict the key was used before, for something else
+    ├── JobNotFound             there is no such job, or no longer
+    ├── NoResult                the job that was waited for has no result
+    │   ├── JobUnfinished       not yet
+    │   ├── JobFailed           it is a dead letter; `error` says why
+    │   ├── JobCancelled        it was stopped on request
+    │   └── JobBuried           its worker was lost, and it must not run twice
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
     │   ├── StoreBusy           somebody holds what was needed; nothing was written, try again
     │   ├── StoreRefused        the database's own guard refused the statement; nothing was written
-    │   └── SchemaMismatch      the database does not have the schema this code was written for
+    │   ├── SchemaMismatch      the database does not have the schema this code was written for
+    │   └── StoreForbidden      a handler's process tried to open a store
     └── Directive               raised by a handler to say how its attempt ends
         ├── Retry               try again, after a time of its own choosing
         ├── Snooze              come back later without spending an attempt
@@ -16,7 +26,13 @@
 Expected refusals (a lost lease, a job already finished) are return values, not errors.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from tenure.core.outcome import Failure
 
 
 class TenureError(Exception):
@@ -46,6 +62,95 @@ class InvalidJson(InvalidInput):
         self.pointer = pointer
 
 
+class Problem(NamedTuple):
+    """One thing that is wrong with params, and where."""
+
+    pointer: str
+    text: str
+
+
+class InvalidParams(InvalidJson):
+    """Params that do not fit their definition's schema; `problems` lists what is wrong, with pointers."""
+
+    def __init__(self, definition: str, problems: Sequence[Problem]) -> None:
+        self.definition = definition
+        self.problems = tuple(problems)
+        first = self.problems[0]
+        said = "; ".join(f"params{pointer}: {text}" for pointer, text in self.problems)
+        super().__init__("invalid-params", first.pointer, said, f"see the params of {definition}")
+        self.args = (definition, self.problems)
+        self.field = f"params{first.pointer}"
+
+    def __str__(self) -> str:
+        return f"{self.definition}: {self.problem}"
+
+
+class UnknownDefinition(InvalidInput):
+    """No definition of that key and version is known."""
+
+    def __init__(self, key: str, version: int | None = None, remedy: str = "") -> None:
+        name = key if version is None else f"{key}@{version}"
+        remedy = remedy or "register it with @app.job, or start a worker that serves it"
+        super().__init__("definition", f"{name} is not known", remedy)
+        self.args = (key, version, remedy)
+
+
+class IdempotencyConflict(InvalidInput):
+    """The idempotency key was used before with other params; `job` is the job that has it."""
+
+    def __init__(self, key: str, job: UUID) -> None:
+        problem = f"{key!r} was used before, with other params or another version, for job {job}"
+        super().__init__("idempotency_key", problem, "use a new key, or send what was sent first")
+        self.args = (key, job)
+        self.job = job
+
+
+class JobNotFound(TenureError, LookupError):
+    """There is no such job: it never was, or retention has removed it."""
+
+    def __init__(self, job: UUID) -> None:
+        super().__init__(job)
+        self.job = job
+
+    def __str__(self) -> str:
+        return f"there is no job {self.job}"
+
+
+class NoResult(TenureError):
+    """A job that has no result, or not yet."""
+
+    def __init__(self, job: UUID, definition: str, said: str) -> None:
+        super().__init__(job, definition, said)
+        self.job = job
+        self.definition = definition
+        self.said = said
+
+    def __str__(self) -> str:
+        return f"job {self.job} ({self.definition}) {self.said}"
+
+
+class JobUnfinished(NoResult):
+    """The job has not ended yet."""
+
+
+class JobFailed(NoResult):
+    """The job is a dead letter: its attempts are used up, or it failed for good. `error` says why."""
+
+    def __init__(self, job: UUID, definition: str, error: "Failure | None") -> None:
+        said = f"failed: {error.kind}: {error.message}" if error else "failed"
+        super().__init__(job, definition, said)
+        self.args = (job, definition, error)
+        self.error = error
+
+
+class JobCancelled(NoResult):
+    """The job was stopped on request."""
+
+
+class JobBuried(NoResult):
+    """The job's worker was lost, and its definition forbids to run it twice."""
+
+
 class StoreError(TenureError):
     """The store could not do what was asked."""
 
@@ -68,6 +173,16 @@ class StoreRefused(StoreError):
 
 class SchemaMismatch(StoreError):
     """The database's schema is not the one this code was written for."""
+
+
+class StoreForbidden(StoreError):
+    """A handler's process may not open a store: it holds no credentials, and its lease is the worker's."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a handler cannot reach the store by itself: write `await ctx.enqueue(other.new_job(...))`,"
+            " which its worker does for it as long as the lease holds"
+        )
 
 
 class Directive(TenureError):

@@ -1,0 +1,252 @@
+"""A definition as data: what its code says of its jobs, in a form that is stored and sent.
+
+The stored document has flat names in the database's own style: its views show some of them. A reader takes
+what it knows and ignores the rest, so that two versions of Tenure can share a database.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS, distinct, named, whole
+from tenure.core.documents import Document, write
+from tenure.core.errors import InvalidInput
+from tenure.core.job import NewJob
+from tenure.core.limit import Limit
+from tenure.core.policy import OnLost, Policy, RetryPolicy
+
+HOOKS = ("on_start", "on_retry", "on_success", "on_fail", "on_end")
+"""What a definition may ask to be told, in the order of a job's life."""
+
+ANY_OBJECT = Document('{"type":"object"}')
+"""The schema of params that nothing is known of."""
+
+_RESERVED = "system."
+_MOST_MEMORY = 2**50
+
+
+class Spec(Struct, frozen=True, kw_only=True):
+    """What a definition says of its jobs.
+
+    `concurrency` bounds how many of them run at once, with `concurrency_key` for each value of that param
+    apart; `limits` are shared with other definitions by their name. `memory` is in bytes, `cpu` in seconds,
+    `files` a number: what one attempt's process may take. `environment` names variables that it is given.
+    """
+
+    key: str
+    version: int = 1
+    queue: str = "default"
+    priority: int = 0
+    policy: Policy = Policy()
+    lane: str = "process"
+    concurrency: int = 0
+    concurrency_key: str | None = None
+    limits: tuple[Limit, ...] = ()
+    tags: tuple[str, ...] = ()
+    params_schema: Document = ANY_OBJECT
+    hooks: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    memory: int | None = None
+    cpu: int | None = None
+    files: int | None = None
+
+    def __post_init__(self) -> None:
+        named("key", self.key)
+        named("queue", self.queue)
+        whole("version", self.version, 1, 2**31 - 1)
+        whole("priority", self.priority, -100, 100)
+        whole("concurrency", self.concurrency, 0, LARGEST_LIMIT)
+        if self.concurrency_key is not None and not self.concurrency:
+            raise InvalidInput("concurrency_key", "has no limit to go with", "give concurrency as well")
+        names = [limit.name for limit in self.limits]
+        distinct("limits", [*names, *self._own_name()], MOST_LIMITS)
+        distinct("tags", self.tags, MOST_TAGS)
+        for tag in self.tags:
+            named("tags", tag)
+        if self.memory is not None:
+            whole("memory", self.memory, 2**20, _MOST_MEMORY)
+        if self.cpu is not None:
+            whole("cpu", self.cpu, 1, 7 * 86_400)
+        if self.files is not None:
+            whole("files", self.files, 16, 2**20)
+
+    @property
+    def all_limits(self) -> tuple[Limit, ...]:
+        """Every limit that the definition brings, its own first, none of them with a key."""
+        own = [Limit(name, size=self.concurrency) for name in self._own_name()]
+        return (*own, *self.limits)
+
+    def document(self) -> Document:
+        """The definition as it is stored."""
+        return write(_Written.of(self))
+
+    @classmethod
+    def read(cls, document: Document) -> "Spec":
+        """The definition that was stored. Raises InvalidInput when the document is none."""
+        try:
+            return msgspec.json.decode(document, type=_Written).spec()
+        except msgspec.ValidationError as error:
+            raise InvalidInput("spec", f"is not a definition: {error}") from None
+
+    def new_job(
+        self,
+        params: Document,
+        *,
+        queue: str | None = None,
+        priority: int | None = None,
+        max_attempts: int | None = None,
+        timeout: timedelta | None = None,
+        tags: Sequence[str] = (),
+        delay: timedelta | None = None,
+        run_at: datetime | None = None,
+        hold: bool = False,
+        namespace: str = "default",
+        idempotency_key: str | None = None,
+        sent_version: int | None = None,
+    ) -> NewJob:
+        """A job of this definition, with its policy and limits; `sent_version` as in `scope_of`."""
+        changed: dict[str, Any] = {"max_attempts": max_attempts, "timeout": timeout}
+        changed = {name: value for name, value in changed.items() if value is not None}
+        if isinstance(tags, str):
+            raise InvalidInput("tags", "are one text", "give a list of names")
+        return NewJob(
+            definition=self.key,
+            version=self.version,
+            params=params,
+            queue=self.queue if queue is None else queue,
+            priority=self.priority if priority is None else priority,
+            namespace=namespace,
+            scope="" if idempotency_key is None else scope_of(self.key, sent_version),
+            key=idempotency_key,
+            run_at=run_at,
+            delay=delay,
+            hold=hold,
+            policy=msgspec.structs.replace(self.policy, **changed) if changed else self.policy,
+            limits=self._limits_for(params),
+            tags=tuple(dict.fromkeys((*self.tags, *tags))),
+        )
+
+    def _own_name(self) -> list[str]:
+        # One name for all versions: what it protects is seldom versioned, and a deploy must not double it.
+        return [self.key] if self.concurrency else []
+
+    def _limits_for(self, params: Document) -> tuple[Limit, ...]:
+        if self.concurrency_key is None:
+            return self.all_limits
+        own, *shared = self.all_limits
+        return (Limit(own.name, key_in(params, self.concurrency_key), own.size), *shared)
+
+
+def scope_of(key: str, sent_version: int | None) -> str:
+    """Where an idempotency key of the library and of `/v1` is unique.
+
+    Only a version that the caller named belongs to it: one who names none finds the job after a deploy too.
+    """
+    return key if sent_version is None else f"{key}@{sent_version}"
+
+
+def refuse_reserved(key: str) -> None:
+    """Refuse a key that only Tenure itself may use."""
+    if key.startswith(_RESERVED):
+        raise InvalidInput("key", f"begins with {_RESERVED!r}, which is reserved", "choose another name")
+
+
+def key_in(params: Document, place: str) -> str:
+    """The text at a field's name or JSON pointer in the params; empty when nothing is there."""
+    value = json.loads(params)
+    steps = place.removeprefix("/").split("/") if place.startswith("/") else [place]
+    for step in steps:
+        name = step.replace("~1", "/").replace("~0", "~") if place.startswith("/") else step
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool() | int() | float():
+            return json.dumps(value)
+        case _:
+            raise InvalidInput("concurrency_key", f"leads to no plain value at {place!r}", "name one")
+
+
+class _Retry(Struct, frozen=True):
+    base_seconds: float = 1
+    cap_seconds: float = 300
+    retry_on: tuple[str, ...] = ()
+    fatal_on: tuple[str, ...] = ()
+
+
+class _Written(Struct, frozen=True, kw_only=True):
+    """A definition as it is stored."""
+
+    key: str
+    version: int = 1
+    queue: str = "default"
+    priority: int = 0
+    max_attempts: int = 3
+    timeout_seconds: float = 3600
+    grace_seconds: float = 10
+    on_lost: OnLost = OnLost.RETRY
+    retry: _Retry = _Retry()
+    lane: str = "process"
+    concurrency: int = 0
+    concurrency_key: str | None = None
+    limits: dict[str, int] = {}
+    tags: tuple[str, ...] = ()
+    params_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
+    hooks: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    memory: int | None = None
+    cpu: int | None = None
+    files: int | None = None
+
+    @classmethod
+    def of(cls, spec: Spec) -> "_Written":
+        policy, retry = spec.policy, spec.policy.retry
+        alike = {name: getattr(spec, name) for name in _ALIKE}
+        return cls(
+            **alike,
+            max_attempts=policy.max_attempts,
+            timeout_seconds=_seconds(policy.timeout),
+            grace_seconds=_seconds(policy.grace),
+            on_lost=policy.on_lost,
+            retry=_Retry(_seconds(retry.base), _seconds(retry.cap), retry.retry_on, retry.fatal_on),
+            limits={limit.name: limit.size for limit in spec.limits},
+            params_schema=json.loads(spec.params_schema),
+        )
+
+    def spec(self) -> Spec:
+        alike = {name: getattr(self, name) for name in _ALIKE}
+        return Spec(
+            **alike,
+            policy=Policy(
+                max_attempts=self.max_attempts,
+                timeout=timedelta(seconds=self.timeout_seconds),
+                grace=timedelta(seconds=self.grace_seconds),
+                on_lost=self.on_lost,
+                retry=RetryPolicy(
+                    base=timedelta(seconds=self.retry.base_seconds),
+                    cap=timedelta(seconds=self.retry.cap_seconds),
+                    retry_on=self.retry.retry_on,
+                    fatal_on=self.retry.fatal_on,
+                ),
+            ),
+            limits=tuple(Limit(name, size=size) for name, size in self.limits.items()),
+            params_schema=write(self.params_schema),
+        )
+
+
+_ALIKE = tuple(name for name in Spec.__struct_fields__ if name in _Written.__struct_fields__)
+_ALIKE = tuple(name for name in _ALIKE if name not in {"limits", "params_schema"})
+
+
+def _seconds(duration: timedelta) -> float:
+    seconds = duration.total_seconds()
+    return int(seconds) if seconds.is_integer() else seconds

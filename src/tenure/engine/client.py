@@ -1,0 +1,162 @@
+"""What every surface calls to record jobs, look at them, wait for them and stop them."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from tenure.core.bounds import named
+from tenure.core.documents import Document, canonical_hash
+from tenure.core.errors import (
+    IdempotencyConflict,
+    JobBuried,
+    JobCancelled,
+    JobFailed,
+    JobNotFound,
+    JobUnfinished,
+    UnknownDefinition,
+)
+from tenure.core.job import Enqueued, Event, Job, NewJob, Standing
+from tenure.core.operations import Replayed
+from tenure.core.outcome import Attempt
+from tenure.core.spec import Spec, refuse_reserved
+from tenure.core.states import State
+from tenure.engine.registry import Registry
+from tenure.engine.waiting import Endings
+from tenure.storage.contract import Store
+
+FRESH = 10.0
+"""Seconds for which what others have registered is taken from memory."""
+
+
+class Client:
+    """A store, and the definitions by which what goes into it is judged."""
+
+    def __init__(self, store: Store, registry: Registry) -> None:
+        """The store is opened already, and closed by whoever opened it."""
+        self._store = store
+        self._registry = registry
+        self._endings = Endings(store)
+        self._others: dict[tuple[str, int], Document] = {}
+        self._read_at: float | None = None
+
+    async def close(self) -> None:
+        """End every wait; the store stays open."""
+        await self._endings.close()
+
+    async def spec(self, key: str, version: int | None = None) -> Spec:
+        """A definition of this process, or else one that a worker has registered.
+
+        Without a version the newest one. Raises UnknownDefinition when there is none.
+        """
+        named("definition", key)
+        refuse_reserved(key)
+        if spec := self._registry.find(key, version):
+            return spec
+        if not (spec := self._find(key, version)) or self._is_stale():
+            await self._read_definitions()
+            spec = self._find(key, version)
+        if spec is None:
+            raise UnknownDefinition(key, version)
+        return spec
+
+    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Record jobs, all or none, each judged by its definition; answers in their order.
+
+        Raises InvalidInput before anything is written. Raises IdempotencyConflict when a key was used before
+        for something else; the other jobs of the call are recorded then.
+        """
+        for job in jobs:
+            self._registry.check_params(await self.spec(job.definition, job.version), job.params)
+        answers = await self._store.enqueue(jobs)
+        for job, answer in zip(jobs, answers, strict=True):
+            if not answer.matches and not await self._is_same(job, answer.id):
+                raise IdempotencyConflict(job.key or "", answer.id)
+        return answers
+
+    async def get(self, job: UUID) -> Job:
+        """The job as it stands. Raises JobNotFound."""
+        found = await self._store.get(job)
+        if found is None:
+            raise JobNotFound(job)
+        return found
+
+    async def wait(self, job: UUID, timeout: float | None = None) -> Job:
+        """The job, once it has ended. Raises TimeoutError when it has not, in so many seconds."""
+        return await self._endings.wait(job, timeout)
+
+    async def cancel(self, job: UUID, *, reason: str | None = None) -> Standing:
+        """Ask a job to stop; one that has ended stays as it is. Raises JobNotFound."""
+        for standing in await self._store.cancel([job], reason=reason):
+            return standing
+        raise JobNotFound(job)
+
+    async def accept(self, job: UUID) -> Standing:
+        """Let a held job go. Raises JobNotFound."""
+        for standing in await self._store.accept([job]):
+            return standing
+        raise JobNotFound(job)
+
+    async def replay(self, job: UUID, *, params: Document | None = None, forced: bool = False) -> Replayed:
+        """Run a finished job again, as a new one. Raises JobNotFound, or JobUnfinished."""
+        found = await self.get(job)
+        if params is not None:
+            self._registry.check_params(await self.spec(found.definition, found.version), params)
+        [replayed] = await self._store.replay([job], params=params, forced=forced)
+        if replayed.state is None:
+            raise JobNotFound(job)
+        if replayed.replay is None:
+            raise JobUnfinished(job, found.definition, f"is still {replayed.state}")
+        return replayed
+
+    async def events(self, job: UUID) -> list[Event]:
+        """The history of a job. Raises JobNotFound."""
+        found = await self._store.events(job)
+        if not found:
+            raise JobNotFound(job)
+        return found
+
+    async def attempts(self, job: UUID) -> list[Attempt]:
+        """The starts of a job, by fence."""
+        return await self._store.attempts(job)
+
+    async def _is_same(self, asked: NewJob, found: UUID) -> bool:
+        """Whether a key's first job is what was asked for, the version apart if the caller named none."""
+        if asked.scope != asked.definition:
+            return False
+        first = await self._store.get(found)
+        return (
+            first is not None
+            and first.definition == asked.definition
+            and canonical_hash(first.params) == canonical_hash(asked.params)
+        )
+
+    def _find(self, key: str, version: int | None) -> Spec | None:
+        versions = [known for name, known in self._others if name == key]
+        wanted = max(versions, default=0) if version is None else version
+        document = self._others.get((key, wanted))
+        return None if document is None else Spec.read(document)
+
+    def _is_stale(self) -> bool:
+        return self._read_at is None or asyncio.get_running_loop().time() - self._read_at > FRESH
+
+    async def _read_definitions(self) -> None:
+        registered = await self._store.definitions()
+        self._others = {(known.key, known.version): known.spec for known in registered}
+        self._read_at = asyncio.get_running_loop().time()
+
+
+def result_of(job: Job) -> Any:
+    """What a job's handler returned; raises, by how the job stands, when there is nothing of the kind."""
+    match job.state:
+        case State.SUCCEEDED:
+            return None if job.result is None else json.loads(job.result)
+        case State.FAILED:
+            raise JobFailed(job.id, job.definition, job.error)
+        case State.CANCELLED:
+            raise JobCancelled(job.id, job.definition, "was cancelled")
+        case State.BURIED:
+            raise JobBuried(job.id, job.definition, "lost its worker and must not run twice")
+        case _:
+            raise JobUnfinished(job.id, job.definition, f"is still {job.state}")

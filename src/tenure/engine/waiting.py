@@ -1,0 +1,117 @@
+"""Waiting for jobs to end: any number of waiters share one listener, and one look at the store serves all.
+
+A hint says that something has ended, not what; so every job that somebody waits for is looked at. Looks keep
+a distance that grows with the time a look takes: however many wait, waiting leaves the store free for work.
+Hints may be lost. Therefore a look is taken now and then without one.
+"""
+
+import asyncio
+from uuid import UUID
+
+from tenure.core.errors import JobNotFound, StoreError, StoreUnavailable
+from tenure.core.job import Job
+from tenure.core.states import FINAL
+from tenure.storage.contract import Store
+
+SAFETY_POLL = 1.0
+"""Seconds after which a look is taken without a hint."""
+
+LONGEST_OUTAGE = 30.0
+"""Seconds for which waiters wait for a store that does not answer."""
+
+_AT_ONCE = 16
+
+
+class Endings:
+    """Tells waiters when their jobs have ended."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiters: dict[UUID, set[asyncio.Future[Job]]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def wait(self, job: UUID, timeout: float | None) -> Job:
+        """The job, once it has ended. Raises TimeoutError, or JobNotFound when there is no such job."""
+        waiter: asyncio.Future[Job] = asyncio.get_running_loop().create_future()
+        # Before the look: a job that ends right after it is then seen by whoever hears of it.
+        self._waiters.setdefault(job, set()).add(waiter)
+        try:
+            ended = await self._look_at(job)
+            if ended is not None:
+                return ended
+            if self._task is None:
+                self._task = asyncio.create_task(self._serve(), name="tenure-endings")
+            async with asyncio.timeout(timeout):
+                return await waiter
+        except TimeoutError:
+            raise TimeoutError(f"job {job} had not ended after {timeout:g} s") from None
+        finally:
+            self._waiters[job].discard(waiter)
+            if not self._waiters[job]:
+                del self._waiters[job]
+
+    async def close(self) -> None:
+        """End every wait with an error."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._fail_all(StoreUnavailable("the store was closed while a job was waited for"))
+
+    async def _serve(self) -> None:
+        """Look for as long as somebody waits."""
+        failing_since: float | None = None
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiters:
+                try:
+                    async with self._store.listen(endings=True) as wakeups:
+                        while self._waiters:
+                            await self._look_at_all()
+                            failing_since = None
+                            await wakeups.wait(SAFETY_POLL)
+                except StoreError as error:
+                    failing_since = failing_since or loop.time()
+                    if loop.time() - failing_since > LONGEST_OUTAGE:
+                        self._fail_all(error)
+                    await asyncio.sleep(SAFETY_POLL)
+        except Exception as error:
+            # A bug; those who wait must not wait for ever.
+            self._fail_all(error)
+        finally:
+            self._task = None
+
+    async def _look_at_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        awaited = list(self._waiters)
+        for start in range(0, len(awaited), _AT_ONCE):
+            looks = [self._tell(job) for job in awaited[start : start + _AT_ONCE]]
+            for error in await asyncio.gather(*looks, return_exceptions=True):
+                if error is not None:
+                    raise error
+        await asyncio.sleep(loop.time() - began)
+
+    async def _tell(self, job: UUID) -> None:
+        try:
+            ended = await self._look_at(job)
+        except JobNotFound as error:
+            for waiter in self._unanswered(job):
+                waiter.set_exception(error)
+            return
+        if ended is not None:
+            for waiter in self._unanswered(job):
+                waiter.set_result(ended)
+
+    async def _look_at(self, job: UUID) -> Job | None:
+        found = await self._store.get(job)
+        if found is None:
+            raise JobNotFound(job)
+        return found if found.state in FINAL else None
+
+    def _unanswered(self, job: UUID) -> "list[asyncio.Future[Job]]":
+        return [waiter for waiter in self._waiters.get(job, ()) if not waiter.done()]
+
+    def _fail_all(self, error: Exception) -> None:
+        for job in self._waiters:
+            for waiter in self._unanswered(job):
+                waiter.set_exception(error)

@@ -1,0 +1,159 @@
+"""Definitions as data: what is stored of them, and the jobs they make."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tenure.core.documents import Document
+from tenure.core.errors import InvalidInput
+from tenure.core.limit import Limit
+from tenure.core.policy import OnLost, Policy, RetryPolicy
+from tenure.core.spec import Spec, key_in, refuse_reserved, scope_of
+
+FULL = Spec(
+    key="video.encode",
+    version=3,
+    queue="video",
+    priority=7,
+    policy=Policy(
+        max_attempts=5,
+        timeout=timedelta(seconds=90.5),
+        grace=timedelta(seconds=3),
+        retry=RetryPolicy(
+            base=timedelta(seconds=2),
+            cap=timedelta(seconds=60),
+            retry_on=("OSError",),
+            fatal_on=("KeyError",),
+        ),
+    ),
+    concurrency=4,
+    concurrency_key="customer",
+    limits=(Limit("gpu", size=2),),
+    tags=("slow",),
+    params_schema=Document('{"type":"object","required":["customer"]}'),
+    hooks=("on_start", "on_fail"),
+    environment=("AWS_REGION",),
+    memory=2**29,
+    cpu=60,
+    files=256,
+)
+
+
+def test_a_definition_is_read_back_as_it_was_written() -> None:
+    """S1.24: key, version, timeout, attempts and the limit on jobs at once are what a definition says."""
+    assert Spec.read(FULL.document()) == FULL
+    assert Spec.read(Spec(key="plain").document()) == Spec(key="plain")
+
+
+def test_what_a_later_version_has_added_is_ignored() -> None:
+    assert Spec.read(Document('{"key":"mail","colour":"blue"}')) == Spec(key="mail")
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"key":"mail","version":"1"}', '{"key":"../mail"}'])
+def test_what_is_no_definition_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        Spec.read(Document(text))
+
+
+def test_a_job_is_made_as_its_definition_says() -> None:
+    job = FULL.new_job(Document('{"customer":"acme"}'))
+    assert (job.definition, job.version, job.queue, job.priority) == ("video.encode", 3, "video", 7)
+    assert job.policy == FULL.policy
+    assert job.tags == ("slow",)
+    assert (job.scope, job.key) == ("", None)
+
+
+def test_a_job_may_ask_for_something_else() -> None:
+    job = FULL.new_job(
+        Document("{}"), queue="fast", priority=-1, max_attempts=9, timeout=timedelta(seconds=1), tags=["new"]
+    )
+    assert (job.queue, job.priority, job.tags) == ("fast", -1, ("slow", "new"))
+    assert (job.policy.max_attempts, job.policy.timeout) == (9, timedelta(seconds=1))
+    assert job.policy.retry == FULL.policy.retry
+
+
+def test_what_must_not_run_twice_is_not_given_more_attempts() -> None:
+    spec = Spec(key="pay", policy=Policy(on_lost=OnLost.BURY))
+    assert spec.new_job(Document("{}"), max_attempts=5).policy.max_attempts == 1
+
+
+def test_the_own_limit_is_counted_for_each_value_of_its_key() -> None:
+    """S1.82: a hot definition has a limit of its own."""
+    job = FULL.new_job(Document('{"customer":"acme"}'))
+    assert job.limits == (Limit("video.encode", "acme", 4), Limit("gpu", "", 2))
+
+
+def test_without_a_key_all_jobs_of_a_definition_share_its_limit() -> None:
+    assert Spec(key="mail", concurrency=3).new_job(Document("{}")).limits == (Limit("mail", "", 3),)
+    assert Spec(key="mail").new_job(Document("{}")).limits == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [
+        ("name", "ada"),
+        ("/name", "ada"),
+        ("/user/id", "7"),
+        ("/list/1", "b"),
+        ("/a~1b", "slash"),
+        ("a/b", "slash"),
+        ("ready", "true"),
+        ("ratio", "0.5"),
+        ("nothing", ""),
+        ("not there", ""),
+        ("/list/9", ""),
+        ("/name/deeper", ""),
+    ],
+)
+def test_a_key_is_found_by_name_or_pointer(place: str, key: str) -> None:
+    params = Document(
+        '{"name":"ada","user":{"id":7},"list":["a","b"],"a/b":"slash","ready":true,"ratio":0.5,"nothing":null}'
+    )
+    assert key_in(params, place) == key
+
+
+@pytest.mark.parametrize("params", ['{"customer":{}}', '{"customer":[1]}', '{"customer":"a\\nb"}'])
+def test_a_key_must_be_plain(params: str) -> None:
+    with pytest.raises(InvalidInput):
+        FULL.new_job(Document(params))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("key", ""),
+        ("key", "../x"),
+        ("key", 7),
+        ("version", 0),
+        ("version", "1"),
+        ("queue", "a b"),
+        ("priority", 101),
+        ("concurrency", -1),
+        ("concurrency_key", "user"),
+        ("limits", (Limit("a"), Limit("a"))),
+        ("tags", ("a", "a")),
+        ("memory", 100),
+        ("cpu", 0),
+        ("files", 1),
+    ],
+)
+def test_a_definition_is_within_bounds(field: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Spec(**{"key": "mail", field: value})
+    assert caught.value.field == field
+
+
+def test_a_limit_of_the_definitions_own_name_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="twice"):
+        Spec(key="mail", concurrency=2, limits=(Limit("mail"),))
+
+
+def test_a_scope_holds_only_what_the_caller_named() -> None:
+    assert (scope_of("mail", None), scope_of("mail", 2)) == ("mail", "mail@2")
+
+
+def test_keys_of_the_system_are_reserved() -> None:
+    with pytest.raises(InvalidInput, match="reserved"):
+        refuse_reserved("system.cancel")
+    refuse_reserved("systematic")
