@@ -1,0 +1,256 @@
+"""What can be set from outside: defaults < tenure.toml < environment < arguments.
+
+A name that is not known is an error which suggests the nearest one: a setting that is silently ignored is
+worse than a program that does not start. Nothing is read at import.
+"""
+
+import difflib
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct, structs
+
+from tenure.core.bounds import named, within
+from tenure.core.errors import InvalidInput
+from tenure.storage.address import DEFAULT
+
+PREFIX = "TENURE_"
+FILE = "tenure.toml"
+FILE_VARIABLE = "TENURE_CONFIG"
+"""Names another file than the one in the current folder."""
+
+_DAY = 86_400.0
+_WEEK = 7 * _DAY
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What is in force. Seconds are seconds; `queues` is empty for those of the app's definitions."""
+
+    database: str = DEFAULT
+    lease_seconds: float = 30.0
+    heartbeat_seconds: float | None = None
+    poll_seconds: float = 1.0
+    slots: int = 10
+    queues: tuple[str, ...] = ()
+    buffer: int = 0
+    timeout_seconds: float = 3600.0
+    max_attempts: int = 3
+    grace_seconds: float = 10.0
+    shutdown_seconds: float = 30.0
+    lost_margin_seconds: float = 0.0
+    lock_seconds: float = 600.0
+    child_env: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 8000
+    webhook_allow: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in BOUNDS.items():
+            if (value := getattr(self, name)) is not None:
+                within(name, value, least, most)
+        if self.lease_seconds <= 2 * self.heartbeat:
+            raise InvalidInput(
+                "lease_seconds",
+                f"is {self.lease_seconds:g} with a heartbeat every {self.heartbeat:g} seconds",
+                "let a lease be longer than two heartbeats",
+            )
+        for queue in self.queues:
+            named("queues", queue)
+        for variable in self.child_env:
+            if not _VARIABLE.fullmatch(variable):
+                raise InvalidInput("child_env", f"holds {variable!r:.64}", "give names of variables")
+        for network in self.webhook_allow:
+            _check_network(network)
+
+    @property
+    def heartbeat(self) -> float:
+        """Seconds between two heartbeats: a third of the lease unless set."""
+        return self.lease_seconds / 3 if self.heartbeat_seconds is None else self.heartbeat_seconds
+
+    def for_definitions(self) -> dict[str, str]:
+        """The variables that give a definition's defaults in another process, as this one has them."""
+        return {f"{PREFIX}{name.upper()}": str(getattr(self, name)) for name in _OF_DEFINITIONS}
+
+
+BOUNDS: dict[str, tuple[float, float]] = {
+    "lease_seconds": (1, _DAY),
+    "heartbeat_seconds": (0.1, _DAY),
+    "poll_seconds": (0.01, 60),
+    "slots": (1, 1000),
+    "buffer": (0, 10_000),
+    "timeout_seconds": (1, _WEEK),
+    "max_attempts": (1, 100),
+    "grace_seconds": (0, _DAY),
+    "shutdown_seconds": (0, _DAY),
+    "lost_margin_seconds": (0, _DAY),
+    "lock_seconds": (1, _DAY),
+    "port": (0, 65_535),
+}
+"""The least and the most that each number may be."""
+
+_OF_DEFINITIONS = ("timeout_seconds", "max_attempts", "grace_seconds")
+
+
+class Alias(NamedTuple):
+    """Another name of a setting, from the designs that Tenure unites, and what one of its units is worth."""
+
+    name: str
+    unit: float = 1
+
+
+ALIASES = {
+    "max_concurrent_executions": Alias("slots"),
+    "cancel_grace_ms": Alias("grace_seconds", 0.001),
+    "job_buffer_size": Alias("buffer"),
+    "task_timeout": Alias("timeout_seconds"),
+    "delta": Alias("lost_margin_seconds"),
+    "max_retries": Alias("max_attempts"),
+    "lock_timeout": Alias("lock_seconds"),
+}
+
+
+class Given(NamedTuple):
+    """A value as somebody wrote it, under which name, and where."""
+
+    name: str
+    value: object
+    source: str
+
+
+class Loaded(NamedTuple):
+    """The settings in force, and where each that is not a default comes from."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+
+
+def load(
+    arguments: Mapping[str, object] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Loaded:
+    """Read every source. Raises InvalidInput which names the setting as it was written, and where.
+
+    An argument that is None was not given. `environment` is the process's own unless another is given.
+    """
+    environment = os.environ if environment is None else environment
+    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for source in (
+        _from_file(file, environment),
+        _from_environment(environment),
+        (Given(name, value, name) for name, value in given.items()),
+    ):
+        for name, found in _resolved(source).items():
+            values[name] = _converted(name, found)
+            sources[name] = found.source
+    try:
+        return Loaded(Settings(**values), sources)
+    except InvalidInput as error:
+        raise InvalidInput(sources.get(error.field, error.field), error.problem, error.remedy) from None
+
+
+def _from_file(file: Path | None, environment: Mapping[str, str]) -> Iterator[Given]:
+    chosen = file or (Path(environment[FILE_VARIABLE]) if environment.get(FILE_VARIABLE) else None)
+    path = chosen or Path(FILE)
+    try:
+        text = path.read_bytes().decode()
+        table = tomllib.loads(text)
+    except FileNotFoundError:
+        if chosen is None:
+            return
+        raise InvalidInput(str(path), "is not there", "name a file that can be read") from None
+    except OSError as error:
+        raise InvalidInput(str(path), f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InvalidInput(str(path), f"is not TOML: {error}") from None
+    for name, value in table.items():
+        yield Given(name, value, f"{path}: {name}")
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[Given]:
+    for variable, value in sorted(environment.items()):
+        if variable.startswith(PREFIX) and variable != FILE_VARIABLE and not _is_for_tests(variable):
+            yield Given(variable.removeprefix(PREFIX).lower(), value, variable)
+
+
+def _is_for_tests(variable: str) -> bool:
+    return variable.startswith(f"{PREFIX}TEST_")
+
+
+def _resolved(given: Iterator[Given]) -> dict[str, Given]:
+    """By a setting's own name, aliases followed; two names for one setting are one too many."""
+    found: dict[str, Given] = {}
+    for one in given:
+        name = ALIASES[one.name].name if one.name in ALIASES else one.name
+        if name not in Settings.__struct_fields__:
+            raise InvalidInput(one.source, "is not a setting", _nearest(one))
+        if name in found:
+            problem = f"says the same as {found[name].source}"
+            raise InvalidInput(one.source, problem, "set one of the two")
+        found[name] = one
+    return found
+
+
+def _nearest(one: Given) -> str:
+    known = [*Settings.__struct_fields__, *ALIASES]
+    close = difflib.get_close_matches(one.name.lower(), known, n=1, cutoff=0.5)
+    if not close:
+        return "see the list of settings"
+    written = f"{PREFIX}{close[0].upper()}" if one.source.startswith(PREFIX) else close[0]
+    return f"did you mean {written}?"
+
+
+def _converted(name: str, given: Given) -> object:
+    kind = {field.name: field.type for field in structs.fields(Settings)}[name]
+    unit = ALIASES[given.name].unit if given.name in ALIASES else 1
+    match kind:
+        case type() if kind is int:
+            return _number(given, int, "a whole number")
+        case type() if kind is str:
+            if not isinstance(given.value, str) or not given.value.strip():
+                raise InvalidInput(given.source, "is no text", "give one, or leave the setting out")
+            return given.value
+        case _ if kind in {float, float | None}:
+            return _number(given, float, "a number") * unit
+        case _:
+            return _names(given)
+
+
+def _number(given: Given, kind: Callable[[str], float], words: str) -> float:
+    value = given.value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int) or kind is float:
+            return value
+    elif isinstance(value, str):
+        try:
+            # Python takes more than people write: 1_000, full-width digits, nan.
+            if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value.strip()):
+                return kind(value)
+        except ValueError:
+            pass
+    raise InvalidInput(given.source, f"is {value!r:.64}", f"give {words}")
+
+
+def _names(given: Given) -> tuple[str, ...]:
+    value = given.value
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split(",") if name.strip())
+    if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
+        return tuple(value)
+    raise InvalidInput(given.source, f"is {value!r:.64}", "give a list of texts, or one with commas")
+
+
+def _check_network(network: str) -> None:
+    try:
+        ipaddress.ip_network(network)
+    except ValueError as error:
+        raise InvalidInput("webhook_allow", str(error), "give networks such as 10.0.0.0/8") from None

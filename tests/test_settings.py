@@ -1,0 +1,154 @@
+"""Settings: which source wins, and what is said of what cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.core.errors import InvalidInput
+from tenure.settings import ALIASES, Settings, load
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins without a tenure.toml."""
+    monkeypatch.chdir(tmp_path)
+
+
+def write(text: str, name: str = "tenure.toml") -> None:
+    Path(name).write_text(text)
+
+
+def test_without_a_word_the_defaults_are_in_force() -> None:
+    assert load(environment={}) == (Settings(), {})
+    assert Settings().database == "sqlite:///tenure.db"
+    assert (Settings().lease_seconds, Settings().heartbeat) == (30, 10)
+
+
+def test_arguments_win_over_the_environment_which_wins_over_the_file() -> None:
+    write('slots = 1\nport = 1\nhost = "file"\n')
+    settings, sources = load({"slots": 3}, environment={"TENURE_SLOTS": "2", "TENURE_PORT": "2"})
+    assert (settings.slots, settings.port, settings.host) == (3, 2, "file")
+    assert sources == {"slots": "slots", "port": "TENURE_PORT", "host": "tenure.toml: host"}
+
+
+def test_an_argument_that_was_not_given_changes_nothing() -> None:
+    assert load({"slots": None}, environment={"TENURE_SLOTS": "2"}).settings.slots == 2
+
+
+def test_another_file_may_be_named() -> None:
+    write("slots = 5", "other.toml")
+    assert load(environment={"TENURE_CONFIG": "other.toml"}).settings.slots == 5
+    assert load(environment={}, file=Path("other.toml")).settings.slots == 5
+    with pytest.raises(InvalidInput, match=r"missing\.toml: is not there"):
+        load(environment={"TENURE_CONFIG": "missing.toml"})
+
+
+def test_lists_are_written_with_commas_or_as_lists() -> None:
+    assert load(environment={"TENURE_QUEUES": "a, b,"}).settings.queues == ("a", "b")
+    write('queues = ["a", "b"]')
+    assert load(environment={}).settings.queues == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name", "in_force"),
+    [
+        ("MAX_CONCURRENT_EXECUTIONS", "7", "slots", 7),
+        ("CANCEL_GRACE_MS", "2500", "grace_seconds", 2.5),
+        ("JOB_BUFFER_SIZE", "9", "buffer", 9),
+        ("TASK_TIMEOUT", "60", "timeout_seconds", 60),
+        ("DELTA", "5", "lost_margin_seconds", 5),
+        ("MAX_RETRIES", "8", "max_attempts", 8),
+        ("LOCK_TIMEOUT", "300", "lock_seconds", 300),
+    ],
+)
+def test_the_names_of_the_designs_work(variable: str, value: str, name: str, in_force: float) -> None:
+    loaded = load(environment={f"TENURE_{variable}": value})
+    assert getattr(loaded.settings, name) == in_force
+    assert loaded.sources == {name: f"TENURE_{variable}"}
+
+
+@pytest.mark.parametrize(("alias", "name"), [(alias, ALIASES[alias].name) for alias in ALIASES])
+def test_both_names_at_once_are_one_too_many(alias: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match="says the same as"):
+        load(environment={f"TENURE_{alias.upper()}": "5", f"TENURE_{name.upper()}": "5"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "nearest"),
+    [
+        ("TENURE_SLOT", "TENURE_SLOTS"),
+        ("TENURE_DATABSE", "TENURE_DATABASE"),
+        ("TENURE_MAX_RETRYS", "TENURE_MAX_RETRIES"),
+    ],
+)
+def test_an_unknown_name_suggests_the_nearest(variable: str, nearest: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load(environment={variable: "1"})
+    assert caught.value.field == variable
+    assert caught.value.remedy == f"did you mean {nearest}?"
+
+
+def test_an_unknown_name_in_the_file_is_told_with_the_file() -> None:
+    write("slotts = 1")
+    with pytest.raises(InvalidInput, match=r"tenure\.toml: slotts: is not a setting; did you mean slots\?"):
+        load(environment={})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        *(("SLOTS", value) for value in ("0", "-1", "x", "1000000", "1.5", "", "1_0", "٣")),
+        *(("PORT", value) for value in ("-1", "65536", "http")),
+        *(("LEASE_SECONDS", value) for value in ("0", "nan", "inf", "1e9", "-5")),
+        *(("POLL_SECONDS", value) for value in ("0", "-1")),
+        ("DATABASE", ""),
+        ("QUEUES", "a b"),
+        ("CHILD_ENV", "A=B"),
+        ("WEBHOOK_ALLOW", "10.0.0.1/8"),
+        ("MAX_ATTEMPTS", "0"),
+        ("MAX_RETRIES", "101"),
+    ],
+)
+def test_a_value_that_cannot_be_is_told_by_the_name_it_was_given(variable: str, value: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load(environment={f"TENURE_{variable}": value})
+    assert caught.value.field == f"TENURE_{variable}"
+
+
+@pytest.mark.parametrize("line", ['slots = "x"', "slots = 1.5", "slots = true", "slots = [1]", "host = 5"])
+def test_a_wrong_type_in_the_file_is_told_with_its_place(line: str) -> None:
+    write(line)
+    with pytest.raises(InvalidInput) as caught:
+        load(environment={})
+    assert caught.value.field == f"tenure.toml: {line.split(maxsplit=1)[0]}"
+
+
+@pytest.mark.parametrize("text", ["slots = 1\nslots = 2", "slots =", "\xff"])
+def test_what_is_no_toml_is_told_with_the_file(text: str) -> None:
+    Path("tenure.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InvalidInput, match=r"^tenure\.toml: is not TOML"):
+        load(environment={})
+
+
+def test_a_lease_that_two_heartbeats_outlast_is_told_with_both_numbers() -> None:
+    with pytest.raises(InvalidInput, match="20 with a heartbeat every 10 seconds"):
+        load(environment={"TENURE_LEASE_SECONDS": "20", "TENURE_HEARTBEAT_SECONDS": "10"})
+    assert load(environment={"TENURE_LEASE_SECONDS": "21", "TENURE_HEARTBEAT_SECONDS": "10"})
+
+
+def test_variables_of_the_tests_are_nobodys_setting() -> None:
+    assert load(environment={"TENURE_TEST_POSTGRES": "postgresql://x", "HOME": "/"}).sources == {}
+
+
+def test_the_defaults_of_definitions_reach_another_process() -> None:
+    here = Settings(timeout_seconds=12.5, max_attempts=7, grace_seconds=1234567.0 / 1000)
+    there = load(environment=here.for_definitions()).settings
+    assert there == here
+
+
+@pytest.mark.parametrize("given", [{"slots": "many"}, {"colour": "blue"}])
+def test_arguments_are_judged_like_the_rest(given: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load(given, environment={})
+    assert caught.value.field == next(iter(given))
