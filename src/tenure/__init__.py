@@ -3,6 +3,63 @@
 The public names of the library are exactly those listed in ``__all__``.
 """
 
-__all__ = ["__version__"]
+from tenure.core.errors import (
+    Fatal,
+    IdempotencyConflict,
+    InvalidInput,
+    InvalidJson,
+    InvalidParams,
+    JobBuried,
+    JobCancelled,
+    JobFailed,
+    JobNotFound,
+    JobUnfinished,
+    NoResult,
+    Retry,
+    SchemaMismatch,
+    Snooze,
+    StoreBusy,
+    StoreError,
+    StoreForbidden,
+    StoreRefused,
+    StoreUnavailable,
+    TenureError,
+    UnknownDefinition,
+)
+from tenure.core.states import State
+from tenure.execution.context import Context
+from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.options import backoff
+
+__all__ = [
+    "Context",
+    "Fatal",
+    "IdempotencyConflict",
+    "InvalidInput",
+    "InvalidJson",
+    "InvalidParams",
+    "JobBuried",
+    "JobCancelled",
+    "JobFailed",
+    "JobHandle",
+    "JobNotFound",
+    "JobUnfinished",
+    "NoResult",
+    "Retry",
+    "SchemaMismatch",
+    "Snooze",
+    "State",
+    "StoreBusy",
+    "StoreError",
+    "StoreForbidden",
+    "StoreRefused",
+    "StoreUnavailable",
+    "Tenure",
+    "TenureError",
+    "UnknownDefinition",
+    "__version__",
+    "backoff",
+]
 
 __version__ = "0.1.0"

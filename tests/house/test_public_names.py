@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import tenure
+from tenure.core import errors
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,10 +39,31 @@ def test_the_version_is_the_one_of_the_project() -> None:
     )
 
 
-def test_importing_the_package_loads_no_third_party_package_that_is_optional() -> None:
+def test_importing_the_package_loads_little() -> None:
+    """Every handler's process is a copy of one that has imported it; msgspec is the one package it needs."""
     program = "import sys, tenure; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", program], text=True).split()
-    assert not {"asyncpg", "uvloop", "rich", "aiobotocore"} & set(loaded)
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    declared = {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in dependencies}
+    assert declared & set(loaded) == {"msgspec"}
+    assert not {"asyncpg", "uvloop", "rich", "aiobotocore", "opentelemetry"} & set(loaded)
+
+
+def test_the_names_that_handlers_and_callers_need_are_there() -> None:
+    needed = (
+        "Tenure Context JobHandle Retry Snooze Fatal backoff JobFailed JobCancelled JobBuried TenureError"
+    )
+    assert set(needed.split()) <= set(tenure.__all__)
+
+
+def test_every_error_of_the_library_is_public() -> None:
+    internal = {errors.Directive}
+    kinds = {
+        kind.__name__
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.TenureError) and kind not in internal
+    }
+    assert kinds <= set(tenure.__all__)
 
 
 def _is_submodule(value: object) -> bool:

@@ -1,0 +1,1 @@
+"""The library: `Tenure`, its decorator, and handles on jobs."""

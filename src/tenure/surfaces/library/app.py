@@ -1,0 +1,151 @@
+"""`Tenure`: a database and the definitions of one program."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar, Unpack
+from uuid import UUID
+
+from msgspec import structs
+
+from tenure.core.bounds import named
+from tenure.core.documents import EMPTY, write
+from tenure.core.errors import InvalidInput, UnknownDefinition
+from tenure.core.job import NewJob
+from tenure.core.spec import Spec
+from tenure.engine.client import Client
+from tenure.engine.registry import Code, Registry
+from tenure.execution.handler import Handler
+from tenure.settings import Settings, load
+from tenure.surfaces.library.blocking import blocking
+from tenure.surfaces.library.definition import JobDefinition
+from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.options import Options, checked
+from tenure.surfaces.library.runtime import Runtimes
+from tenure.surfaces.library.signature import origin_of, signature_of
+from tenure.surfaces.library.terms import Terms, spec_of
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Tenure:
+    """The jobs of one program, and the database they are kept in.
+
+    The database is the argument, else TENURE_DATABASE or `database` in tenure.toml, else sqlite:///tenure.db.
+    It is opened when it is first needed. A fresh SQLite file is migrated then; any other database must have
+    been by `tenure migrate`.
+    """
+
+    def __init__(
+        self, database: str | None = None, *, namespace: str = "default", settings: Settings | None = None
+    ) -> None:
+        """`settings` replace those of the environment and of tenure.toml."""
+        named("namespace", namespace)
+        self.settings = settings or load({"database": database}).settings
+        self.namespace = namespace
+        self._named_database = database
+        self._registry = Registry()
+        self._runtimes = Runtimes(database or self.settings.database, self._registry)
+
+    def job(self, key: str, **terms: Unpack[Terms]) -> Callable[[Callable[P, R]], JobDefinition[P, R]]:
+        """Make a function a job: `async def` or `def`, of `(params)`, `(params, ctx)`, `(ctx)` or `()`.
+
+        `Terms` lists what may be said of its jobs, and the defaults. Times are seconds or timedelta.
+        """
+        spec = spec_of(key, terms, self.settings)
+
+        def decorate(function: Callable[P, R]) -> JobDefinition[P, R]:
+            signature = signature_of(function)
+            code = Code(signature.adapt(function), signature.params.decode, origin_of(function))
+            self._registry.add(structs.replace(spec, params_schema=signature.params.schema), code)
+            return JobDefinition(
+                function, (key, spec.version), self.namespace, self._registry, self._runtimes
+            )
+
+        return decorate
+
+    async def enqueue(
+        self, key: str, params: object = None, *, version: int | None = None, **options: Unpack[Options]
+    ) -> JobHandle:
+        """Record a job by the key of its definition, which may be another program's.
+
+        Without a version the newest one that is known here, else the newest that a worker has registered.
+        """
+        document = EMPTY if params is None else write(params)
+        asked = checked(options)
+
+        async def record(client: Client) -> UUID:
+            spec = await client.spec(key, version)
+            job = spec.new_job(document, namespace=self.namespace, sent_version=version, **asked)
+            [answer] = await client.enqueue([job])
+            return answer.id
+
+        return self.handle(await self._runtimes.here().call(record))
+
+    def new_job(
+        self, key: str, params: object = None, *, version: int | None = None, **options: Unpack[Options]
+    ) -> NewJob:
+        """A job of a definition of this program, for `enqueue_many` or `ctx.enqueue`. Nothing is written."""
+        spec = self._registry.find(key, version)
+        if spec is None:
+            raise UnknownDefinition(key, version, "register it with @app.job")
+        document = EMPTY if params is None else write(params)
+        return spec.new_job(document, namespace=self.namespace, sent_version=version, **checked(options))
+
+    async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[JobHandle]:
+        """Record jobs of any definitions, made by their `new_job`, all or none, in one transaction."""
+        answers = await self._runtimes.here().call(lambda client: client.enqueue(jobs))
+        return [self.handle(answer.id) for answer in answers]
+
+    enqueue_sync = blocking(enqueue)
+    enqueue_many_sync = blocking(enqueue_many)
+
+    def handle(self, job: UUID | str) -> JobHandle:
+        """A handle on a job whose id is known; whether there is such a job, its methods will tell."""
+        if isinstance(job, UUID):
+            return JobHandle(job, self._runtimes)
+        try:
+            return JobHandle(UUID(job), self._runtimes)
+        except ValueError:
+            raise InvalidInput("job", f"is {job!r:.64}", "give the id of a job") from None
+
+    def specs(self) -> list[Spec]:
+        """Every definition of the program as data."""
+        return self._registry.specs()
+
+    def handler(self, key: str, version: int) -> Handler:
+        """The code of one definition, for the process that runs it."""
+        return self._registry.handler(key, version)
+
+    def manifest(self) -> bytes:
+        """The definitions as data, for a worker."""
+        return self._registry.manifest(self._named_database).write()
+
+    async def close(self) -> None:
+        """Close the database; a later call opens it again."""
+        await asyncio.to_thread(self._runtimes.here().close)
+
+    def close_sync(self) -> None:
+        """Close the database from plain synchronous code."""
+        self._runtimes.here().close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_sync()
+
+    def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runtimes.here().block_on(work)

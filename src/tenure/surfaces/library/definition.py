@@ -1,0 +1,101 @@
+"""A decorated function: still the plain function when called, and the way to enqueue jobs that run it."""
+
+import functools
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack
+
+from tenure.core.documents import EMPTY, write
+from tenure.core.job import NewJob
+from tenure.core.spec import Spec
+from tenure.engine.registry import Registry
+from tenure.surfaces.library.blocking import blocking
+from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.options import Options, checked
+from tenure.surfaces.library.runtime import Runtimes
+from tenure.surfaces.library.signature import hook_of
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+class JobDefinition(Generic[P, R]):
+    """A function that runs as a job, made by `@app.job`."""
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        name: tuple[str, int],
+        namespace: str,
+        registry: Registry,
+        on: Runtimes,
+    ) -> None:
+        self.function = function
+        self.key, self.version = name
+        self._namespace = namespace
+        self._registry = registry
+        self._runtimes = on
+        self.__wrapped__ = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, as if it had never been decorated: for tests."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def spec(self) -> Spec:
+        """The definition as data."""
+        return self._registry.get(self.key, self.version)
+
+    def new_job(self, params: object = None, **options: Unpack[Options]) -> NewJob:
+        """A job as it would be enqueued, for `app.enqueue_many`. Nothing is written."""
+        document = EMPTY if params is None else write(params)
+        # The caller names the function, not its version: after a deploy a repeat must still find its job.
+        return self.spec.new_job(document, namespace=self._namespace, **checked(options))
+
+    async def enqueue(self, params: object = None, **options: Unpack[Options]) -> JobHandle:
+        """Record a job. When this returns, the job is kept, whatever happens."""
+        [handle] = await self._record([self.new_job(params, **options)])
+        return handle
+
+    async def enqueue_many(self, params: Iterable[object], **options: Unpack[Options]) -> list[JobHandle]:
+        """Record many jobs with the same options, all or none, in one transaction; at most 10,000."""
+        return await self._record([self.new_job(one, **options) for one in params])
+
+    enqueue_sync = blocking(enqueue)
+    enqueue_many_sync = blocking(enqueue_many)
+
+    def on_start(self, hook: Hook) -> Hook:
+        """Call the function at the start of each attempt, as `hook(ctx)`."""
+        return self._add("on_start", hook)
+
+    def on_retry(self, hook: Hook) -> Hook:
+        """Call the function after an attempt failed that will be repeated, as `hook(ctx, error)`."""
+        return self._add("on_retry", hook)
+
+    def on_success(self, hook: Hook) -> Hook:
+        """Call the function once the job has succeeded, as `hook(ctx)`."""
+        return self._add("on_success", hook)
+
+    def on_fail(self, hook: Hook) -> Hook:
+        """Call the function once the job has failed for good, as `hook(ctx, error)`."""
+        return self._add("on_fail", hook)
+
+    def on_end(self, hook: Hook) -> Hook:
+        """Call the function once the job has ended, however it ended, as `hook(ctx)`."""
+        return self._add("on_end", hook)
+
+    def __repr__(self) -> str:
+        return f"<job {self.key}@{self.version}>"
+
+    def _add(self, name: str, hook: Hook) -> Hook:
+        self._registry.add_hook((self.key, self.version), name, hook_of(hook))
+        return hook
+
+    async def _record(self, jobs: list[NewJob]) -> list[JobHandle]:
+        answers = await self._runtimes.here().call(lambda client: client.enqueue(jobs))
+        return [JobHandle(answer.id, self._runtimes) for answer in answers]
+
+    def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runtimes.here().block_on(work)

@@ -1,0 +1,153 @@
+"""Where the library talks to its store: one event loop in a thread of its own, for each app and process.
+
+A store lives on the loop that opened it. Programs have several, one after the other (`asyncio.run`), or none
+(plain synchronous code), or are copied while running (`fork`). So the store is given a loop of its own, which
+outlasts them all; whoever calls hands his work over and waits, by `await` or by blocking.
+
+After a fork the child has no such thread, and the parent's connections are not for it to use nor to close: it
+begins anew, and leaves alone what it was born with.
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from tenure.core.errors import StoreForbidden
+from tenure.engine.client import Client
+from tenure.engine.registry import Registry
+from tenure.execution import context
+from tenure.storage.address import open_store
+from tenure.storage.contract import Store
+
+T = TypeVar("T")
+Work = Callable[[Client], Coroutine[Any, Any, T]]
+
+_LAST_WORDS = 5.0
+"""Seconds that closing may take when the program ends."""
+
+
+class Runtime:
+    """The loop of one process, and the client on it; both are made when they are first needed."""
+
+    def __init__(self, database: str, registry: Registry) -> None:
+        self._database = database
+        self._registry = registry
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._opening = asyncio.Lock()
+        self._store: Store | None = None
+        self._client: Client | None = None
+
+    async def call(self, work: Work[T]) -> T:
+        """Do work on the store, from whatever loop."""
+        loop = self._running()
+        if asyncio.get_running_loop() is loop:
+            return await work(await self._ready())
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._do(work), loop))
+
+    def block_on(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work on the loop and wait for it, from plain code."""
+        try:
+            loop = self._running()
+            if threading.current_thread() is self._thread:
+                raise RuntimeError("this would wait for itself: await the method without _sync instead")
+        except BaseException:
+            work.close()
+            raise
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Close the store and end the thread; what comes later begins anew."""
+        with self._starting:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        try:
+            asyncio.run_coroutine_threadsafe(self._close(), loop).result()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    async def _do(self, work: Work[T]) -> T:
+        return await work(await self._ready())
+
+    async def _ready(self) -> Client:
+        async with self._opening:
+            if self._client is None:
+                self._store = await open_store(self._database)
+                self._client = Client(self._store, self._registry)
+            return self._client
+
+    async def _close(self) -> None:
+        async with self._opening:
+            client, store, self._client, self._store = self._client, self._store, None, None
+            if client is not None:
+                await client.close()
+            if store is not None:
+                await store.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()  # whoever waits for it must not wait for ever
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if context.is_confined():
+            raise StoreForbidden
+        with self._starting:
+            if self._loop is None:
+                self._loop, self._opening = asyncio.new_event_loop(), asyncio.Lock()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="tenure-library", daemon=True
+                )
+                self._thread.start()
+                _close_at_exit(self)
+            return self._loop
+
+
+class Runtimes:
+    """The runtime of whatever process asks."""
+
+    def __init__(self, database: str, registry: Registry) -> None:
+        self._database = database
+        self._registry = registry
+        self._by_process: dict[int, Runtime] = {}
+
+    def here(self) -> Runtime:
+        """This process's own. Those of a parent stay untouched, and are kept so that nothing closes them."""
+        process = os.getpid()
+        made = self._by_process.get(process)
+        return made or self._by_process.setdefault(process, Runtime(self._database, self._registry))
+
+
+def _close_at_exit(runtime: Runtime) -> None:
+    """Close when the program ends, so that an SQLite file is left whole and a server is told good-bye."""
+    process, found = os.getpid(), weakref.ref(runtime)
+
+    def close() -> None:
+        if (runtime := found()) and os.getpid() == process:
+            closer = threading.Thread(target=_close_quietly, args=(runtime,), daemon=True)
+            closer.start()
+            closer.join(_LAST_WORDS)
+
+    # Before executors are shut down, which closing needs: atexit comes too late, and who registers last goes
+    # first, so that theirs must be registered by now.
+    import concurrent.futures.thread  # noqa: F401
+
+    register: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
+    with suppress(RuntimeError):
+        register(close)
+
+
+def _close_quietly(runtime: Runtime) -> None:
+    with suppress(Exception):
+        runtime.close()

@@ -1,0 +1,111 @@
+"""What a handler takes: params, a context, both or neither, told by annotation first and by name second."""
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tenure.core.errors import InvalidInput
+from tenure.execution.context import Context
+from tenure.surfaces.library.params import NO_PARAMS, Params, params_of
+
+CONTEXT_NAMES = frozenset({"ctx", "context"})
+
+_FORMS = "write (params), (params, ctx), (ctx) or ()"
+_PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Signature(NamedTuple):
+    """What a handler takes; with `params` it gets them first."""
+
+    params: Params
+    takes_params: bool
+    takes_context: bool
+
+    def adapt(self, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+        """The function, to be called with params and context; a coroutine function stays one."""
+        if self.takes_params and self.takes_context:
+            return function
+        if inspect.iscoroutinefunction(function):
+
+            async def arun(params: Any, ctx: Any) -> Any:
+                return await function(*self._chosen(params, ctx))
+
+            return arun
+
+        def run(params: Any, ctx: Any) -> Any:
+            return function(*self._chosen(params, ctx))
+
+        return run
+
+    def _chosen(self, params: Any, ctx: Any) -> list[Any]:
+        return [*([params] if self.takes_params else []), *([ctx] if self.takes_context else [])]
+
+
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """Read a handler's parameters. Raises InvalidInput, naming the function, when it cannot be a handler."""
+    where = origin_of(function)
+    if not inspect.isfunction(function):
+        raise InvalidInput(where, "is not a function", "decorate a def or an async def")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidInput(where, "yields", "return the result instead")
+    parameters = list(inspect.signature(function).parameters.values())
+    if any(parameter.kind not in _PLAIN for parameter in parameters):
+        raise InvalidInput(where, "takes *, ** or keyword-only parameters", _FORMS)
+    hints = _hints(function, where, [parameter.name for parameter in parameters])
+    roles = ["ctx" if _is_context(parameter.name, hints) else "params" for parameter in parameters]
+    if roles not in ([], ["params"], ["ctx"], ["params", "ctx"]):
+        names = ", ".join(parameter.name for parameter in parameters)
+        remedy = f"{_FORMS}; annotate the context with tenure.Context"
+        raise InvalidInput(where, f"takes ({names}), which is no handler's form", remedy)
+    try:
+        return Signature(_params(parameters, roles, hints), "params" in roles, "ctx" in roles)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error.field}", error.problem, error.remedy) from None
+
+
+def hook_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, if it can be called as `hook(ctx)` or `hook(ctx, error)`."""
+    where = origin_of(function)
+    if not inspect.isfunction(function):
+        raise InvalidInput(where, "is not a function", "decorate a def or an async def")
+    parameters = inspect.signature(function).parameters.values()
+    if len(parameters) not in {1, 2} or any(parameter.kind not in _PLAIN for parameter in parameters):
+        raise InvalidInput(where, "is no hook", "write (ctx) or (ctx, error)")
+    return function
+
+
+def origin_of(function: Any) -> str:
+    """Where a function is written, for messages."""
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{getattr(function, '__module__', '?')}.{name}"
+
+
+def _hints(function: Callable[..., Any], where: str, names: list[str]) -> dict[str, Any]:
+    # Only the parameters' own: what the function returns may well be named for the type checker alone.
+    def stub() -> None: ...
+
+    annotations = function.__annotations__
+    stub.__annotations__ = {name: annotations[name] for name in names if name in annotations}
+    try:
+        written = inspect.unwrap(function)
+        return typing.get_type_hints(stub, getattr(written, "__globals__", {}), include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        remedy = "import the types of parameters where the module can see them at run time"
+        raise InvalidInput(where, f"has annotations that cannot be resolved: {error}", remedy) from None
+
+
+def _is_context(name: str, hints: dict[str, Any]) -> bool:
+    if name not in hints:
+        return name in CONTEXT_NAMES
+    hint = hints[name]
+    return isinstance(hint, type) and issubclass(hint, Context)
+
+
+def _params(parameters: list[inspect.Parameter], roles: list[str], hints: dict[str, Any]) -> Params:
+    if not roles:
+        return NO_PARAMS
+    if roles == ["ctx"]:
+        return params_of(dict)  # it can see them in ctx.params
+    hint = hints.get(parameters[0].name, dict)
+    return params_of(dict[str, Any] if hint is Any else hint)

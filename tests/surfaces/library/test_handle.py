@@ -1,0 +1,122 @@
+"""Handles: where a job stands, what became of it, and how it is stopped."""
+
+import asyncio
+import inspect
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tenure import (
+    JobBuried,
+    JobCancelled,
+    JobFailed,
+    JobHandle,
+    JobNotFound,
+    JobUnfinished,
+    NoResult,
+    State,
+    Tenure,
+)
+from tenure.core.lease import Claimed, Line
+from tenure.storage.contract import Store
+from tenure.surfaces.library.definition import JobDefinition
+from tests.storage.telling import BOOM, PATIENCE, claim, settle, succeeded, unrecoverable
+
+Works = JobDefinition[[], None]
+
+
+@pytest.fixture
+def work(app: Tenure) -> Works:
+    """A definition without params."""
+
+    @app.job("work", on_lost="bury")
+    def work() -> None: ...
+
+    return work
+
+
+async def taken(store: Store) -> Claimed:
+    """The one job that waits, claimed by a worker."""
+    [owned] = await claim(store, lines=[Line("default", "work")])
+    return owned
+
+
+async def test_a_result_is_waited_for(work: Works, store: Store) -> None:
+    """S0.2: the outcome can always be learned."""
+    job = await work.enqueue()
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(job.wait(timeout=PATIENCE))
+        await settle(store, [succeeded(await taken(store), '{"receipt":[1,2]}')])
+    assert waiting.result() == await job.result() == {"receipt": [1, 2]}
+    assert await job.status() is State.SUCCEEDED
+
+
+async def test_a_failure_is_raised_with_its_reason(work: Works, store: Store) -> None:
+    job = await work.enqueue()
+    await settle(store, [unrecoverable(await taken(store))])
+    with pytest.raises(JobFailed, match=r"job .* \(work\) failed: ValueError: boom") as caught:
+        await job.wait(timeout=PATIENCE)
+    assert caught.value.error == BOOM
+    assert caught.value.job == job.id
+
+
+async def test_a_cancelled_job_has_no_result(work: Works) -> None:
+    job = await work.enqueue()
+    assert await job.cancel(reason="not wanted") is State.CANCELLED
+    assert await job.cancel() is State.CANCELLED
+    with pytest.raises(JobCancelled):
+        await job.wait(timeout=PATIENCE)
+    assert (await job.events())[-1].reason == "not wanted"
+
+
+async def test_a_running_job_is_asked_to_stop(work: Works, store: Store) -> None:
+    job = await work.enqueue()
+    await taken(store)
+    assert await job.cancel() is State.CANCELLING
+
+
+async def test_a_buried_job_has_no_result(work: Works, store: Store) -> None:
+    job = await work.enqueue()
+    owned = await taken(store)
+    await store.hand_back("a", unstarted=[], killed=[owned.lease])
+    with pytest.raises(JobBuried):
+        await job.wait(timeout=PATIENCE)
+
+
+async def test_a_wait_that_is_too_short_leaves_the_job_alone(work: Works) -> None:
+    job = await work.enqueue()
+    with pytest.raises(TimeoutError):
+        await job.wait(timeout=0)
+    assert await job.status() is State.QUEUED
+
+
+async def test_a_result_that_is_not_there_yet_is_not_waited_for(work: Works) -> None:
+    job = await work.enqueue()
+    with pytest.raises(JobUnfinished, match="is still queued"):
+        await job.result()
+
+
+async def test_the_history_begins_with_the_creation(work: Works) -> None:
+    job = await work.enqueue(hold=True)
+    await job.accept()
+    assert [event.type for event in await job.events()] == ["created", "accepted"]
+
+
+@pytest.mark.parametrize("ask", ["get", "status", "wait", "result", "cancel", "accept", "events"])
+async def test_an_unknown_job_is_said_to_be_unknown(app: Tenure, ask: str) -> None:
+    unknown = uuid4()
+    with pytest.raises(JobNotFound, match=str(unknown)):
+        await getattr(app.handle(unknown), ask)()
+
+
+def test_everything_that_is_no_result_is_of_one_kind() -> None:
+    assert all(issubclass(kind, NoResult) for kind in (JobFailed, JobCancelled, JobBuried, JobUnfinished))
+
+
+@pytest.mark.parametrize("kind", [JobHandle, JobDefinition, Tenure])
+def test_every_asynchronous_method_has_a_twin(kind: Any) -> None:
+    methods = {name for name, value in vars(kind).items() if inspect.iscoroutinefunction(value)}
+    public = {name for name in methods if not name.startswith("_")}
+    assert public
+    assert {f"{name}_sync" for name in public} <= vars(kind).keys()
