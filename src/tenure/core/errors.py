@@ -18,6 +18,7 @@
     │   ├── StoreRefused        the database's own guard refused the statement; nothing was written
     │   ├── SchemaMismatch      the database does not have the schema this code was written for
     │   └── StoreForbidden      a handler's process tried to open a store
+    ├── LeaseLost               an attempt wanted to act after its lease was gone
     └── Directive               raised by a handler to say how its attempt ends
         ├── Retry               try again, after a time of its own choosing
         ├── Snooze              come back later without spending an attempt
@@ -183,6 +184,10 @@ class StoreForbidden(StoreError):
             "a handler cannot reach the store by itself: write `await ctx.enqueue(other.new_job(...))`,"
             " which its worker does for it as long as the lease holds"
         )
+
+
+class LeaseLost(TenureError):
+    """An attempt wanted to act after its lease was gone. Nothing was written."""
 
 
 class Directive(TenureError):

@@ -1,0 +1,102 @@
+"""What the engine announces in process, for whoever wants to know: logs, metrics, a test.
+
+A signal says what has happened; nobody who hears it can change that.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from tenure.core.job import Moved
+from tenure.core.lease import Claimed, Lease
+from tenure.core.operations import Worker
+from tenure.core.outcome import Report
+from tenure.core.states import State
+
+
+class WorkerReady(Struct, frozen=True):
+    """A worker is about to claim."""
+
+    worker: Worker
+
+
+class WorkerDraining(Struct, frozen=True):
+    """A worker claims no more; `reason` says who wants that."""
+
+    worker: str
+    running: int
+    reason: str
+
+
+class WorkerStopped(Struct, frozen=True):
+    """A worker has ended: what it gave back, and what it could not."""
+
+    worker: str
+    handed_back: int
+    abandoned: int
+
+
+class AttemptStarted(Struct, frozen=True):
+    """A claimed job is being run."""
+
+    claimed: Claimed
+
+
+class AttemptSettled(Struct, frozen=True):
+    """An attempt's outcome is on record, and the state that it led to."""
+
+    claimed: Claimed
+    report: Report
+    state: State
+
+
+class AttemptLost(Struct, frozen=True):
+    """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves."""
+
+    lease: Lease
+    definition: str
+    fenced: bool
+
+
+class HookFailed(Struct, frozen=True):
+    """A hook did not end well; the outcome of its job stands."""
+
+    job: str
+    hook: str
+    error: str
+
+
+class DutyDone(Struct, frozen=True):
+    """Steps of the clock that this process took for everybody."""
+
+    duty: str
+    moved: tuple[Moved, ...]
+
+
+class Troubled(Struct, frozen=True):
+    """A loop of the engine could not do its work and will try again."""
+
+    loop: str
+    error: str
+    failures: int
+
+
+class Recovered(Struct, frozen=True):
+    """A loop that was in trouble works again."""
+
+    loop: str
+
+
+Signal = (
+    WorkerReady
+    | WorkerDraining
+    | WorkerStopped
+    | AttemptStarted
+    | AttemptSettled
+    | AttemptLost
+    | HookFailed
+    | DutyDone
+    | Troubled
+    | Recovered
+)
+Announce = Callable[[Signal], None]

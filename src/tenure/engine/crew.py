@@ -1,0 +1,110 @@
+"""The loops of one worker, put together around the attempts in its hands.
+
+    dispatch     settle what ended, claim for free slots
+    heartbeat    prolong leases, hear what to stop
+    fence        halt what may not be ours for much longer
+    record       write down what attempts have said
+    look, tidy   duties for everybody
+    arrivals     hints that jobs stand in line: the dispatcher is poked
+    stops        hints that a running job was asked to stop: the heartbeat is poked
+
+Hints only shorten waits. Without them `look` finds within a second what there is to do, and the next
+heartbeat what to stop.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from tenure.core.errors import LeaseLost
+from tenure.core.job import Enqueued, Moved, NewJob
+from tenure.core.lease import Lease
+from tenure.core.signals import Announce
+from tenure.engine.attempts import Attempts, Specs
+from tenure.engine.dispatcher import Dispatcher
+from tenure.engine.duties import Duties
+from tenure.engine.heartbeat import Heartbeat
+from tenure.engine.hooks import Hooks
+from tenure.engine.lane import Lane
+from tenure.engine.manner import Manner
+from tenure.engine.service import Service
+from tenure.storage.contract import Store, Wakeups
+
+RECORD_EVERY = 0.5
+LISTEN_FOR = 60.0
+
+
+class Crew:
+    """Everything that moves in a worker while it works."""
+
+    def __init__(
+        self,
+        store: Store,
+        lane: Lane,
+        specs: Specs,
+        manner: Manner,
+        tasks: asyncio.TaskGroup,
+        announce: Announce,
+        drain: Callable[[str], None],
+    ) -> None:
+        """`drain` is called when an operator wants the worker to claim no more."""
+        self._store = store
+        self._worker = manner.worker
+        self._tasks = tasks
+        self.attempts = Attempts(lane, specs, self._spawn, tasks, self._slot_is_free, announce)
+        self.hooks = Hooks(lane, store, specs, tasks, announce)
+        self.dispatcher = Dispatcher(
+            store, self.attempts, manner, announce=announce, settled=self.hooks.after
+        )
+        heartbeat = Heartbeat(store, self.attempts, manner, drain=lambda: drain("an operator asked for it"))
+        duties = Duties(store, manner, announce=announce, waiting=self._jobs_wait, ended=self._run_hooks)
+        self._dispatch = Service("dispatch", self.dispatcher.turn, announce)
+        self._heartbeat = Service("heartbeat", heartbeat.beat, announce)
+        self._services = (
+            self._dispatch,
+            self._heartbeat,
+            Service("fence", heartbeat.fence, announce),
+            Service("record", self._record, announce),
+            Service("look", duties.look, announce),
+            Service("tidy", duties.tidy, announce),
+            Service("arrivals", lambda: self._hear(store.listen(), self._jobs_wait), announce),
+            Service("stops", lambda: self._hear(store.listen(stops=True), self._heartbeat.poke), announce),
+        )
+
+    @property
+    def moved_at(self) -> float:
+        """When the claim loop last came round."""
+        return self.dispatcher.moved_at
+
+    def loops(self) -> list[Coroutine[Any, Any, None]]:
+        """The loops, to be run until they are cancelled."""
+        return [service.run() for service in self._services]
+
+    def _jobs_wait(self) -> None:
+        self.dispatcher.hint()
+        self._dispatch.poke()
+
+    def _slot_is_free(self) -> None:
+        self._dispatch.poke()
+
+    def _run_hooks(self, moved: list[Moved]) -> None:
+        self._tasks.create_task(self.hooks.after_duty(moved))
+
+    async def _record(self) -> float:
+        await self.dispatcher.record()
+        return RECORD_EVERY
+
+    async def _hear(
+        self, listening: AbstractAsyncContextManager[Wakeups], heard: Callable[[], None]
+    ) -> float:
+        async with listening as wakeups:
+            while True:
+                if await wakeups.wait(LISTEN_FOR):
+                    heard()
+
+    async def _spawn(self, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        made = await self._store.spawn(self._worker, lease, jobs)
+        if made is None:
+            raise LeaseLost("the lease of this attempt is gone: nothing was enqueued")
+        return made

@@ -1,0 +1,97 @@
+"""The claim loop: settle what has ended and claim what there are free slots for, in one round trip.
+
+Nothing is held that cannot start at once. A report that could not be delivered is delivered again: should it
+have arrived the first time, its fence makes the second one harmless.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from tenure.core.lease import Lease, Order
+from tenure.core.outcome import Settled
+from tenure.core.signals import Announce, AttemptLost, AttemptSettled
+from tenure.engine.attempts import Attempts, Done
+from tenure.engine.manner import POLL, Manner
+from tenure.storage.contract import Store
+
+
+class Dispatcher:
+    """Fills slots. `settled` is told of every outcome that is on record."""
+
+    def __init__(
+        self,
+        store: Store,
+        attempts: Attempts,
+        manner: Manner,
+        *,
+        announce: Announce,
+        settled: Callable[[AttemptSettled], None],
+    ) -> None:
+        self._store = store
+        self._attempts = attempts
+        self._manner = manner
+        self._turning = asyncio.Lock()
+        self._announce = announce
+        self._settled = settled
+        self._hinted = True
+        self.draining = False
+        self.moved_at = time.monotonic()
+        """When the loop last came round: a worker that claims no more without wanting to is not ready."""
+
+    def hint(self) -> None:
+        """Jobs may stand in line: claim at the next turn, even if nothing has ended."""
+        self._hinted = True
+
+    async def turn(self) -> float:
+        """One round trip, if there is anything to settle or room for a claim."""
+        async with self._turning:
+            return await self._take_turn()
+
+    async def _take_turn(self) -> float:
+        self.moved_at = time.monotonic()
+        limit = 0 if self.draining else self._manner.slots - len(self._attempts.running)
+        done = dict(self._attempts.done)
+        if not done and (limit <= 0 or not self._hinted):
+            return POLL.total_seconds()
+        await self.record()
+        self._hinted = False
+        began = time.monotonic()
+        try:
+            answer = await self._store.settle_and_claim(
+                [one.report for one in done.values()], self._order(limit)
+            )
+        except BaseException:
+            self._hinted = True
+            raise
+        for claimed in answer.claimed:
+            self._attempts.start(claimed, began + self._manner.lease_seconds)
+        self._hinted = self._hinted or len(answer.claimed) >= limit
+        self._tell(done, answer.settled)
+        return 0.0 if self._attempts.done else POLL.total_seconds()
+
+    async def record(self) -> None:
+        """Write down what attempts have said; before their outcome, since that ends their lease."""
+        trails = self._attempts.trails()
+        if not trails:
+            return
+        try:
+            await self._store.record(self._manner.worker, trails)
+        except BaseException:
+            self._attempts.put_back(trails)
+            raise
+
+    def _order(self, limit: int) -> Order:
+        manner = self._manner
+        return Order(worker=manner.worker, lines=manner.lines, limit=limit, lease_for=manner.lease_for)
+
+    def _tell(self, done: dict[Lease, Done], settled: Settled) -> None:
+        for lease, one in done.items():
+            del self._attempts.done[lease]
+            claimed = one.running.claimed
+            if (state := settled.accepted.get(lease)) is None:
+                self._announce(AttemptLost(lease, claimed.definition, fenced=False))
+            else:
+                accepted = AttemptSettled(claimed, one.report, state)
+                self._announce(accepted)
+                self._settled(accepted)

@@ -1,0 +1,80 @@
+"""Upkeep that any worker does for everybody: due steps of the clock, leases that ran out, old jobs, totals.
+
+Every duty may run on all workers at once. None decides anything that the store does not decide again.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from tenure.core.job import Moved
+from tenure.core.signals import Announce, DutyDone
+from tenure.engine.manner import POLL, Manner
+from tenure.storage.contract import Store
+
+LARGEST_STEP = 1_000
+TIDY_EVERY = 60.0
+PRUNE_EVERY = 600.0
+
+
+class Duties:
+    """The clock's work. `waiting` is called when jobs stand in line, `ended` with jobs that a duty ended."""
+
+    def __init__(
+        self,
+        store: Store,
+        manner: Manner,
+        *,
+        announce: Announce,
+        waiting: Callable[[], None],
+        ended: Callable[[list[Moved]], None],
+    ) -> None:
+        self._store = store
+        self._manner = manner
+        self._announce = announce
+        self._waiting = waiting
+        self._ended = ended
+        self._tidy_at = time.monotonic() + TIDY_EVERY
+        self._prune_at = time.monotonic() + PRUNE_EVERY / 10
+        self._prune_after: UUID | None = None
+
+    async def look(self) -> float:
+        """One look at what is due: promote, reap, and say how long there is nothing to do."""
+        outlook = await self._store.outlook(self._manner.lines)
+        if outlook.waiting:
+            self._waiting()
+        if outlook.next_timer is not None and outlook.next_timer <= outlook.now:
+            self._tell("promote", await self._store.promote(LARGEST_STEP))
+            return 0.0
+        if outlook.next_expiry is not None and outlook.next_expiry <= outlook.now:
+            reaped = await self._store.reap(LARGEST_STEP)
+            self._tell("reap", reaped)
+            # A lease whose jobs somebody has locked stays behind, and is due again at once.
+            return 0.0 if reaped else POLL.total_seconds()
+        return _until(outlook.now, outlook.next_timer, outlook.next_expiry)
+
+    async def tidy(self) -> float:
+        """Fold totals and prune, each once in a while."""
+        now = time.monotonic()
+        if now >= self._tidy_at:
+            await self._store.tidy()
+            self._tidy_at = now + TIDY_EVERY
+        if now >= self._prune_at:
+            pruned = await self._store.prune(
+                self._manner.retention, after=self._prune_after, limit=LARGEST_STEP
+            )
+            self._prune_after = pruned.next
+            self._prune_at = now if pruned.next else now + PRUNE_EVERY
+        return max(0.0, min(self._tidy_at, self._prune_at) - time.monotonic())
+
+    def _tell(self, duty: str, moved: list[Moved]) -> None:
+        if moved:
+            self._announce(DutyDone(duty, tuple(moved)))
+        if ended := [step for step in moved if step.target.is_final]:
+            self._ended(ended)
+
+
+def _until(now: datetime, *due: datetime | None) -> float:
+    rests = [POLL, *(moment - now for moment in due if moment is not None)]
+    return min(rests).total_seconds()

@@ -1,0 +1,70 @@
+"""Signs of life: one statement prolongs every lease, and its answer says what to stop.
+
+When the store cannot be reached, leases run out there whether or not anybody sees it. So each attempt is
+halted, by this machine's own monotonic clock, some time before the earliest moment at which its lease can
+end: another worker may take the job from then on.
+"""
+
+import time
+from collections.abc import Callable
+
+from tenure.core.lease import Pulse
+from tenure.engine.attempts import Attempts
+from tenure.engine.manner import Manner
+from tenure.execution.halting import Halt
+from tenure.storage.contract import Store
+
+BEATS_A_LEASE = 3
+MARGIN = 0.2
+"""Which part of a lease is kept in hand for stopping what runs under it."""
+
+
+class Heartbeat:
+    """Keeps this worker's leases, and gives up what it cannot keep."""
+
+    def __init__(
+        self,
+        store: Store,
+        attempts: Attempts,
+        manner: Manner,
+        *,
+        drain: Callable[[], None],
+    ) -> None:
+        """`drain` is called when an operator wants this worker to claim no more."""
+        self._store = store
+        self._attempts = attempts
+        self._manner = manner
+        self._drain = drain
+
+    async def beat(self) -> float:
+        """Prolong everything; stop what is lost or was asked to stop."""
+        held = {running.lease: running for running in self._attempts.held()}
+        progress = {lease: running.latest for lease, running in held.items() if running.latest is not None}
+        began = time.monotonic()
+        beat = await self._store.heartbeat(
+            Pulse(
+                worker=self._manner.worker,
+                leases=list(held),
+                lease_for=self._manner.lease_for,
+                progress=progress,
+            )
+        )
+        for lease in beat.kept:
+            held[lease].deadline = began + self._manner.lease_seconds
+        for lease in beat.lost:
+            # One that was settled meanwhile is lost too, and long gone.
+            held[lease].halting.ask(Halt.LOST)
+        for lease in beat.cancelling:
+            held[lease].halting.ask(Halt.CANCELLED)
+        if beat.drain:
+            self._drain()
+        return self._manner.lease_seconds / BEATS_A_LEASE
+
+    async def fence(self) -> float:
+        """Halt what may not be ours for much longer."""
+        lease = self._manner.lease_seconds
+        now = time.monotonic()
+        for running in self._attempts.running.values():
+            if running.deadline - MARGIN * lease <= now:
+                running.halting.ask(Halt.LOST)
+        return lease / 30

@@ -1,0 +1,152 @@
+"""Hooks on a job's way: each in a child of its own, after the commit that it speaks of, at most once.
+
+`on_start` is not here: it runs in the attempt's own child. A hook that fails is an event of the job and
+changes no outcome. A hook is a courtesy: it is lost with its worker.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tenure.core import documents
+from tenure.core.job import Enqueued, Job, Moved, NewJob
+from tenure.core.lease import Claimed, Lease, Progress
+from tenure.core.outcome import Failure, Recoverable, Unrecoverable
+from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
+from tenure.core.signals import Announce, AttemptSettled, HookFailed
+from tenure.core.states import State
+from tenure.core.trail import LogLine, Note
+from tenure.engine.attempts import Specs, assignment
+from tenure.engine.lane import Lane
+from tenure.execution.halting import Ended, Halt, Halting
+from tenure.storage.contract import Store
+
+AFTER: dict[State, tuple[str, ...]] = {
+    State.RETRYING: ("on_retry",),
+    State.SUCCEEDED: ("on_success", "on_end"),
+    State.FAILED: ("on_fail", "on_end"),
+    State.BURIED: ("on_fail", "on_end"),
+    State.CANCELLED: ("on_end",),
+}
+"""Which hooks follow a step, in order."""
+
+
+class Hooks:
+    """Runs hooks beside the slots."""
+
+    def __init__(
+        self, lane: Lane, store: Store, specs: Specs, tasks: asyncio.TaskGroup, announce: Announce
+    ) -> None:
+        self._lane = lane
+        self._store = store
+        self._specs = specs
+        self._tasks = tasks
+        self._announce = announce
+        self._halts: set[Halting] = set()
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    def after(self, settled: AttemptSettled) -> None:
+        """An outcome is on record."""
+        outcome = settled.report.outcome
+        error = outcome.error if isinstance(outcome, Recoverable | Unrecoverable) else None
+        self._start(settled.claimed, settled.state, error)
+
+    async def after_duty(self, moved: list[Moved]) -> None:
+        """A duty of this worker has ended jobs, which had no owner left to do this."""
+        for step in moved:
+            job = await self._store.get(step.job)
+            if job is not None and job.state is step.target:
+                self._start(_as_claimed(job), job.state, job.error)
+
+    def halt(self) -> None:
+        """Kill whatever runs."""
+        for halting in self._halts:
+            halting.ask(Halt.SHUTDOWN)
+
+    def _start(self, claimed: Claimed, state: State, error: Failure | None) -> None:
+        spec = self._specs.get((claimed.definition, claimed.version))
+        names = [name for name in AFTER.get(state, ()) if spec is not None and name in spec.hooks]
+        if names:
+            halting = Halting()
+            self._halts.add(halting)
+            self.idle.clear()
+            self._tasks.create_task(self._run(claimed, names, error, halting))
+
+    async def _run(self, claimed: Claimed, names: list[str], error: Failure | None, halting: Halting) -> None:
+        try:
+            for name in names:
+                await self._run_one(claimed, name, error, halting)
+        except Exception as problem:  # a hook must not take its worker down
+            self._announce(HookFailed(str(claimed.lease.job), names[0], str(problem)))
+        finally:
+            self._halts.discard(halting)
+            if not self._halts:
+                self.idle.set()
+
+    async def _run_one(self, claimed: Claimed, name: str, error: Failure | None, halting: Halting) -> None:
+        spec = self._specs[claimed.definition, claimed.version]
+        ended = await self._lane.run(
+            assignment(claimed, spec, hook=name, error=error),
+            timeout=claimed.policy.timeout,
+            grace=claimed.policy.grace,
+            halt=halting,
+            listener=_Aftermath(self._store, claimed.lease.job),
+        )
+        if (problem := _problem(ended)) is not None:
+            self._announce(HookFailed(str(claimed.lease.job), name, f"{problem.kind}: {problem.message}"))
+            payload = {"hook": name, "kind": problem.kind, "message": problem.message}
+            await self._store.annotate(claimed.lease, Note("hook_failed", documents.write(payload)))
+
+
+class _Aftermath:
+    """Hears a hook. Its job is over: what it says is not recorded, what it enqueues is fenced no more."""
+
+    def __init__(self, store: Store, job: UUID) -> None:
+        self._store = store
+        self._job = job
+
+    def log(self, line: LogLine) -> None:
+        """Not kept."""
+
+    def progress(self, progress: Progress) -> None:
+        """Not kept."""
+
+    def emit(self, note: Note) -> None:
+        """Not kept."""
+
+    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Enqueue jobs as children of the one that is over."""
+        return await self._store.enqueue([replace(job, parent=self._job) for job in jobs])
+
+
+def _problem(ended: Ended) -> Failure | None:
+    match ended.end:
+        case None | Returned():
+            return None
+        case Raised(error) | Crashed(error):
+            return error
+        case TimedOut(after):
+            return Failure("TimedOut", f"the hook had not ended after {after}")
+        case OutOfMemory():
+            return Failure("OutOfMemory", "the hook took more memory than it may")
+        case WasStopped():
+            return Failure("Stopped", "the hook was stopped")
+
+
+def _as_claimed(job: Job) -> Claimed:
+    return Claimed(
+        lease=Lease(job.id, job.fence),
+        namespace=job.namespace,
+        definition=job.definition,
+        version=job.version,
+        queue=job.queue,
+        params=job.params,
+        policy=job.policy,
+        attempt=job.attempt,
+        traceparent=job.traceparent,
+        queued_at=job.queued_at or job.created_at,
+        started_at=job.started_at or job.created_at,
+    )

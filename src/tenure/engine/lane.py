@@ -1,0 +1,22 @@
+"""What the engine asks of a lane: a way to run attempts."""
+
+from datetime import timedelta
+from typing import Protocol
+
+from tenure.execution.assignment import Assignment
+from tenure.execution.halting import Ended, Halting, Listener
+
+
+class Lane(Protocol):
+    """Runs attempts, each isolated as the lane promises."""
+
+    async def run(
+        self,
+        assignment: Assignment,
+        *,
+        timeout: timedelta,
+        grace: timedelta,
+        halt: Halting,
+        listener: Listener,
+    ) -> Ended:
+        """Run one attempt and say how it ended; when this returns, nothing of it is left."""

@@ -1,0 +1,60 @@
+"""An attempt in this worker's hands: until when its lease holds, what it has said, and how to halt it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Claimed, Lease, Progress
+from tenure.core.trail import LogLine, Note, Trail
+from tenure.execution.halting import Halting
+
+Spawn = Callable[[Lease, Sequence[NewJob]], Awaitable[list[Enqueued]]]
+"""Enqueues jobs on behalf of an attempt, as long as its lease holds."""
+
+
+class Running:
+    """What the lane tells of an attempt is gathered here, until the store is told."""
+
+    def __init__(self, claimed: Claimed, deadline: float, spawn: Spawn) -> None:
+        """`deadline` is when the lease ends, at the earliest, by this machine's monotonic clock."""
+        self.claimed = claimed
+        self.deadline = deadline
+        self.halting = Halting()
+        self.latest: Progress | None = None
+        self._spawn = spawn
+        self._lines: list[LogLine] = []
+        self._notes: list[Note] = []
+
+    @property
+    def lease(self) -> Lease:
+        """The lease it runs under."""
+        return self.claimed.lease
+
+    def log(self, line: LogLine) -> None:
+        """A line of output."""
+        self._lines.append(line)
+
+    def progress(self, progress: Progress) -> None:
+        """How far it has come; the heartbeat tells."""
+        self.latest = progress
+
+    def emit(self, note: Note) -> None:
+        """An event of its own."""
+        self._notes.append(note)
+
+    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Enqueue jobs as its children."""
+        return await self._spawn(self.lease, jobs)
+
+    def take_trail(self) -> Trail | None:
+        """What it has said since this was last asked."""
+        if not self._lines and not self._notes:
+            return None
+        trail = Trail(self.lease, tuple(self._lines), tuple(self._notes))
+        self._lines.clear()
+        self._notes.clear()
+        return trail
+
+    def put_back(self, trail: Trail) -> None:
+        """What could not be recorded, in front of what has been said since."""
+        self._lines[:0] = trail.lines
+        self._notes[:0] = trail.notes

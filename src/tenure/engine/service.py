@@ -1,0 +1,59 @@
+"""The one loop: take a turn, rest, take the next; after a failure rest longer, and go on until stopped."""
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from random import random
+
+from tenure.core.errors import StoreError
+from tenure.core.signals import Announce, Recovered, Troubled
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+
+Turn = Callable[[], Awaitable[float]]
+"""Does some work and says how many seconds there is nothing to do, unless somebody pokes."""
+
+
+class Service:
+    """A turn that is taken again and again. Nothing that it raises ends the loop."""
+
+    def __init__(self, name: str, turn: Turn, announce: Announce) -> None:
+        self.name = name
+        self._turn = turn
+        self._announce = announce
+        self._poked = asyncio.Event()
+        self._failures = 0
+
+    def poke(self) -> None:
+        """Take the next turn now."""
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Take turns until cancelled."""
+        while True:
+            self._poked.clear()
+            rest = await self._once()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    # After a failure nobody is hurried: what pokes us would fail again.
+                    await (self._poked.wait() if not self._failures else asyncio.Event().wait())
+
+    async def _once(self) -> float:
+        try:
+            rest = await self._turn()
+        except StoreError as error:
+            return self._failed(str(error))
+        except Exception:  # the one place: a bug in a turn must not make a worker deaf
+            return self._failed(traceback.format_exc())
+        if self._failures:
+            self._failures = 0
+            self._announce(Recovered(self.name))
+        return rest
+
+    def _failed(self, error: str) -> float:
+        self._failures += 1
+        self._announce(Troubled(self.name, error, self._failures))
+        pause: float = min(FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE)
+        return pause * (0.5 + random() / 2)

@@ -1,0 +1,134 @@
+"""One worker's life: introduce itself, work, and stop in order.
+
+To stop is to claim no more, wait for what runs, at the deadline kill it and hand it back, and settle what has
+ended. What cannot be told to the store, because it cannot be reached, is taken from us when our leases run
+out.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from tenure.core.errors import StoreError
+from tenure.core.operations import Worker as Introduction
+from tenure.core.outcome import Settled
+from tenure.core.signals import Announce, WorkerDraining, WorkerReady, WorkerStopped
+from tenure.engine.attempts import Specs
+from tenure.engine.crew import Crew
+from tenure.engine.lane import Lane
+from tenure.engine.manner import POLL, Manner
+from tenure.execution.halting import Halt
+from tenure.storage.contract import Store
+
+T = TypeVar("T")
+LAST_TRIES = 5
+"""How often a worker that ends tries to tell the store what it still has to tell."""
+
+
+class Worker:
+    """Serves definitions until it is told to stop."""
+
+    def __init__(
+        self,
+        store: Store,
+        lane: Lane,
+        introduction: Introduction,
+        specs: Specs,
+        manner: Manner,
+        announce: Announce,
+    ) -> None:
+        self._store = store
+        self._lane = lane
+        self._introduction = introduction
+        self._specs = specs
+        self._manner = manner
+        self._announce = announce
+        self._draining = asyncio.Event()
+        self._forced = asyncio.Event()
+        self._reason = ""
+        self._crew: Crew | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the claim loop has come round lately."""
+        crew = self._crew
+        return crew is not None and time.monotonic() - crew.moved_at < 3 * POLL.total_seconds()
+
+    def stop(self, reason: str = "asked to stop") -> None:
+        """Claim no more and end when what runs has ended; asked twice, end at once."""
+        if self._draining.is_set():
+            self._forced.set()
+        self._drain(reason)
+
+    async def run(self) -> None:
+        """Work until stopped."""
+        await self._store.enlist(self._introduction)
+        async with asyncio.TaskGroup() as tasks:
+            crew = self._crew = Crew(
+                self._store, self._lane, self._specs, self._manner, tasks, self._announce, self._drain
+            )
+            loops = [tasks.create_task(loop) for loop in crew.loops()]
+            self._announce(WorkerReady(self._introduction))
+            await self._draining.wait()
+            stopped = await self._wind_up(crew)
+            for loop in loops:
+                loop.cancel()
+        with suppress(StoreError):
+            await self._store.dismiss(self._manner.worker)
+        self._announce(stopped)
+
+    def _drain(self, reason: str) -> None:
+        self._reason = self._reason or reason
+        self._draining.set()
+
+    async def _wind_up(self, crew: Crew) -> WorkerStopped:
+        crew.dispatcher.draining = True
+        running = len(crew.attempts.running)
+        self._announce(WorkerDraining(self._manner.worker, running, self._reason))
+        await self._until_idle(crew)
+        crew.attempts.halt(Halt.SHUTDOWN)
+        crew.hooks.halt()
+        await crew.attempts.idle.wait()
+        await crew.hooks.idle.wait()
+        killed = crew.attempts.killed
+        settled = await self._tried(lambda: self._settle(crew))
+        handed = (
+            await self._tried(lambda: self._store.hand_back(self._manner.worker, unstarted=[], killed=killed))
+            if killed
+            else Settled({}, [])
+        )
+        left = len(crew.attempts.done) if settled is None else 0
+        kept = 0 if handed is None else len(handed.accepted)
+        return WorkerStopped(self._manner.worker, kept, left + len(killed) - kept)
+
+    async def _until_idle(self, crew: Crew) -> None:
+        """Wait for what runs and its hooks, up to the deadline or until forced."""
+
+        async def ended() -> None:
+            await crew.attempts.idle.wait()
+            await self._tried(lambda: self._settle(crew))
+            await crew.hooks.idle.wait()
+
+        waits = {asyncio.ensure_future(ended()), asyncio.ensure_future(self._forced.wait())}
+        _, pending = await asyncio.wait(
+            waits, timeout=self._manner.shutdown.total_seconds(), return_when=asyncio.FIRST_COMPLETED
+        )
+        for one in pending:
+            one.cancel()
+        await asyncio.wait(waits)
+
+    async def _settle(self, crew: Crew) -> bool:
+        while crew.attempts.done:
+            await crew.dispatcher.turn()
+        return True
+
+    async def _tried(self, action: Callable[[], Awaitable[T]]) -> T | None:
+        """A few tries, for a store that is briefly away; None when all failed."""
+        for n in range(LAST_TRIES):
+            try:
+                return await action()
+            except StoreError:
+                await asyncio.sleep(0.1 * 2**n)
+        return None

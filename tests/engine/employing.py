@@ -1,0 +1,131 @@
+"""A worker at work in this process, its attempts in processes of their own, and how to say what is due."""
+
+import asyncio
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from tenure.core.documents import write
+from tenure.core.job import Job, NewJob
+from tenure.core.lease import Line
+from tenure.core.operations import Worker as Introduction
+from tenure.core.policy import Policy, RetryPolicy
+from tenure.core.signals import Signal
+from tenure.core.spec import Spec
+from tenure.core.states import State
+from tenure.engine.manner import Manner
+from tenure.engine.worker import Worker
+from tenure.execution.lane import ProcessLane
+from tenure.storage.contract import Store
+from tests.engine.sample import HANDLERS
+
+TARGET = "tests.engine.sample:app"
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30.0
+QUICK = RetryPolicy(base=timedelta(milliseconds=5), cap=timedelta(milliseconds=20))
+SPECS = {(key, 1): Spec(key=key, hooks=tuple(handler.hooks)) for key, handler in HANDLERS.items()}
+LINES = tuple(Line("default", key) for key in HANDLERS)
+
+
+class Employed:
+    """A worker under test, and every signal it has given."""
+
+    def __init__(self, worker: Worker, heard: list[Signal]) -> None:
+        self.worker = worker
+        self.heard = heard
+
+    def told(self, kind: type) -> list[Any]:
+        """The signals of one kind so far."""
+        return [signal for signal in self.heard if isinstance(signal, kind)]
+
+
+@asynccontextmanager
+async def employ(
+    store: Store, *, slots: int = 4, lease: float = 30, shutdown: float = 20
+) -> AsyncIterator[Employed]:
+    """A worker that works while the context lasts, and then stops in good order."""
+    name = f"worker-{secrets.token_hex(4)}"
+    heard: list[Signal] = []
+    lane = ProcessLane(TARGET, folder=ROOT, environment=os.environ)
+    await lane.start()
+    manner = Manner(
+        worker=name,
+        lines=LINES,
+        slots=slots,
+        lease_for=timedelta(seconds=lease),
+        shutdown=timedelta(seconds=shutdown),
+    )
+    introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=LINES)
+    worker = Worker(store, lane, introduction, SPECS, manner, heard.append)
+    task = asyncio.create_task(worker.run())
+    try:
+        yield Employed(worker, heard)
+    finally:
+        worker.stop()
+        async with asyncio.timeout(PATIENCE):
+            await task
+        await lane.close()
+
+
+async def enqueue(store: Store, definition: str, params: Any = None, **asked: Any) -> UUID:
+    """One job with quick retries."""
+    policy = Policy(
+        **{"max_attempts": 3, "retry": QUICK, "grace": timedelta(seconds=5), **asked.pop("policy", {})}
+    )
+    [made] = await store.enqueue(
+        [NewJob(definition=definition, params=write(params or {}), policy=policy, **asked)]
+    )
+    return made.id
+
+
+async def reach(store: Store, job: UUID, *states: State) -> Job:
+    """The job, once it is in one of the states."""
+    async with asyncio.timeout(PATIENCE), store.listen(endings=True) as wakeups:
+        while True:
+            found = await store.get(job)
+            assert found is not None
+            if found.state in states:
+                return found
+            await wakeups.wait(0.05)
+
+
+async def appear(path: Path) -> str:
+    """What a file holds, once there is something in it."""
+    async with asyncio.timeout(PATIENCE):
+        while not (text := _text(path)):  # noqa: ASYNC110  (a file is no event)
+            await asyncio.sleep(0.01)
+    return text
+
+
+async def vanish(pid: int) -> None:
+    """Wait until a process is gone."""
+    async with asyncio.timeout(PATIENCE):
+        while is_alive(pid):  # noqa: ASYNC110  (another process's end is no event of ours)
+            await asyncio.sleep(0.01)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def written(path: Path) -> list[Any]:
+    """The lines that hooks have left."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def states(jobs: Iterable[Job]) -> list[State]:
+    return [job.state for job in jobs]

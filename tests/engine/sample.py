@@ -1,0 +1,99 @@
+"""An app for the engine's tests: each definition does what its name says, by word of its params."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tenure.execution.context import Context
+from tenure.execution.handler import Handler
+
+
+async def echo(params: Any, _ctx: Context) -> Any:
+    return params
+
+
+async def fail_first(params: Any, ctx: Context) -> int:
+    if ctx.attempt <= params.get("failures", 1):
+        raise ValueError(f"attempt {ctx.attempt} fails")
+    return ctx.attempt
+
+
+def die(_params: Any, _ctx: Context) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def wait(params: Any, _ctx: Context) -> str:
+    """Runs until it is told to end, by a file; says that it has begun by another."""
+    begin(params)
+    while not is_told_to_end(params):  # noqa: ASYNC110  (a file is no event)
+        await asyncio.sleep(0.01)
+    return "ended"
+
+
+def begin(params: Any) -> None:
+    Path(params["begun"]).write_text(str(os.getpid()))
+
+
+def is_told_to_end(params: Any) -> bool:
+    return Path(params["end"]).exists()
+
+
+def ignore_signals(params: Any, _ctx: Context) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    begin(params)
+    while True:
+        time.sleep(1)
+
+
+async def speak(_params: Any, ctx: Context) -> None:
+    print("a line of output")
+    ctx.log.info("a line of the log", number=7)
+    ctx.emit("said", {"words": 2})
+    ctx.progress(0.5, "half")
+
+
+def hook(path: str) -> Any:
+    """A hook that writes down its name and what it was given."""
+
+    def record(ctx: Context, error: Any = None) -> None:
+        with Path(ctx.params["hooks"]).open("a") as file:
+            file.write(json.dumps([path, ctx.attempt, error and error.kind]) + "\n")
+
+    return record
+
+
+def broken_hook(_ctx: Context) -> None:
+    raise RuntimeError("the hook is broken")
+
+
+HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on_fail", "on_end")}
+HANDLERS = {
+    "echo": Handler(echo, json.loads),
+    "fail_first": Handler(fail_first, json.loads),
+    "die": Handler(die, json.loads),
+    "wait": Handler(wait, json.loads),
+    "ignore_signals": Handler(ignore_signals, json.loads),
+    "speak": Handler(speak, json.loads),
+    "hooked": Handler(fail_first, json.loads, HOOKS),
+    "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
+}
+
+
+class App:
+    """What the zygote asks for."""
+
+    def handler(self, key: str, version: int) -> Handler:
+        assert version == 1
+        return HANDLERS[key]
+
+    def manifest(self) -> bytes:
+        return msgspec.msgpack.encode(sorted(HANDLERS))
+
+
+app = App()

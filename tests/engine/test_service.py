@@ -1,0 +1,77 @@
+"""The one loop: what goes wrong in a turn is told and tried again, and whoever pokes is heard."""
+
+import asyncio
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.signals import Recovered, Signal, Troubled
+from tenure.engine.service import Service
+
+LONG = 3600.0
+
+
+class Turns:
+    """Turns that go as told: an exception is raised, a number is how long to rest."""
+
+    def __init__(self, *told: Exception | float) -> None:
+        self._told = list(told)
+        self.taken = 0
+        self.changed = asyncio.Condition()
+
+    async def __call__(self) -> float:
+        async with self.changed:
+            self.taken += 1
+            self.changed.notify_all()
+        told = self._told.pop(0) if self._told else LONG
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    async def reach(self, count: int) -> None:
+        async with asyncio.timeout(10), self.changed:
+            await self.changed.wait_for(lambda: self.taken >= count)
+
+
+async def test_a_turn_that_raises_is_taken_again() -> None:
+    """S3.42: a loop never ends because of what it was given; an outage and a bug are both told."""
+    heard: list[Signal] = []
+    turns = Turns(StoreUnavailable("away"), ZeroDivisionError(), 0.0)
+    loop = asyncio.create_task(Service("dispatch", turns, heard.append).run())
+    await turns.reach(4)
+    loop.cancel()
+    first, second, third = heard
+    assert first == Troubled("dispatch", "away", 1)
+    assert isinstance(second, Troubled)
+    assert "ZeroDivisionError" in second.error
+    assert second.failures == 2
+    assert third == Recovered("dispatch")
+
+
+async def test_who_rests_can_be_poked() -> None:
+    turns = Turns(LONG)
+    service = Service("dispatch", turns, lambda _: None)
+    loop = asyncio.create_task(service.run())
+    await turns.reach(1)
+    service.poke()
+    await turns.reach(2)
+    loop.cancel()
+
+
+async def test_a_poke_during_a_turn_is_not_lost() -> None:
+    """What comes while the turn is under way may be too late for it."""
+    taken = 0
+    reached = asyncio.Event()
+
+    async def turn() -> float:
+        nonlocal taken
+        taken += 1
+        if taken == 1:
+            service.poke()
+        else:
+            reached.set()
+        return LONG
+
+    service = Service("dispatch", turn, lambda _: None)
+    loop = asyncio.create_task(service.run())
+    async with asyncio.timeout(10):
+        await reached.wait()
+    loop.cancel()

@@ -1,0 +1,123 @@
+"""A worker claims, runs and settles; what attempts do to themselves stays theirs."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.engine.employing import appear, employ, enqueue, is_alive, reach, written
+
+SHORT = timedelta(milliseconds=100)
+
+
+async def test_a_job_is_run_and_its_result_kept(store: Store) -> None:
+    """S1.15, S1.56, S1.59: claimed, run in a child, settled with what it returned."""
+    async with employ(store) as employed:
+        job = await enqueue(store, "echo", {"greeting": "hello"})
+        done = await reach(store, job, State.SUCCEEDED)
+    assert done.result == '{"greeting":"hello"}'
+    [attempt] = await store.attempts(job)
+    assert attempt.usage is not None
+    assert attempt.usage.exit_code == 0
+    assert attempt.usage.peak_memory > 0
+    assert len(employed.told(AttemptStarted)) == len(employed.told(AttemptSettled)) == 1
+    assert not employed.told(Troubled)
+
+
+async def test_what_is_there_before_the_worker_is_run_too(store: Store) -> None:
+    """S0.4: the database alone says what there is to do."""
+    jobs = [await enqueue(store, "echo") for _ in range(12)]
+    async with employ(store, slots=3):
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+
+
+async def test_a_failure_is_tried_again_and_counted(store: Store) -> None:
+    """S0.71, S1.60: as often as it may be, no more."""
+    async with employ(store):
+        lucky = await enqueue(store, "fail_first", {"failures": 2})
+        doomed = await enqueue(store, "fail_first", {"failures": 9})
+        assert (await reach(store, lucky, State.SUCCEEDED)).result == "3"
+        failed = await reach(store, doomed, State.FAILED)
+    assert failed.attempt == 3
+    assert failed.error is not None
+    assert failed.error.message == "attempt 3 fails"
+
+
+async def test_a_child_that_is_killed_costs_its_own_attempt_alone(store: Store) -> None:
+    """S3.42, S3.43: its neighbours and its worker go on."""
+    async with employ(store):
+        dying = await enqueue(store, "die", policy={"max_attempts": 2})
+        neighbours = [await enqueue(store, "echo") for _ in range(5)]
+        failed = await reach(store, dying, State.FAILED)
+        for job in neighbours:
+            await reach(store, job, State.SUCCEEDED)
+    assert failed.attempt == 2
+    assert failed.error is not None
+    assert "SIGKILL" in failed.error.message
+    assert [attempt.usage and attempt.usage.signal for attempt in await store.attempts(dying)] == [9, 9]
+
+
+async def test_a_job_that_is_cancelled_stops_and_ends_cancelled(store: Store, tmp_path: Path) -> None:
+    """S1.61, S1.70: the worker hears of it and stops the child; long before the next heartbeat."""
+    async with employ(store, lease=600):
+        job = await enqueue(store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")})
+        child = int(await appear(tmp_path / "begun"))
+        await store.cancel([job])
+        await reach(store, job, State.CANCELLED)
+        assert not is_alive(child)
+
+
+async def test_who_ignores_the_signal_is_killed_after_the_grace(store: Store, tmp_path: Path) -> None:
+    """S1.71, S1.81: asked first, then killed."""
+    async with employ(store):
+        job = await enqueue(
+            store, "ignore_signals", {"begun": str(tmp_path / "begun")}, policy={"grace": SHORT}
+        )
+        child = int(await appear(tmp_path / "begun"))
+        await store.cancel([job])
+        await reach(store, job, State.CANCELLED)
+        assert not is_alive(child)
+
+
+async def test_what_an_attempt_says_is_on_record(store: Store) -> None:
+    async with employ(store):
+        job = await enqueue(store, "speak")
+        await reach(store, job, State.SUCCEEDED)
+    texts = {(line.level, line.text) for _, line in await store.logs(job)}
+    assert texts == {("stdout", "a line of output"), ("info", "a line of the log")}
+    assert "custom:said" in [event.type for event in await store.events(job)]
+
+
+async def test_hooks_follow_the_steps_they_speak_of(store: Store, tmp_path: Path) -> None:
+    """S1.6, S1.26, S1.62: each once, in order, with the error where there is one."""
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    async with employ(store):
+        lucky = await enqueue(store, "hooked", {"failures": 1, "hooks": str(good)})
+        doomed = await enqueue(
+            store, "hooked", {"failures": 9, "hooks": str(bad)}, policy={"max_attempts": 1}
+        )
+        await reach(store, lucky, State.SUCCEEDED)
+        await reach(store, doomed, State.FAILED)
+    heard = written(good)
+    # The next attempt does not wait for what is told of the last one.
+    heard.remove(["on_retry", 1, "ValueError"])
+    assert heard == [
+        ["on_start", 1, None],
+        ["on_start", 2, None],
+        ["on_success", 2, None],
+        ["on_end", 2, None],
+    ]
+    assert written(bad) == [["on_start", 1, None], ["on_fail", 1, "ValueError"], ["on_end", 1, "ValueError"]]
+
+
+async def test_a_hook_that_fails_is_an_event_and_changes_nothing(store: Store) -> None:
+    async with employ(store):
+        job = await enqueue(store, "badly_hooked")
+        await reach(store, job, State.SUCCEEDED)
+    [*_, last] = await store.events(job)
+    assert last.type == "hook_failed"
+    assert last.payload is not None
+    assert "the hook is broken" in last.payload
+    assert (await reach(store, job, State.SUCCEEDED)).state is State.SUCCEEDED
