@@ -11,11 +11,14 @@ import click
 
 from tenure import __version__
 from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
+from tenure.execution.handler import AppFailed
 from tenure.surfaces.cli.demo import demo
 from tenure.surfaces.cli.migrate import migrate
+from tenure.surfaces.cli.worker import worker
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInput, 2),
+    (AppFailed, 2),
     (SchemaMismatch, 6),
     (StoreError, 3),
     (Exception, 1),
@@ -60,6 +63,7 @@ def commands(ctx: click.Context) -> None:
 
 commands.add_command(demo)
 commands.add_command(migrate)
+commands.add_command(worker)
 
 
 def _said(error: Exception) -> str:

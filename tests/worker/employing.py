@@ -23,9 +23,9 @@ from tenure.engine.manner import Manner
 from tenure.engine.worker import Worker
 from tenure.execution.lane import ProcessLane
 from tenure.storage.contract import Store
-from tests.engine.sample import HANDLERS
+from tests.worker.sample import HANDLERS
 
-TARGET = "tests.engine.sample:app"
+TARGET = "tests.worker.sample:app"
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0
 QUICK = RetryPolicy(base=timedelta(milliseconds=5), cap=timedelta(milliseconds=20))

@@ -6,7 +6,7 @@ from pathlib import Path
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.engine.employing import appear, employ, enqueue, is_alive, reach, written
+from tests.worker.employing import appear, employ, enqueue, is_alive, reach, written
 
 SHORT = timedelta(milliseconds=100)
 

@@ -1,0 +1,68 @@
+"""From an app to a worker: which lines it serves, who it is, and its definitions on record."""
+
+import os
+import secrets
+import socket
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+
+from tenure import __version__
+from tenure.core.errors import InvalidInput
+from tenure.core.lease import Line
+from tenure.core.operations import Definition
+from tenure.core.operations import Worker as Introduction
+from tenure.core.signals import Announce
+from tenure.core.spec import Spec
+from tenure.engine.lane import Lane
+from tenure.engine.manner import Manner
+from tenure.engine.worker import Worker
+from tenure.storage.contract import Store
+
+
+def served(specs: Iterable[Spec], queues: Collection[str] = ()) -> tuple[Line, ...]:
+    """The lines of these definitions: each in its own queue or, where queues are named, in all of those."""
+    lines = {Line(queue, spec.key, spec.version) for spec in specs for queue in (queues or (spec.queue,))}
+    if not lines:
+        raise InvalidInput("app", "has no definitions", "register functions with @app.job")
+    return tuple(sorted(lines))
+
+
+def new_name() -> str:
+    """A name for a worker: where it runs, and something that no other start of a process has."""
+    return f"{socket.gethostname()[:64]}-{os.getpid()}-{secrets.token_hex(6)}"
+
+
+async def register(store: Store, specs: Iterable[Spec], worker: str) -> list[str]:
+    """Put definitions on record; answers with those that were there before and said something else."""
+    written = [
+        Definition(key=spec.key, version=spec.version, spec=spec.document(), registered_by=worker)
+        for spec in specs
+    ]
+    return [f"{old.key}@{old.version}" for old in await store.put_definitions(written)]
+
+
+def hire(
+    store: Store,
+    lane: Lane,
+    specs: Collection[Spec],
+    announce: Announce,
+    *,
+    worker: str,
+    slots: int,
+    queues: Collection[str] = (),
+    lease_for: timedelta = timedelta(seconds=30),
+    shutdown: timedelta = timedelta(seconds=30),
+) -> Worker:
+    """A worker that serves these definitions, ready to run."""
+    lines = served(specs, queues)
+    manner = Manner(worker=worker, lines=lines, slots=slots, lease_for=lease_for, shutdown=shutdown)
+    introduction = Introduction(
+        id=worker,
+        host=socket.gethostname()[:255],
+        pid=os.getpid(),
+        version=__version__,
+        slots=slots,
+        lines=lines,
+    )
+    by_name = {(spec.key, spec.version): spec for spec in specs}
+    return Worker(store, lane, introduction, by_name, manner, announce)

@@ -1,0 +1,86 @@
+"""What a worker's signals look like on standard error: one line each, for people."""
+
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from tenure.core.outcome import Recoverable, Unrecoverable
+from tenure.core.signals import (
+    AttemptLost,
+    AttemptSettled,
+    AttemptStarted,
+    DutyDone,
+    HookFailed,
+    Recovered,
+    Signal,
+    Troubled,
+    WorkerDraining,
+    WorkerReady,
+    WorkerStopped,
+)
+from tenure.core.states import State
+
+COLOURS = {
+    State.SUCCEEDED: "green",
+    State.FAILED: "red",
+    State.BURIED: "red",
+    State.RETRYING: "yellow",
+    State.CANCELLED: "yellow",
+}
+
+
+def tell(signal: Signal) -> None:
+    """Print a signal, if people want to know of it."""
+    if (text := said(signal)) is not None:
+        click.echo(f"{datetime.now(UTC):%H:%M:%S} {text}", err=True)
+
+
+def said(signal: Signal) -> str | None:
+    """A signal in words; None for what would only be noise."""
+    match signal:
+        case WorkerReady(worker):
+            lines = len(worker.lines)
+            return (
+                f"{worker.id} serves {lines} line(s) with {worker.slots} slot(s), a process for every attempt"
+            )
+        case WorkerDraining(worker, running, reason):
+            return f"{worker} claims no more ({reason}); {running} running"
+        case WorkerStopped(worker, handed_back, abandoned):
+            return f"{worker} has stopped; {handed_back} handed back, {abandoned} left to their leases"
+        case AttemptStarted():
+            return None
+        case AttemptSettled():
+            return _settled(signal)
+        case AttemptLost(lease, definition, fenced):
+            why = "we could not keep its lease" if fenced else "its lease was gone"
+            return f"{definition} {_short(lease.job.hex)} lost: {why}"
+        case HookFailed(job, hook, error):
+            return f"hook {hook} of {job[-8:]} failed: {error}"
+        case DutyDone("reap", moved):
+            return f"{len(moved)} job(s) taken back from workers that were lost"
+        case DutyDone():
+            return None
+        case Troubled(loop, error, failures):
+            return f"{loop}: {error.strip().splitlines()[-1]} ({failures} in a row)"
+        case Recovered(loop):
+            return f"{loop} works again"
+
+
+def _settled(signal: AttemptSettled) -> str:
+    claimed, outcome = signal.claimed, signal.report.outcome
+    state = click.style(signal.state.value, fg=COLOURS.get(signal.state))
+    name = f"{claimed.definition} {_short(claimed.lease.job.hex)}"
+    text = f"{name} attempt {claimed.attempt} {state}"
+    if (usage := signal.report.usage) is not None:
+        text += f" ({usage.cpu / timedelta(milliseconds=1):.0f} ms of CPU, {usage.peak_memory >> 20} MiB)"
+    if isinstance(outcome, Recoverable | Unrecoverable):
+        text += f": {outcome.error.kind}: {_first_line(outcome.error.message)}"
+    return text
+
+
+def _short(job: str) -> str:
+    return job[-8:]
+
+
+def _first_line(text: str) -> str:
+    return (text.splitlines() or [""])[0][:200]

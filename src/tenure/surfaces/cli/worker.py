@@ -1,0 +1,111 @@
+"""`tenure worker APP`: run jobs until told to stop."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from tenure.core.urls import masked
+from tenure.engine.hiring import hire, new_name, register
+from tenure.engine.registry import Manifest
+from tenure.engine.worker import Worker
+from tenure.execution.lane import ProcessLane
+from tenure.execution.limits import MORE_ALLOWED
+from tenure.settings import Loaded, Settings, load
+from tenure.storage.address import open_store
+from tenure.surfaces.cli.telling import tell
+
+FORCED = 130
+"""The exit code after a second signal."""
+
+
+@click.command()
+@click.argument("app")
+@click.option(
+    "--database", metavar="URL", help="Where the jobs are; else TENURE_DATABASE, else the app's own."
+)
+@click.option("--slots", help="How many jobs to run at once.", metavar="N")
+@click.option("--queues", help="Serve these queues only, with commas between them.", metavar="NAMES")
+@click.option("--lease-seconds", help="How long a job is ours without a sign of life.", metavar="S")
+@click.option("--shutdown-seconds", help="How long to wait for what runs when told to stop.", metavar="S")
+def worker(app: str, **given: str | None) -> None:
+    """Run the jobs of APP, written module:attribute, each in a process of its own.
+
+    The first SIGTERM or SIGINT lets what runs come to its end, for as long as --shutdown-seconds says, and
+    hands back the rest; a second one does that at once.
+    """
+    code = _run(_work(app, load(given)))
+    if code:
+        sys.exit(code)
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    """On uvloop where that is installed: it spends less on every round trip."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return asyncio.run(work)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
+async def _work(app: str, loaded: Loaded) -> int:
+    settings = loaded.settings
+    lane = ProcessLane(app, environment=_environment(settings))
+    try:
+        manifest = Manifest.read(await lane.start())
+        specs = manifest.registry().specs()
+        database = settings.database
+        if "database" not in loaded.sources and manifest.database is not None:
+            database = manifest.database
+        store = await open_store(database)
+        try:
+            name = new_name()
+            hired = hire(
+                store,
+                lane,
+                specs,
+                tell,
+                worker=name,
+                slots=settings.slots,
+                queues=settings.queues,
+                lease_for=timedelta(seconds=settings.lease_seconds),
+                shutdown=timedelta(seconds=settings.shutdown_seconds),
+            )
+            for changed in await register(store, specs, name):
+                click.echo(f"{changed} was registered before and says something else now", err=True)
+            click.echo(f"{app} on {masked(database)}", err=True)
+            if lane.notice:
+                click.echo(lane.notice, err=True)
+            return await _until_told(hired)
+        finally:
+            await store.close()
+    finally:
+        await lane.close()
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Of what children are given: the worker's own, and what the settings say of definitions and of names."""
+    of_definitions = settings.for_definitions()
+    names = ",".join([*settings.child_env, *of_definitions])
+    return {**os.environ, **of_definitions, MORE_ALLOWED: names}
+
+
+async def _until_told(hired: Worker) -> int:
+    loop = asyncio.get_running_loop()
+    told = 0
+
+    def stop(name: str) -> None:
+        nonlocal told
+        told += 1
+        hired.stop(f"told by {name}")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number.name)
+    await hired.run()
+    return FORCED if told > 1 else 0

@@ -1,0 +1,1 @@
+"""Workers on real databases, their attempts real processes."""

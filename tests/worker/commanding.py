@@ -1,0 +1,105 @@
+"""`tenure worker` as a process of its own, and the ledger that its jobs keep."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.worker.employing import PATIENCE, ROOT
+
+PROGRAM = "tests.worker.program:app"
+
+
+class Entry(NamedTuple):
+    """A line of the ledger."""
+
+    what: str
+    fence: int
+    pid: int
+    at: float
+
+
+class Ledger:
+    """What jobs have done, in a file outside the database; and the file that lets them go."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "ledger"
+        self._end = folder / "end"
+
+    @property
+    def params(self) -> dict[str, str]:
+        """What a job is told."""
+        return {"ledger": str(self._path), "end": str(self._end)}
+
+    def let_go(self) -> None:
+        """Let whatever waits come to its end."""
+        self._end.touch()
+
+    def entries(self, what: str) -> list[Entry]:
+        """The lines of one kind so far."""
+        lines = self._path.read_text().splitlines() if self._path.exists() else []
+        found = [line.split() for line in lines]
+        return [
+            Entry(kind, int(fence), int(pid), float(at)) for kind, fence, pid, at in found if kind == what
+        ]
+
+    async def reach(self, what: str, count: int) -> list[Entry]:
+        """Wait until there are so many lines of a kind."""
+        async with asyncio.timeout(PATIENCE):
+            while len(found := self.entries(what)) < count:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        return found
+
+
+class Command:
+    """A worker that runs."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.said: list[str] = []
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    async def says(self, words: str) -> str:
+        """Wait for a line with these words on standard error."""
+        assert self._process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            while not any(words in line for line in self.said):
+                line = await self._process.stderr.readline()
+                if not line:
+                    raise AssertionError(f"it ended without saying {words!r}: {self.said}")
+                self.said.append(line.decode())
+        return next(line for line in self.said if words in line)
+
+    async def ended(self) -> int:
+        """Its exit code, once it has ended."""
+        assert self._process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            self.said += (await self._process.stderr.read()).decode().splitlines(keepends=True)
+            return await self._process.wait()
+
+
+@asynccontextmanager
+async def commanded(address: str, *flags: str, target: str = PROGRAM) -> AsyncIterator[Command]:
+    """A worker's process, from its start on; killed at the end if it still runs."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tenure", "worker", target, "--database", address, *flags),
+        cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1"},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield Command(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()

@@ -1,0 +1,30 @@
+"""Databases whose clock is real."""
+
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tenure.storage.address import store_for
+from tenure.storage.contract import Store
+from tests.postgres_server import PostgresServer
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty database of each kind is."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'tenure.db'}"
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.create_database(f"worker_{secrets.token_hex(4)}")
+
+
+@pytest.fixture
+async def store(address: str) -> AsyncIterator[Store]:
+    """A store opened on it, with its schema."""
+    opened = store_for(address)
+    await opened.open()
+    await opened.migrate()
+    yield opened
+    await opened.close()

@@ -1,0 +1,50 @@
+"""A program as a user would write it; its jobs keep a ledger outside the database."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from tenure import Context, Tenure, backoff
+
+app = Tenure()
+
+
+@app.job("wait", retry=backoff(base=0.01, cap=0.05), grace=1)
+async def wait(params: dict[str, Any], ctx: Context) -> int:
+    """Runs until a file is there; one line in the ledger when it begins, one when it is through."""
+    enter(params, ctx, "start")
+    while not is_let_go(params):  # noqa: ASYNC110  (a file is no event)
+        await asyncio.sleep(0.01)
+    enter(params, ctx, "effect")
+    return ctx.fence
+
+
+@app.job("once", on_lost="bury")
+async def once(params: dict[str, Any], ctx: Context) -> int:
+    """The same, and never twice."""
+    return await wait.function(params, ctx)
+
+
+@app.job("parent")
+async def parent(params: dict[str, Any], ctx: Context) -> str:
+    """Enqueues another job."""
+    child = await ctx.enqueue(wait, params)
+    return str(child.id)
+
+
+@app.job("stray")
+async def stray(params: dict[str, Any]) -> None:
+    """What a handler must not do: open a store of its own."""
+    await wait.enqueue(params)
+
+
+def enter(params: dict[str, Any], ctx: Context, what: str) -> None:
+    line = f"{what} {ctx.fence} {os.getpid()} {time.monotonic()}\n"
+    with Path(params["ledger"]).open("a") as ledger:
+        ledger.write(line)
+
+
+def is_let_go(params: dict[str, Any]) -> bool:
+    return Path(params["end"]).exists()

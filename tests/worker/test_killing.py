@@ -1,0 +1,127 @@
+"""Workers as processes, stopped in every way there is: nothing is lost, nothing is done twice unseen."""
+
+import signal
+from pathlib import Path
+
+from tenure.core.outcome import Ending
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.worker.commanding import Ledger, commanded
+from tests.worker.employing import enqueue, reach, vanish
+
+LEASE = ("--lease-seconds", "2")
+
+
+async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str, tmp_path: Path) -> None:
+    """S0.25, S0.74, S1.23: its child dies with it, and another worker runs the job again."""
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, "wait", ledger.params)
+    async with commanded(address, *LEASE) as first:
+        [start] = await ledger.reach("start", 1)
+        first.send(signal.SIGKILL)
+        await first.ended()
+        await vanish(start.pid)
+    async with commanded(address, *LEASE):
+        await ledger.reach("start", 2)
+        ledger.let_go()
+        done = await reach(store, job, State.SUCCEEDED)
+    lost, good = await store.attempts(job)
+    assert (lost.ending, good.ending) == (Ending.LOST, Ending.SUCCEEDED)
+    assert [effect.fence for effect in ledger.entries("effect")] == [good.fence]
+    assert done.attempt == 2
+
+
+async def test_a_job_that_must_not_run_twice_is_buried_with_its_worker(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S4.38: at most once, where a definition asks for it."""
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, "once", ledger.params, policy={"on_lost": "bury"})
+    async with commanded(address, *LEASE) as first:
+        await ledger.reach("start", 1)
+        first.send(signal.SIGKILL)
+        await first.ended()
+    async with commanded(address, *LEASE):
+        await reach(store, job, State.BURIED)
+    assert len(ledger.entries("start")) == 1
+
+
+async def test_a_worker_that_slept_through_its_lease_changes_nothing(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S0.61, S0.62: whoever wakes up late finds that its job is somebody else's."""
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, "wait", ledger.params)
+    async with commanded(address, *LEASE) as sleeper:
+        [start] = await ledger.reach("start", 1)
+        sleeper.send(signal.SIGSTOP)
+        async with commanded(address, *LEASE):
+            _, second = await ledger.reach("start", 2)
+            sleeper.send(signal.SIGCONT)
+            await sleeper.says("lost")
+            await vanish(start.pid)
+            ledger.let_go()
+            await reach(store, job, State.SUCCEEDED)
+    assert [effect.fence for effect in ledger.entries("effect")] == [second.fence]
+
+
+async def test_a_worker_that_is_told_to_stop_finishes_what_it_has_begun(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S3.54, S3.56: it claims no more, waits for what runs, and ends well."""
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, "wait", ledger.params)
+    async with commanded(address, "--slots", "1") as worker:
+        await ledger.reach("start", 1)
+        worker.send(signal.SIGTERM)
+        await worker.says("claims no more")
+        late = await enqueue(store, "wait", ledger.params)
+        ledger.let_go()
+        assert await worker.ended() == 0
+    assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+    assert (await reach(store, late, State.QUEUED)).attempt == 0
+
+
+async def test_what_does_not_end_in_time_is_handed_back_uncharged(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S3.57: killed at the deadline; the next worker begins anew, as if nothing had been."""
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, "wait", ledger.params)
+    async with commanded(address, "--shutdown-seconds", "0.2") as worker:
+        [start] = await ledger.reach("start", 1)
+        worker.send(signal.SIGTERM)
+        assert await worker.ended() == 0
+        await vanish(start.pid)
+    returned = await reach(store, job, State.QUEUED)
+    assert (returned.attempt, returned.hand_backs) == (0, 1)
+
+
+async def test_a_second_signal_ends_it_at_once(store: Store, address: str, tmp_path: Path) -> None:
+    """Who asks twice means it; the job is handed back all the same."""
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, "wait", ledger.params)
+    async with commanded(address) as worker:
+        await ledger.reach("start", 1)
+        worker.send(signal.SIGINT)
+        await worker.says("claims no more")
+        worker.send(signal.SIGINT)
+        assert await worker.ended() == 130
+    assert (await reach(store, job, State.QUEUED)).attempt == 0
+
+
+async def test_a_module_that_cannot_be_imported_claims_nothing(store: Store, address: str) -> None:
+    job = await enqueue(store, "wait")
+    async with commanded(address, target="tests.worker.nowhere:app") as worker:
+        assert await worker.ended() == 2
+    assert "tests.worker.nowhere" in worker.said[-1]
+    assert (await reach(store, job, State.QUEUED)).attempt == 0
+
+
+async def test_a_handler_cannot_open_a_store(store: Store, address: str) -> None:
+    """It would write to a stray file; what it may do is named."""
+    job = await enqueue(store, "stray", policy={"max_attempts": 1})
+    async with commanded(address):
+        failed = await reach(store, job, State.FAILED)
+    assert failed.error is not None
+    assert "ctx.enqueue" in failed.error.message
