@@ -156,11 +156,11 @@ def hangs(params: Any, ctx: Context) -> None:
         time.sleep(60)
 
 
-def litters(params: Any, ctx: Context) -> str:
+def litters(params: Any, ctx: Context) -> tuple[str, str]:
     folder = Path(tempfile.mkdtemp())
     (folder / "left").write_text("behind")
     assert folder.parent == Path(os.environ["TMPDIR"])
-    return str(folder.parent)
+    return str(folder.parent.parent), folder.parent.name
 
 
 def uses_time(params: Any, ctx: Context) -> None:

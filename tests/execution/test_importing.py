@@ -1,0 +1,154 @@
+"""The user's module is imported by the zygote: when that fails, when it starts threads, when it changes."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import pytest_asyncio
+
+from tenure.core.retry import Raised, Returned
+from tenure.execution.handler import AppFailed
+from tenure.execution.lane import ProcessLane
+from tests.execution.attempts import Heard, lane_of, run
+
+APP = """
+import json, os, signal, threading, time
+from tenure.execution.handler import Handler
+
+def tells(params, ctx):
+    return {"imported_by": PID, "pid": os.getpid(), "threads": threading.active_count()}
+
+def kills_its_parent(params, ctx):
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(3600)
+
+class App:
+    def handler(self, key, version):
+        return Handler(globals()[key], json.loads)
+    def manifest(self):
+        return b"x" * SIZE
+
+PID = os.getpid()
+SIZE = 3
+app = App()
+"""
+THREADS = """
+for _ in range(2):
+    threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+"""
+
+Make = Callable[..., ProcessLane]
+
+
+@pytest_asyncio.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
+    """Lanes for modules that are written as the test goes along."""
+    made = []
+
+    def lane(source: str, target: str = "shop:app", **options: int) -> ProcessLane:
+        (tmp_path / "shop.py").write_text(dedent(source))
+        made.append(lane_of(target, folder=tmp_path, environment=os.environ, **options))
+        return made[-1]
+
+    yield lane
+    for each in made:
+        await each.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("", "missing:app", "No module named 'missing'"),
+        ("", "shop:app", "has no attribute 'app'"),
+        ("app = 1", "shop:app", "not an app"),
+        ("", "shop", "module:attribute"),
+        ("def", "shop:app", "SyntaxError"),
+        ("1 / 0", "shop:app", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit(4)", "shop:app", "SystemExit: 4"),
+        ("import os; os._exit(4)", "shop:app", "the process that imports it ended"),
+        ("import os; os.kill(os.getpid(), 9)", "shop:app", "the process that imports it ended"),
+    ],
+)
+async def test_a_module_that_cannot_be_imported_is_named(
+    make: Make, source: str, target: str, said: str
+) -> None:
+    with pytest.raises(AppFailed) as failed:
+        await make(source, target).start()
+    assert str(failed.value).startswith(f"{target} cannot be loaded: ")
+    assert said in str(failed.value)
+
+
+async def test_where_it_failed_is_told(make: Make) -> None:
+    with pytest.raises(AppFailed) as failed:
+        await make("def f():\n    return 1 / 0\nf()").start()
+    assert failed.value.error.traceback is not None
+    assert "in f" in failed.value.error.traceback
+
+
+async def test_the_module_is_imported_once_for_all_attempts(make: Make) -> None:
+    lane = make(APP)
+    assert await lane.start() == b"xxx"
+    seen = [await told(lane) for _ in range(4)]
+    assert len({each["imported_by"] for each in seen}) == 1
+    assert len({each["pid"] for each in seen}) == 4
+    assert os.getpid() not in {each["imported_by"] for each in seen}
+
+
+async def test_a_large_manifest_arrives_whole(make: Make) -> None:
+    assert len(await make(APP.replace("SIZE = 3", "SIZE = 9_000_000")).start()) == 9_000_000
+
+
+@pytest.mark.parametrize("spares", [0, 2])
+async def test_a_module_that_starts_threads_is_imported_anew_each_time(make: Make, spares: int) -> None:
+    lane = make(APP + THREADS, spares=spares)
+    assert await lane.start() == b"xxx"
+    assert lane.notice is not None
+    assert "shop:app starts 2 thread(s) at import" in lane.notice
+    for _ in range(3):
+        seen = await told(lane)
+        assert seen["imported_by"] == seen["pid"]
+        assert seen["threads"] == 3
+
+
+async def test_one_that_starts_threads_and_breaks_later_fails_its_attempts_by_name(make: Make) -> None:
+    lane = make(APP + THREADS, spares=0)
+    await lane.start()
+    make("1 / 0")
+    end = (await run(lane, "tells")).end
+    assert isinstance(end, Raised)
+    assert end.error.kind.endswith("AppFailed")
+    assert "division by zero" in end.error.message
+
+
+async def test_when_the_zygote_cannot_be_replaced_the_call_says_why(make: Make) -> None:
+    lane = make(APP)
+    await lane.start()
+    make("1 / 0")
+    await run(lane, "kills_its_parent")
+    with pytest.raises(AppFailed, match="division by zero"):
+        await run(lane, "tells")
+    make(APP)
+    assert (await told(lane))["threads"] == 1
+
+
+async def test_what_the_module_prints_at_import_is_in_no_attempts_log(
+    make: Make, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lane = make("print('hello from the import')\n" + APP)
+    await lane.start()
+    heard = Heard()
+    await run(lane, "tells", heard=heard)
+    assert heard.lines == []
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "hello from the import" in captured.err
+
+
+async def told(lane: ProcessLane) -> dict[str, int]:
+    end = (await run(lane, "tells")).end
+    assert isinstance(end, Returned)
+    seen: dict[str, int] = json.loads(end.result)
+    return seen

@@ -1,0 +1,136 @@
+"""What an attempt says while it runs: output, log lines, progress, events, and children it asks for."""
+
+import json
+import os
+
+import pytest
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.lease import Progress
+from tenure.core.outcome import Failure
+from tenure.core.retry import Raised, Returned
+from tenure.execution import conversation, output
+from tenure.execution.lane import ProcessLane
+from tests.execution.attempts import Heard, run
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_whatever_is_printed_becomes_a_line(lane: ProcessLane) -> None:
+    heard = Heard()
+    await run(lane, "speaks", heard=heard)
+    assert heard.texts("stdout") == ["to stdout", "by descriptor", "unfinished"]
+    assert heard.texts("stderr") == ["to stderr", "by logging"]
+    assert [line.n for line in heard.lines] == [1, 2, 3, 4, 5]
+    assert all(line.at.tzinfo for line in heard.lines)
+
+
+async def test_the_context_logs_with_fields_and_forges_no_line(lane: ProcessLane) -> None:
+    """S1.62: the context has a logger and can emit events."""
+    heard = Heard()
+    await run(lane, "logs", heard=heard)
+    assert [(line.level, line.text) for line in heard.lines] == [
+        ("debug", "one"),
+        ("info", "two"),
+        ("warning", "three"),
+        ("error", "four\\nlines\\x1b[31m"),
+    ]
+    fields = [None if line.fields is None else json.loads(line.fields) for line in heard.lines]
+    assert fields == [None, {"count": "2", "path": "/x"}, {"values": [1, None]}, None]
+    assert heard.progresses == [Progress(0.5, "half")]
+    assert [(note.type, note.payload) for note in heard.notes] == [
+        ("custom:paid", '{"amount":3}'),
+        ("custom:bare", None),
+    ]
+
+
+async def test_what_cannot_be_recorded_is_refused_where_it_is_said(lane: ProcessLane) -> None:
+    heard = Heard()
+    end = (await run(lane, "emits_nonsense", heard=heard)).end
+    assert isinstance(end, Returned)
+    assert len(json.loads(end.result)) == 4
+    assert (heard.notes, heard.progresses) == ([], [])
+
+
+async def test_a_log_has_an_end_and_says_so(lane: ProcessLane) -> None:
+    heard = Heard()
+    assert isinstance((await run(lane, "logs_too_much", output.MOST_LINES + 50, heard=heard)).end, Returned)
+    assert len(heard.texts("info")) == output.MOST_LINES
+    [mark] = heard.texts("warning")
+    assert output.CUT in mark
+    assert heard.lines[-1].text == mark
+
+
+async def test_events_have_an_end_and_say_so(lane: ProcessLane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "MOST_NOTES", 1)
+    heard = Heard()
+    await run(lane, "logs", heard=heard)
+    assert [note.type for note in heard.notes] == ["custom:paid"]
+    assert "more than 1 events" in heard.texts("warning")[-1]
+
+
+@pytest.mark.parametrize("definition", ["spawns", "spawns_plainly"])
+async def test_children_are_asked_for_over_the_pipe(lane: ProcessLane, definition: str) -> None:
+    heard = Heard()
+    end = (await run(lane, definition, heard=heard)).end
+    assert isinstance(end, Returned)
+    assert len(set(json.loads(end.result))) == 3
+    assert [job.params for job in heard.spawned] == ['{"n":0}', '{"n":1}', '{"n":2}']
+
+
+async def test_a_refusal_of_the_store_reaches_the_handler_as_that_error(lane: ProcessLane) -> None:
+    heard = Heard(refusal=StoreUnavailable("disk full"))
+    end = (await run(lane, "spawns_in_vain", heard=heard)).end
+    assert end == Returned('"unavailable: disk full"')  # type: ignore[arg-type]
+
+
+async def test_an_error_of_the_listener_ends_the_attempt_and_is_not_hidden(lane: ProcessLane) -> None:
+    class Broken(Heard):
+        def progress(self, progress: Progress) -> None:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await run(lane, "logs", heard=Broken())
+
+
+async def test_on_start_runs_before_the_handler_in_its_process(lane: ProcessLane) -> None:
+    heard = Heard()
+    assert isinstance((await run(lane, "returns", heard=heard)).end, Returned)
+    assert heard.texts("info") == ["greeted"]
+
+
+async def test_a_hook_that_fails_is_an_event_and_changes_nothing(lane: ProcessLane) -> None:
+    heard = Heard()
+    end = (await run(lane, "returns_later", 5, heard=heard)).end
+    assert end == Returned("5")  # type: ignore[arg-type]
+    [note] = heard.notes
+    assert note.type == "hook_failed"
+    assert note.payload is not None
+    assert json.loads(note.payload) == {
+        "hook": "on_start",
+        "kind": "RuntimeError",
+        "message": "no greeting",
+    }
+
+
+async def test_another_hook_runs_in_a_child_of_its_own(lane: ProcessLane) -> None:
+    heard = Heard()
+    ended = await run(lane, "returns", hook="on_fail", error=Failure("Oh", "no luck"), heard=heard)
+    assert isinstance(ended.end, Returned)
+    assert [(line.text, line.fields) for line in heard.lines] == [("told", '{"error":"no luck"}')]
+    failed = (await run(lane, "returns", hook="on_end")).end
+    assert isinstance(failed, Raised)
+    assert failed.error.message == "no greeting"
+
+
+async def test_what_is_left_in_the_temporary_folder_is_removed(lane: ProcessLane) -> None:
+    end = (await run(lane, "litters")).end
+    assert isinstance(end, Returned)
+    others, folder = json.loads(end.result)
+    assert folder not in os.listdir(others)  # noqa: PTH208
+
+
+async def test_what_an_attempt_used_is_told(lane: ProcessLane) -> None:
+    spent = (await run(lane, "uses_time", 0.2)).usage
+    assert spent.cpu.total_seconds() >= 0.2
+    assert spent.peak_memory > 1 << 20

@@ -1,0 +1,166 @@
+"""Stopping an attempt: asked first, killed after its grace, with every process it has started."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tenure.core.retry import FatalAsked, Raised, Returned, TimedOut, WasStopped
+from tenure.execution.lane import Ended, Halt, Halting, ProcessLane
+from tests.execution.attempts import BOUND, Heard, eventually, is_alive, run
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SOON = 0.05
+
+
+def pids(ledger: Path) -> list[int]:
+    return [int(line) for line in ledger.read_text().split()] if ledger.exists() else []
+
+
+async def halted(
+    lane: ProcessLane,
+    definition: str,
+    ledger: Path,
+    halt: Halt,
+    *,
+    grace: float = BOUND,
+    present: int = 0,
+    heard: Heard | None = None,
+) -> Ended:
+    """Run an attempt and halt it once its ledger is there, with so many processes in it."""
+    halting = Halting()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(
+            run(lane, definition, str(ledger), grace=grace, halt=halting, heard=heard)
+        )
+        await eventually(lambda: ledger.exists() and len(pids(ledger)) >= present)
+        halting.ask(halt)
+    return running.result()
+
+
+async def test_the_task_of_an_async_handler_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
+    heard = Heard()
+    ended = await halted(lane, "stops_when_cancelled", tmp_path / "on", Halt.CANCELLED, heard=heard)
+    assert ended.end == WasStopped()
+    assert heard.texts("info") == ["cleaned up"]
+
+
+async def test_an_async_handler_may_see_it_and_still_return(lane: ProcessLane, tmp_path: Path) -> None:
+    ended = await halted(lane, "waits_for_cancel", tmp_path / "on", Halt.CANCELLED)
+    assert ended.end == Returned('"told"')  # type: ignore[arg-type]
+
+
+async def test_a_plain_handler_sees_it_and_is_not_interrupted(lane: ProcessLane, tmp_path: Path) -> None:
+    ended = await halted(lane, "stops_plainly", tmp_path / "on", Halt.CANCELLED)
+    assert ended.end == Returned('"stopped by itself"')  # type: ignore[arg-type]
+
+
+async def test_a_plain_handler_may_wait_for_it_and_let_it_raise(lane: ProcessLane, tmp_path: Path) -> None:
+    ended = await halted(lane, "blocks_until_cancelled", tmp_path / "on", Halt.CANCELLED)
+    assert ended.end == WasStopped()
+    assert ended.usage.exit_code == 0
+
+
+async def test_a_fatal_error_counts_while_it_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
+    end = (await halted(lane, "gives_up_when_cancelled", tmp_path / "on", Halt.CANCELLED)).end
+    assert isinstance(end, Raised)
+    assert end.asked == FatalAsked()
+
+
+async def test_it_may_be_halted_before_it_starts(lane: ProcessLane) -> None:
+    halting = Halting()
+    halting.ask(Halt.CANCELLED)
+    ended = await run(lane, "stops_when_cancelled", "/nowhere/at/all", halt=halting)
+    assert ended.end == WasStopped()
+
+
+async def test_who_ignores_it_is_killed_after_the_grace(hostile: ProcessLane, tmp_path: Path) -> None:
+    """S1.71: the grace, then the kill."""
+    ended = await halted(hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=SOON, present=1)
+    assert ended.end == WasStopped()
+    assert ended.usage.signal == 9
+
+
+async def test_the_time_limit_ends_an_attempt_the_same_way(hostile: ProcessLane, tmp_path: Path) -> None:
+    """S4.23: an attempt that takes too long is over."""
+    ledger = tmp_path / "on"
+    ended = await run(hostile, "ignores_sigterm", str(ledger), timeout=1, grace=SOON)
+    assert isinstance(ended.end, TimedOut)
+    assert ended.end.after.total_seconds() == 1
+    assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_one_that_stops_at_the_time_limit_has_timed_out(lane: ProcessLane, tmp_path: Path) -> None:
+    ended = await run(lane, "stops_plainly", str(tmp_path / "on"), timeout=SOON)
+    assert isinstance(ended.end, TimedOut)
+    assert ended.usage.exit_code == 0
+
+
+async def test_a_stopped_process_is_killed_too(hostile: ProcessLane, tmp_path: Path) -> None:
+    ended = await halted(hostile, "stops_itself", tmp_path / "on", Halt.CANCELLED, grace=SOON, present=1)
+    assert ended.end == WasStopped()
+    assert not any(map(is_alive, pids(tmp_path / "on")))
+
+
+@pytest.mark.parametrize("halt", [Halt.LOST, Halt.SHUTDOWN])
+async def test_one_whose_outcome_nobody_wants_is_killed_at_once(
+    hostile: ProcessLane, tmp_path: Path, halt: Halt
+) -> None:
+    ledger = tmp_path / "on"
+    ended = await halted(hostile, "has_a_family", ledger, halt, present=4)
+    assert ended.end is None
+    assert ended.usage.signal == 9
+    assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_the_lease_may_be_lost_during_the_grace(hostile: ProcessLane, tmp_path: Path) -> None:
+    ledger, halting = tmp_path / "on", Halting()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run(hostile, "ignores_sigterm", str(ledger), halt=halting))
+        await eventually(lambda: pids(ledger))
+        halting.ask(Halt.CANCELLED)
+        await asyncio.sleep(0)
+        halting.ask(Halt.LOST)
+        halting.ask(Halt.CANCELLED)
+    assert running.result().end is None
+
+
+async def test_the_whole_family_is_killed(hostile: ProcessLane, tmp_path: Path) -> None:
+    """Also who left the group or became a daemon, and before the answer is given."""
+    ledger = tmp_path / "on"
+    ended = await halted(hostile, "has_a_family", ledger, Halt.CANCELLED, grace=SOON, present=4)
+    assert ended.end == WasStopped()
+    assert len(set(pids(ledger))) == 4
+    assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_a_family_of_hundreds_is_killed(hostile: ProcessLane, tmp_path: Path) -> None:
+    ledger = tmp_path / "on"
+    ended = await halted(hostile, "forks_without_end", ledger, Halt.LOST, present=301)
+    assert ended.end is None
+    assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_the_daemons_of_another_attempt_are_left_alone(hostile: ProcessLane, tmp_path: Path) -> None:
+    mine, others = tmp_path / "mine", tmp_path / "others"
+    halting = Halting()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run(hostile, "daemonises_and_hangs", str(others), halt=halting))
+        await eventually(lambda: len(pids(others)) == 2)
+        assert isinstance((await run(hostile, "daemonises", str(mine))).end, Returned)
+        assert not any(map(is_alive, pids(mine)))
+        assert all(map(is_alive, pids(others)))
+        halting.ask(Halt.LOST)
+    assert running.result().end is None
+    assert not any(map(is_alive, pids(others)))
+
+
+async def test_cancelling_the_call_kills_the_attempt(hostile: ProcessLane, tmp_path: Path) -> None:
+    ledger = tmp_path / "on"
+    running = asyncio.create_task(run(hostile, "has_a_family", str(ledger)))
+    await eventually(lambda: len(pids(ledger)) == 4)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not any(map(is_alive, pids(ledger)))

@@ -1,0 +1,134 @@
+"""Nobody survives the worker, however it ends."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tenure.core.retry import Crashed, Returned
+from tenure.execution.lane import Halt, Halting
+from tests.execution.attempts import BOUND, eventually, is_alive, lane_of, run
+from tests.execution.supervisor import ORDINARY, belongings, supervisor
+from tests.execution.test_stopping import pids
+
+
+def await_or_fail(what: str, holds: Callable[[], object]) -> None:
+    end = time.monotonic() + BOUND
+    while not holds():
+        assert time.monotonic() < end, what
+        time.sleep(0.005)
+
+
+def descendants(ancestor: int) -> set[int]:
+    """Every process below this one."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found, fresh = set[int](), {ancestor}
+    while fresh:
+        fresh = {pid for pid, parent in parents.items() if parent in fresh}
+        found |= fresh
+    return found
+
+
+@pytest.mark.parametrize("user", ["root", ORDINARY])
+def test_nobody_is_left_when_the_worker_is_killed(tmp_path: Path, user: str) -> None:
+    folder = belongings(tmp_path / "owned", user)
+    scratch = belongings(folder / "tmp", user)
+    ledger = folder / "ledger"
+    process = supervisor(
+        user,
+        "tests.execution.hostile:app",
+        "has_a_family",
+        str(ledger),
+        {},
+        env=_environment(scratch),
+    )
+    with process:
+        await_or_fail("the family is there", lambda: len(pids(ledger)) == 4)
+        family = descendants(process.pid)
+        assert set(pids(ledger)) <= family
+        assert len(family) >= 6  # the guard and the zygote, and perhaps spares
+        process.send_signal(signal.SIGKILL)
+    await_or_fail("nobody is left", lambda: not any(map(is_alive, family)))
+    await_or_fail("nothing is left", lambda: not any(scratch.iterdir()))
+
+
+async def test_closing_the_lane_ends_everybody(tmp_path: Path) -> None:
+    ledger, scratch = tmp_path / "ledger", tmp_path / "tmp"
+    scratch.mkdir()
+    lane = lane_of("tests.execution.hostile:app", environment={**os.environ, "TMPDIR": str(scratch)})
+    await lane.start()
+    running = asyncio.create_task(run(lane, "has_a_family", str(ledger)))
+    await eventually(lambda: len(pids(ledger)) == 4)
+    below = {pid for pid in descendants(os.getpid()) if _is_ours(pid)}
+    assert set(pids(ledger)) < below
+    await lane.close()
+    assert not any(map(is_alive, below))
+    assert not any(scratch.iterdir())
+    end = (await running).end
+    assert isinstance(end, Crashed)
+    assert end.error.kind == "ZygoteDied"
+
+
+async def test_the_guard_may_be_killed(tmp_path: Path) -> None:
+    """The attempt dies by the kernel's signals, and the next one has another guard."""
+    ledger = tmp_path / "ledger"
+    lane = lane_of("tests.execution.hostile:app")
+    await lane.start()
+    running = asyncio.create_task(run(lane, "stops_itself", str(ledger)))
+    await eventually(lambda: pids(ledger))
+    [attempt] = pids(ledger)
+    guard = parent_of(parent_of(attempt))
+    assert parent_of(guard) == os.getpid()
+    os.kill(guard, signal.SIGKILL)
+    assert isinstance((await running).end, Crashed)
+    await eventually(lambda: not is_alive(attempt))
+    assert (await run(lane, "returns", 1)).end == Returned("1")  # type: ignore[arg-type]
+    await lane.close()
+
+
+async def test_signals_to_guard_and_zygote_stop_neither(tmp_path: Path) -> None:
+    """A service manager may signal everybody: it is the worker that decides how attempts end."""
+    ledger = tmp_path / "ledger"
+    lane = lane_of("tests.execution.hostile:app")
+    await lane.start()
+    halting = Halting()
+    running = asyncio.create_task(run(lane, "ignores_sigterm", str(ledger), halt=halting))
+    await eventually(lambda: pids(ledger))
+    [attempt] = pids(ledger)
+    zygote = parent_of(attempt)
+    for pid in (zygote, parent_of(zygote)):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(pid, number)
+    assert (await run(lane, "returns", 1)).end == Returned("1")  # type: ignore[arg-type]
+    assert parent_of(attempt) == zygote
+    halting.ask(Halt.SHUTDOWN)
+    assert (await running).end is None
+    await lane.close()
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _is_ours(pid: int) -> bool:
+    try:
+        return b"tenure.execution.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "TMPDIR": str(scratch),
+    }
