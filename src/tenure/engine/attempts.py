@@ -17,6 +17,7 @@ from tenure.core.signals import Announce, AttemptLost, AttemptStarted
 from tenure.core.spec import Spec
 from tenure.core.trail import Trail, Usage
 from tenure.engine.lane import Lane
+from tenure.engine.manner import Hold
 from tenure.engine.running import Running, Spawn
 from tenure.execution.assignment import Assignment, Limits
 from tenure.execution.halting import Ended, Halt
@@ -61,9 +62,9 @@ class Attempts:
         """Set while nothing runs."""
         self.idle.set()
 
-    def start(self, claimed: Claimed, deadline: float) -> None:
+    def start(self, claimed: Claimed, hold: Hold) -> None:
         """Run a job that was just claimed."""
-        running = Running(claimed, deadline, self._spawn)
+        running = Running(claimed, hold, self._spawn)
         self.running[claimed.lease] = running
         self.idle.clear()
         self._announce(AttemptStarted(claimed))

@@ -65,7 +65,7 @@ class Dispatcher:
             self._hinted = True
             raise
         for claimed in answer.claimed:
-            self._attempts.start(claimed, began + self._manner.lease_seconds)
+            self._attempts.start(claimed, self._manner.hold(began))
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
         return 0.0 if self._attempts.done else POLL.total_seconds()

@@ -15,8 +15,6 @@ from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
 BEATS_A_LEASE = 3
-MARGIN = 0.2
-"""Which part of a lease is kept in hand for stopping what runs under it."""
 
 
 class Heartbeat:
@@ -50,7 +48,7 @@ class Heartbeat:
             )
         )
         for lease in beat.kept:
-            held[lease].deadline = began + self._manner.lease_seconds
+            held[lease].prolong(self._manner.hold(began))
         for lease in beat.lost:
             # One that was settled meanwhile is lost too, and long gone.
             held[lease].halting.ask(Halt.LOST)
@@ -62,9 +60,8 @@ class Heartbeat:
 
     async def fence(self) -> float:
         """Halt what may not be ours for much longer."""
-        lease = self._manner.lease_seconds
         now = time.monotonic()
         for running in self._attempts.running.values():
-            if running.deadline - MARGIN * lease <= now:
+            if running.hold.halt_at <= now:
                 running.halting.ask(Halt.LOST)
-        return lease / 30
+        return self._manner.lease_seconds / 30

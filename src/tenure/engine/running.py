@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Claimed, Lease, Progress
 from tenure.core.trail import LogLine, Note, Trail
+from tenure.engine.manner import Hold
 from tenure.execution.halting import Halting
 
 Spawn = Callable[[Lease, Sequence[NewJob]], Awaitable[list[Enqueued]]]
@@ -14,11 +15,10 @@ Spawn = Callable[[Lease, Sequence[NewJob]], Awaitable[list[Enqueued]]]
 class Running:
     """What the lane tells of an attempt is gathered here, until the store is told."""
 
-    def __init__(self, claimed: Claimed, deadline: float, spawn: Spawn) -> None:
-        """`deadline` is when the lease ends, at the earliest, by this machine's monotonic clock."""
+    def __init__(self, claimed: Claimed, hold: Hold, spawn: Spawn) -> None:
         self.claimed = claimed
-        self.deadline = deadline
         self.halting = Halting()
+        self.prolong(hold)
         self.latest: Progress | None = None
         self._spawn = spawn
         self._lines: list[LogLine] = []
@@ -28,6 +28,11 @@ class Running:
     def lease(self) -> Lease:
         """The lease it runs under."""
         return self.claimed.lease
+
+    def prolong(self, hold: Hold) -> None:
+        """Its lease was prolonged."""
+        self.hold = hold
+        self.halting.prolong(hold.kill_at)
 
     def log(self, line: LogLine) -> None:
         """A line of output."""

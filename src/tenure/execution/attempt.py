@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Coroutine
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from tenure.execution.conversation import Conversation
@@ -51,6 +52,7 @@ class Attempt:
 
     async def run(self, timeout: timedelta, grace: timedelta, halt: Halting) -> tuple[Ended, str | None]:
         """Run it to its end; the second answer is a folder that it left and that is not empty."""
+        halt.on_prolonged(partial(self._nursery.prolong, self._number))
         hearing = asyncio.create_task(self._hear())
         try:
             await self._supervise(timeout, grace, halt)

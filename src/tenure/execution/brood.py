@@ -1,9 +1,11 @@
 """The children of a zygote: forking them, handing over, reaping them and whoever they leave behind."""
 
+import math
 import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ class _Child:
     folder: str
     handover: socket.socket | None
     number: int = 0
+    deadline: float = math.inf
+    is_expired: bool = False
     is_killed: bool = False
     status: int = 0
     cpu: float = 0.0
@@ -87,6 +91,22 @@ class Brood:
                 # One that has ended before it could be killed was not killed by us.
                 known.is_killed |= sent == signal.SIGKILL and not _has_ended(known.pid)
                 kernel.kill_group(known.pid, sent)
+
+    def prolong(self, number: int, deadline: float) -> None:
+        """Let a child live until then."""
+        for known in self._children.values():
+            if known.number == number:
+                known.deadline = deadline
+
+    def expire(self) -> float:
+        """Kill whose time is over; answers with the next one's time."""
+        now = time.monotonic()
+        for known in self._children.values():
+            if known.deadline <= now and not known.is_expired:
+                known.is_expired = True
+                self.signal(known.number, signal.SIGKILL)
+        waiting = (known.deadline for known in self._children.values() if not known.is_expired)
+        return min(waiting, default=math.inf)
 
     def reap(self) -> None:
         """Reap who has ended; then kill who is left of ended attempts, or tell that they have ended."""
@@ -161,6 +181,7 @@ class Brood:
             cpu=timedelta(seconds=ended.cpu),
             peak_memory=ended.peak,
             out_of_memory=by_a_stranger and self._memory_ran_out(),
+            expired=ended.is_expired,
             litter=None if _removed(ended.folder) else ended.folder,
         )
 

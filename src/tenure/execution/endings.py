@@ -34,8 +34,8 @@ class Course:
 
 
 def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | None:
-    """How the attempt ended; None where nobody wants to know."""
-    if course.is_dropped:
+    """How the attempt ended; None where nobody wants to know, as its lease is gone or as good as gone."""
+    if course.is_dropped or (isinstance(ending, Exited) and ending.expired):
         return None
     if course.timed_out is not None:
         return TimedOut(course.timed_out)

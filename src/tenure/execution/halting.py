@@ -1,7 +1,7 @@
 """How a running attempt is told to stop, and who hears what it says: the seams to the engine."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
@@ -29,6 +29,20 @@ class Halting:
         self.asked: Halt | None = None
         self._is_asked = asyncio.Event()
         self._is_final = asyncio.Event()
+        self._deadline: float | None = None
+        self._prolonged: Callable[[float], None] | None = None
+
+    def prolong(self, deadline: float) -> None:
+        """Let the attempt live until this time of the monotonic clock, even if nobody is there to halt it."""
+        self._deadline = deadline
+        if self._prolonged is not None:
+            self._prolonged(deadline)
+
+    def on_prolonged(self, prolonged: Callable[[float], None]) -> None:
+        """Be told of the deadline, now if there is one, and whenever it changes."""
+        self._prolonged = prolonged
+        if self._deadline is not None:
+            prolonged(self._deadline)
 
     def ask(self, halt: Halt) -> None:
         """Ask to stop; losing the lease or shutting down overrules cancelling, and nothing overrules them."""

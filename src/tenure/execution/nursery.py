@@ -25,6 +25,7 @@ from tenure.execution.protocol import (
     Start,
     ToZygote,
     Unborn,
+    Until,
     frame,
     read,
 )
@@ -89,6 +90,11 @@ class Nursery:
         """Have a signal sent to a child's group."""
         if self.is_open:
             self._send(Signal(number, sent), [])
+
+    def prolong(self, number: int, deadline: float) -> None:
+        """Have a child killed then, and not before."""
+        if self.is_open:
+            self._send(Until(number, deadline), [])
 
     async def close(self) -> None:
         """Let the guard end everybody, and wait until it has."""

@@ -51,6 +51,13 @@ class Signal(Struct, frozen=True, tag=True):
     signal: int
 
 
+class Until(Struct, frozen=True, tag=True):
+    """Kill a child at a time of the monotonic clock, unless another one is named before."""
+
+    number: int
+    deadline: float
+
+
 # From the zygote to the worker.
 class Ready(Struct, frozen=True, tag=True):
     """The app was imported. With `threads` it had started some, and each child will import it anew."""
@@ -66,7 +73,10 @@ class Broken(Struct, frozen=True, tag=True):
 
 
 class Exited(Struct, frozen=True, tag=True):
-    """A child has ended and nobody whom it started is left. `litter` is a folder that was not empty."""
+    """A child has ended and nobody whom it started is left.
+
+    `expired`: it was killed at its deadline. `litter` is a folder that was not empty.
+    """
 
     number: int
     exit_code: int | None
@@ -74,6 +84,7 @@ class Exited(Struct, frozen=True, tag=True):
     cpu: timedelta
     peak_memory: int
     out_of_memory: bool = False
+    expired: bool = False
     litter: str | None = None
 
 
@@ -153,7 +164,7 @@ class Reported(Struct, frozen=True, tag=True):
     end: Returned | Raised | OutOfMemory
 
 
-ToZygote = Start | Signal
+ToZygote = Start | Signal | Until
 FromZygote = Ready | Broken | Exited | Unborn
 ToChild = Begin | Cancel | Spawned | Refused
 FromChild = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Reported

@@ -19,6 +19,9 @@ How nobody is left behind:
   signal does not reach grandchildren; these come to the guard, which kills and reaps until nobody is left.
 - The worker may be killed at any time: the guard sees the hang-up of the control socket.
 
+An attempt may have a deadline, which the worker moves on as long as it keeps the attempt's lease. A worker that
+is frozen moves nothing: the zygote kills the child then, before somebody else may take the job.
+
 Forking needs a process of one thread: a lock that another thread holds would stay locked in the child for
 ever. A module that starts threads at import is not kept: the zygote says so, executes itself anew without
 the module, and lets every child import it.
@@ -26,12 +29,14 @@ the module, and lets every child import it.
 
 import faulthandler
 import gc
+import math
 import os
 import select
 import signal
 import socket
 import sys
 import tempfile
+import time
 from collections import deque
 from io import TextIOWrapper
 from typing import NoReturn
@@ -50,6 +55,7 @@ from tenure.execution.protocol import (
     Signal,
     Start,
     ToZygote,
+    Until,
     frame,
     read,
 )
@@ -57,6 +63,7 @@ from tenure.execution.protocol import (
 _AT_ONCE = 4096
 _MOST_DESCRIPTORS = 64
 _PATH = "PYTHONPATH"
+_LONGEST_POLL = 3_600_000
 
 
 class Zygote:
@@ -75,8 +82,9 @@ class Zygote:
         events.register(self._control, select.POLLIN)
         events.register(woken, select.POLLIN)
         while True:
-            ready = dict(events.poll(0 if self._brood.lacks_spares() else None))
-            if not ready:
+            deadline = self._brood.expire()
+            ready = dict(events.poll(0 if self._brood.lacks_spares() else _milliseconds_to(deadline)))
+            if not ready and self._brood.lacks_spares():
                 self._brood.fork_spare()
             if woken.fileno() in ready:
                 woken.recv(_AT_ONCE)
@@ -103,6 +111,14 @@ class Zygote:
                     os.close(descriptor)
             case Signal(number, sent):
                 self._brood.signal(number, sent)
+            case Until(number, deadline):
+                self._brood.prolong(number, deadline)
+
+
+def _milliseconds_to(deadline: float) -> int | None:
+    if math.isinf(deadline):
+        return None
+    return min(max(0, math.ceil((deadline - time.monotonic()) * 1000)), _LONGEST_POLL)
 
 
 def main() -> NoReturn:
