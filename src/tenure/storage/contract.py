@@ -30,7 +30,7 @@ from tenure.core.operations import (
 )
 from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position
-from tenure.core.trail import Logged, Recorded, Trail
+from tenure.core.trail import Logged, Note, Recorded, Trail
 from tenure.storage.migrate import Applied
 
 
@@ -167,6 +167,14 @@ class Store(Protocol):
         is left as it is, so that lines may be sent again after an unknown end; notes would be there twice.
         Characters that no store takes are replaced. At most 10,000 lines and notes with 16 Mi characters a
         call, else InvalidInput.
+        """
+
+    async def annotate(self, lease: Lease, note: Note) -> bool:
+        """Add a note to a job whose last claim was this lease, whatever has become of it; answers whether.
+
+        For what is found out when the attempt is over, such as a hook that failed. It is not added when the
+        job was claimed again, is unknown, or has all the notes it may. A finished job itself stays as it is:
+        the note bears the next number, and stands in its history and in the feed.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:

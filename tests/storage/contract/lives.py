@@ -125,7 +125,8 @@ async def _after_the_leases(store: Store, clock: Clock, jobs: dict[str, UUID]) -
     yield "cancel what was retried"
     for claimed in await claim(store, limit=2, lines=(SLOW,)):
         await settle(store, [succeeded(claimed)])
-    yield "settle what was lost"
+        await store.annotate(claimed.lease, note("late"))
+    yield "settle what was lost, and more of it"
 
 
 async def standing(store: Store, jobs: Iterable[UUID]) -> dict[Line, Counter[State]]:

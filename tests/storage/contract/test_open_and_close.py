@@ -13,7 +13,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Order, Pulse
 from tenure.core.operations import Definition, Retention, Worker
 from tenure.core.states import State
-from tenure.core.trail import Note, Trail
+from tenure.core.trail import HOOK_FAILED, Note, Trail
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
@@ -72,6 +72,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "prune": lambda store: store.prune(Retention()),
     "tidy": lambda store: store.tidy(),
     "record": lambda store: store.record("a", [Trail(LEASE, notes=(Note("custom:seen"),))]),
+    "annotate": lambda store: store.annotate(Lease(JOB, 1), Note(HOOK_FAILED)),
     "logs": lambda store: store.logs(JOB),
 }
 """Every verb that asks the database, each with something to ask."""

@@ -1,17 +1,29 @@
 """The feed while transactions are open: what commits late is late, but never missed."""
 
 import asyncio
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
+from tenure.core.lease import Claimed, Lease
 from tenure.core.reading import Entry
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import PostgresBackend
 from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import claim, columns_of, enqueue_one, fed, settle, state_of, succeeded
+from tests.storage.telling import (
+    claim,
+    columns_of,
+    enqueue_one,
+    fed,
+    note,
+    settle,
+    state_of,
+    succeeded,
+    trail,
+)
 
 
 async def insert_copy(foreign: asyncpg.Connection, backend: PostgresBackend, model: UUID) -> UUID:
@@ -158,9 +170,24 @@ async def test_readers_beside_many_writers_miss_nothing(store: Store, backend: P
     await other.close()
 
 
-@pytest.mark.parametrize("way", ["settle", "hand_back"])
+async def _settle(store: Store, owned: Sequence[Claimed]) -> Collection[Lease]:
+    return (await settle(store, [succeeded(one) for one in owned])).lost
+
+
+async def _hand_back(store: Store, owned: Sequence[Claimed]) -> Collection[Lease]:
+    return (await store.hand_back("a", unstarted=[one.lease for one in owned], killed=[])).lost
+
+
+async def _record(store: Store, owned: Sequence[Claimed]) -> Collection[Lease]:
+    return (await store.record("a", [trail(one, note()) for one in owned])).lost
+
+
+@pytest.mark.parametrize("speak", [_settle, _hand_back, _record])
 async def test_a_workers_word_that_waited_stands_behind_the_cancel_it_did_not_see(
-    store: Store, foreign: asyncpg.Connection, backend: PostgresBackend, way: str
+    store: Store,
+    foreign: asyncpg.Connection,
+    backend: PostgresBackend,
+    speak: Callable[[Store, Sequence[Claimed]], Coroutine[None, None, Collection[Lease]]],
 ) -> None:
     """Its transaction is the older one; the job's events come by number all the same."""
     for _ in range(3):
@@ -170,15 +197,11 @@ async def test_a_workers_word_that_waited_stands_behind_the_cancel_it_did_not_se
     reader = Reader(store)
     await reader.read(6)
     await foreign.execute("SELECT FROM tenure.job_state WHERE id = $1 FOR UPDATE", locked)
-    speaking = asyncio.create_task(
-        settle(store, [succeeded(one) for one in owned])
-        if way == "settle"
-        else store.hand_back("a", unstarted=[one.lease for one in owned], killed=[])
-    )
+    speaking = asyncio.create_task(speak(store, owned))
     await until_waiting(backend, 1)
     await store.cancel([cancelled])
     await foreign.execute("ROLLBACK")
-    assert (await speaking).lost == []
+    assert not await speaking
 
     await reader.read(10)
     assert len(set(reader.seen)) == len(reader.seen) == 10

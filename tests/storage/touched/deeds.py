@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order, Progress, Pulse
+from tenure.core.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.operations import Retention
 from tenure.core.reading import Filter
 from tenure.core.states import State
@@ -81,6 +81,12 @@ async def _beat(store: Store, scene: Scene) -> int:
 async def _record(store: Store, scene: Scene) -> int:
     said = [trail(lease, line(1), line(2), note()) for lease in scene.leases]
     return len(said) - len((await store.record("a", said)).lost)
+
+
+async def _annotate(store: Store, scene: Scene) -> int:
+    failed = await store.get(scene.failed[0])
+    ended = [Lease(failed.id, failed.fence)] if failed else []
+    return sum([await store.annotate(lease, note()) for lease in [*ended, *scene.leases]])
 
 
 async def _hand_back(store: Store, scene: Scene) -> int:
@@ -180,6 +186,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "reap": (_reap, 6),
     "a heartbeat": (_beat, 20),
     "a record": (_record, 20),
+    "notes": (_annotate, 21),
     "a hand-back": (_hand_back, 20),
     "accept": (_accept, 20),
     "cancel": (_cancel, 60),

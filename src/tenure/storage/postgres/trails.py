@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from tenure.core.bounds import MOST_NOTES, printable
-from tenure.core.trail import Logged, Recorded, Trail
+from tenure.core.lease import Lease
+from tenure.core.trail import Logged, Note, Recorded, Trail
 from tenure.storage import trails as said
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.pool import Pool
@@ -20,6 +21,14 @@ class Trails:
         given = said.told(trails)
         answer = await self._pool.run("record", **rows.trails(given), worker=worker, most=MOST_NOTES)
         return said.recorded_from(given, answer)
+
+    async def annotate(self, lease: Lease, note: Note) -> bool:
+        claim = {"job": lease.job, "fence": lease.fence}
+        added = await self._pool.together(
+            ("annotate.lock", claim),
+            ("annotate.note", {**claim, "type": note.type, "payload": note.payload, "most": MOST_NOTES}),
+        )
+        return bool(added)
 
     async def logs(
         self,

@@ -17,7 +17,7 @@ CREATE TEMP TABLE moving (
     position INTEGER PRIMARY KEY, id, line, source, target, attempt, fence, seq, due_at, worker, ending, result, error,
     place, cpu_ms, peak_bytes, exit_code, signal
 );
-CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, n, lines, notes, asked, taken);
+CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, actor, n, lines, notes, asked, taken);
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from tenure.core.bounds import MOST_NOTES, printable
-from tenure.core.trail import Logged, Recorded, Trail
+from tenure.core.lease import Lease
+from tenure.core.trail import Logged, Note, Recorded, Trail
 from tenure.storage import trails as said
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.database import Database
@@ -18,6 +19,18 @@ class Trails(Database):
         given = said.told(trails)
         answer = await self._run("record", rows.trails(given), worker=worker, most=MOST_NOTES)
         return said.recorded_from(given, answer)
+
+    async def annotate(self, lease: Lease, note: Note) -> bool:
+        return bool(
+            await self._run(
+                "annotate",
+                job=str(lease.job),
+                fence=lease.fence,
+                type=note.type,
+                payload=note.payload,
+                most=MOST_NOTES,
+            )
+        )
 
     async def logs(
         self,

@@ -27,7 +27,8 @@ SELECT event.job || ':' || event.n, event.job, type, at,
                 json_build_object('source', source, 'target', target, 'attempt', event.attempt, 'fence', event.fence,
                                   'actor', actor, 'reason', reason))
   FROM tenure.event
-  JOIN tenure.job_state s ON s.id = event.job AND event.n <= s.n;
+  JOIN tenure.job_state s ON s.id = event.job
+       AND (event.n <= s.n OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state);
 
 -- DISTINCT keeps PostgreSQL from letting anybody write through the view.
 CREATE VIEW tenure.job_definitions AS

@@ -12,7 +12,9 @@ next AS MATERIALIZED (
            FROM tenure.event
           WHERE event.mark < (SELECT horizon FROM settled)
             AND (event.mark, event.job, event.n) > (:mark::xid8, :job::uuid, :n::integer)
-            AND event.n <= (SELECT s.n FROM tenure.job_state s WHERE s.id = event.job)   -- what nobody counted is no event
+            AND (SELECT event.n <= s.n   -- what nobody counted is no event
+                        OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state   -- but a note
+                   FROM tenure.job_state s WHERE s.id = event.job)
           ORDER BY event.mark, event.job, event.n
           LIMIT :limit::integer)
          UNION ALL

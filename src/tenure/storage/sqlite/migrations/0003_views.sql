@@ -45,7 +45,8 @@ SELECT event.job || ':' || event.n,
                 json_object('source', event.source, 'target', event.target, 'attempt', event.attempt, 'fence', event.fence,
                             'actor', event.actor, 'reason', event.reason))
   FROM tenure_event event
-  JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n;
+  JOIN tenure_job_state s ON s.id = event.job
+       AND (event.n <= s.n OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state);
 
 CREATE VIEW tenure_job_definitions AS
 SELECT key,

@@ -10,6 +10,8 @@ SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS 
  UNION ALL
 SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason, payload
   FROM tenure_event event
- CROSS JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
+ CROSS JOIN tenure_job_state s ON s.id = event.job
+       -- What nobody counted is no event; behind the end, where nobody counts, only notes are.
+       AND (event.n <= s.n OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state)
  WHERE event.job = :job
  ORDER BY event.n;

@@ -6,7 +6,9 @@ WITH following (mark, job, n) AS MATERIALIZED (
         SELECT * FROM (
             SELECT mark, job, event.n
               FROM tenure_event event
-             CROSS JOIN tenure_job_state s ON s.id = event.job AND event.n <= s.n   -- what nobody counted is no event
+             CROSS JOIN tenure_job_state s ON s.id = event.job
+                   AND (event.n <= s.n   -- what nobody counted is no event
+                        OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state)   -- but a note
              WHERE (mark, job, event.n) > (:mark, :job, :n)
              ORDER BY mark, job, event.n
              LIMIT :limit)

@@ -2,9 +2,13 @@
 SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.priority, job.params, job.scope, job.key,
        job.max_attempts, job.on_lost, job.timeout_ms, job.grace_ms, job.backoff_base_ms, job.backoff_cap_ms,
        job.retry_on, job.fatal_on, job.parent, job.replay_of, job.traceparent, job.created_at, job.run_at, job.tags,
-       s.state, s.fence, s.attempt, s.failures, s.hand_backs, s.suspensions, s.n, s.due_at, s.queued_at,
+       s.state, s.fence, s.attempt, s.failures, s.hand_backs, s.suspensions, s.due_at, s.queued_at,
        s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at, s.progress,
        lease.owner AS worker, lease.heartbeat_at, lease.expires_at AS lease_expires_at,
+       -- Notes may have been added behind the end, where nobody counts.
+       coalesce((SELECT max(event.n) FROM tenure_event event
+                  WHERE event.job = s.id AND event.n > s.n AND s.finished_at IS NOT NULL
+                    AND event.source = s.state AND event.target = s.state), s.n) AS n,
        result.body AS result,
        (SELECT json_group_array(json_array(limited.name, limited.key, size))
           FROM json_each(line.limits) part
