@@ -20,6 +20,7 @@ from tenure.core.signals import Signal
 from tenure.core.spec import Spec
 from tenure.core.states import State
 from tenure.engine.manner import Manner
+from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
 from tenure.execution.lane import ProcessLane
 from tenure.storage.contract import Store
@@ -29,7 +30,6 @@ TARGET = "tests.worker.sample:app"
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0
 QUICK = RetryPolicy(base=timedelta(milliseconds=5), cap=timedelta(milliseconds=20))
-SPECS = {(key, 1): Spec(key=key, hooks=tuple(handler.hooks)) for key, handler in HANDLERS.items()}
 LINES = tuple(Line("default", key) for key in HANDLERS)
 
 
@@ -43,6 +43,14 @@ class Employed:
     def told(self, kind: type) -> list[Any]:
         """The signals of one kind so far."""
         return [signal for signal in self.heard if isinstance(signal, kind)]
+
+
+def registry() -> Registry:
+    """The sample's definitions."""
+    made = Registry()
+    for key, handler in HANDLERS.items():
+        made.add(Spec(key=key, hooks=tuple(handler.hooks)))
+    return made
 
 
 @asynccontextmanager
@@ -62,7 +70,7 @@ async def employ(
         shutdown=timedelta(seconds=shutdown),
     )
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=LINES)
-    worker = Worker(store, lane, introduction, SPECS, manner, heard.append)
+    worker = Worker(store, lane, introduction, registry(), manner, heard.append)
     task = asyncio.create_task(worker.run())
     try:
         yield Employed(worker, heard)

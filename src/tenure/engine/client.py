@@ -67,13 +67,17 @@ class Client:
         Raises InvalidInput before anything is written. Raises IdempotencyConflict when a key was used before
         for something else; the other jobs of the call are recorded then.
         """
-        for job in jobs:
-            self._registry.check_params(await self.spec(job.definition, job.version), job.params)
+        await self.check(jobs)
         answers = await self._store.enqueue(jobs)
         for job, answer in zip(jobs, answers, strict=True):
             if not answer.matches and not await self._is_same(job, answer.id):
                 raise IdempotencyConflict(job.key or "", answer.id)
         return answers
+
+    async def check(self, jobs: Sequence[NewJob]) -> None:
+        """Raise InvalidInput unless each job's definition is known and its params fit it."""
+        for job in jobs:
+            self._registry.check_params(await self.spec(job.definition, job.version), job.params)
 
     async def get(self, job: UUID) -> Job:
         """The job as it stands. Raises JobNotFound."""

@@ -21,13 +21,15 @@ from tenure.core.errors import LeaseLost
 from tenure.core.job import Enqueued, Moved, NewJob
 from tenure.core.lease import Lease
 from tenure.core.signals import Announce
-from tenure.engine.attempts import Attempts, Specs
+from tenure.engine.attempts import Attempts
+from tenure.engine.client import Client
 from tenure.engine.dispatcher import Dispatcher
 from tenure.engine.duties import Duties
 from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.hooks import Hooks
 from tenure.engine.lane import Lane
 from tenure.engine.manner import Manner
+from tenure.engine.registry import Registry
 from tenure.engine.service import Service
 from tenure.storage.contract import Store, Wakeups
 
@@ -42,14 +44,16 @@ class Crew:
         self,
         store: Store,
         lane: Lane,
-        specs: Specs,
+        registry: Registry,
         manner: Manner,
         tasks: asyncio.TaskGroup,
         announce: Announce,
         drain: Callable[[str], None],
     ) -> None:
         """`drain` is called when an operator wants the worker to claim no more."""
+        specs = {(spec.key, spec.version): spec for spec in registry.specs()}
         self._store = store
+        self._client = Client(store, registry)
         self._worker = manner.worker
         self._tasks = tasks
         self.attempts = Attempts(lane, specs, self._spawn, tasks, self._slot_is_free, announce)
@@ -104,6 +108,7 @@ class Crew:
                     heard()
 
     async def _spawn(self, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        await self._client.check(jobs)
         made = await self._store.spawn(self._worker, lease, jobs)
         if made is None:
             raise LeaseLost("the lease of this attempt is gone: nothing was enqueued")

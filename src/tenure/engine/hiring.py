@@ -15,6 +15,7 @@ from tenure.core.signals import Announce
 from tenure.core.spec import Spec
 from tenure.engine.lane import Lane
 from tenure.engine.manner import Manner
+from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
 from tenure.storage.contract import Store
 
@@ -44,7 +45,7 @@ async def register(store: Store, specs: Iterable[Spec], worker: str) -> list[str
 def hire(
     store: Store,
     lane: Lane,
-    specs: Collection[Spec],
+    registry: Registry,
     announce: Announce,
     *,
     worker: str,
@@ -54,7 +55,7 @@ def hire(
     shutdown: timedelta = timedelta(seconds=30),
 ) -> Worker:
     """A worker that serves these definitions, ready to run."""
-    lines = served(specs, queues)
+    lines = served(registry.specs(), queues)
     manner = Manner(worker=worker, lines=lines, slots=slots, lease_for=lease_for, shutdown=shutdown)
     introduction = Introduction(
         id=worker,
@@ -64,5 +65,4 @@ def hire(
         slots=slots,
         lines=lines,
     )
-    by_name = {(spec.key, spec.version): spec for spec in specs}
-    return Worker(store, lane, introduction, by_name, manner, announce)
+    return Worker(store, lane, introduction, registry, manner, announce)

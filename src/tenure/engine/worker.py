@@ -15,10 +15,10 @@ from tenure.core.errors import StoreError
 from tenure.core.operations import Worker as Introduction
 from tenure.core.outcome import Settled
 from tenure.core.signals import Announce, WorkerDraining, WorkerReady, WorkerStopped
-from tenure.engine.attempts import Specs
 from tenure.engine.crew import Crew
 from tenure.engine.lane import Lane
 from tenure.engine.manner import POLL, Manner
+from tenure.engine.registry import Registry
 from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
@@ -35,14 +35,14 @@ class Worker:
         store: Store,
         lane: Lane,
         introduction: Introduction,
-        specs: Specs,
+        registry: Registry,
         manner: Manner,
         announce: Announce,
     ) -> None:
         self._store = store
         self._lane = lane
         self._introduction = introduction
-        self._specs = specs
+        self._registry = registry
         self._manner = manner
         self._announce = announce
         self._draining = asyncio.Event()
@@ -67,7 +67,7 @@ class Worker:
         await self._store.enlist(self._introduction)
         async with asyncio.TaskGroup() as tasks:
             crew = self._crew = Crew(
-                self._store, self._lane, self._specs, self._manner, tasks, self._announce, self._drain
+                self._store, self._lane, self._registry, self._manner, tasks, self._announce, self._drain
             )
             loops = [tasks.create_task(loop) for loop in crew.loops()]
             self._announce(WorkerReady(self._introduction))

@@ -5,8 +5,8 @@ frame of the protocol.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 from uuid import UUID, uuid5
 
 from tenure.core.bounds import named
@@ -92,6 +92,14 @@ class Log:
         self._channel.send(Logged(level, shown, _fields(fields) if fields else None))
 
 
+class Maker(Protocol):
+    """What makes jobs: a function that was registered with `@app.job`."""
+
+    @property
+    def new_job(self) -> Callable[..., NewJob]:
+        """Makes a job of it from params and options."""
+
+
 class Context:
     """One attempt, as its handler sees it."""
 
@@ -127,9 +135,12 @@ class Context:
         """A key for somebody else's API: the same in every attempt of this job, and in no other job."""
         return str(uuid5(self.job_id, name))
 
-    async def enqueue(self, job: NewJob) -> Enqueued:
-        """Enqueue a child of this job; refused when this attempt has lost its lease."""
-        [enqueued] = await self.enqueue_many([job])
+    async def enqueue(self, job: NewJob | Maker, params: object = None, **options: Any) -> Enqueued:
+        """Enqueue a child of this job; refused when this attempt has lost its lease.
+
+        As `ctx.enqueue(welcome, Welcome(to=…), delay=30)`, or with a job made by `welcome.new_job(…)`.
+        """
+        [enqueued] = await self.enqueue_many([_made(job, params, options)])
         return enqueued
 
     async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
@@ -144,13 +155,17 @@ class Context:
         self._channel.ask(jobs, deliver)
         return outcome(await answered)
 
-    def enqueue_sync(self, job: NewJob) -> Enqueued:
+    def enqueue_sync(self, job: NewJob | Maker, params: object = None, **options: Any) -> Enqueued:
         """The same as `enqueue` for a plain handler."""
-        return self._channel.exchange([job])[0]
+        return self._channel.exchange([_made(job, params, options)])[0]
 
     def enqueue_many_sync(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """The same as `enqueue_many` for a plain handler."""
         return self._channel.exchange(jobs)
+
+
+def _made(job: NewJob | Maker, params: object, options: dict[str, Any]) -> NewJob:
+    return job if isinstance(job, NewJob) else job.new_job(params, **options)
 
 
 def _resolve(answered: asyncio.Future[Answer], answer: Answer) -> None:

@@ -19,8 +19,8 @@ How nobody is left behind:
   signal does not reach grandchildren; these come to the guard, which kills and reaps until nobody is left.
 - The worker may be killed at any time: the guard sees the hang-up of the control socket.
 
-An attempt may have a deadline, which the worker moves on as long as it keeps the attempt's lease. A worker that
-is frozen moves nothing: the zygote kills the child then, before somebody else may take the job.
+An attempt may have a deadline, which the worker moves on as long as it keeps the attempt's lease. A worker
+that is frozen moves nothing: the zygote kills the child then, before somebody else may take the job.
 
 Forking needs a process of one thread: a lock that another thread holds would stay locked in the child for
 ever. A module that starts threads at import is not kept: the zygote says so, executes itself anew without

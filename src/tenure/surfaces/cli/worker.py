@@ -59,7 +59,7 @@ async def _work(app: str, loaded: Loaded) -> int:
     lane = ProcessLane(app, environment=_environment(settings))
     try:
         manifest = Manifest.read(await lane.start())
-        specs = manifest.registry().specs()
+        registry = manifest.registry()
         database = settings.database
         if "database" not in loaded.sources and manifest.database is not None:
             database = manifest.database
@@ -69,7 +69,7 @@ async def _work(app: str, loaded: Loaded) -> int:
             hired = hire(
                 store,
                 lane,
-                specs,
+                registry,
                 tell,
                 worker=name,
                 slots=settings.slots,
@@ -77,7 +77,7 @@ async def _work(app: str, loaded: Loaded) -> int:
                 lease_for=timedelta(seconds=settings.lease_seconds),
                 shutdown=timedelta(seconds=settings.shutdown_seconds),
             )
-            for changed in await register(store, specs, name):
+            for changed in await register(store, registry.specs(), name):
                 click.echo(f"{changed} was registered before and says something else now", err=True)
             click.echo(f"{app} on {masked(database)}", err=True)
             if lane.notice:
