@@ -103,3 +103,20 @@ async def commanded(address: str, *flags: str, target: str = PROGRAM) -> AsyncIt
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below one, parents first."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            # It has ended since it was listed.
+            continue
+        children.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found, next_ones = list[int](), [pid]
+    while next_ones:
+        next_ones = [child for parent in next_ones for child in children.get(parent, [])]
+        found += next_ones
+    return found

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,16 @@ async def wait(params: dict[str, Any], ctx: Context) -> int:
 async def once(params: dict[str, Any], ctx: Context) -> int:
     """The same, and never twice."""
     return await wait.function(params, ctx)
+
+
+@app.job("regicide", retry=backoff(base=0.01, cap=0.05))
+async def regicide(params: dict[str, Any], ctx: Context) -> int:
+    """Does its work and kills the worker it was told of before that is known; only the first time."""
+    enter(params, ctx, "effect")
+    if ctx.attempt == 1:
+        os.kill(params["worker"], signal.SIGKILL)
+        await asyncio.Event().wait()
+    return ctx.fence
 
 
 @app.job("parent")

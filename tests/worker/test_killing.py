@@ -1,12 +1,13 @@
 """Workers as processes, stopped in every way there is: nothing is lost, nothing is done twice unseen."""
 
+import os
 import signal
 from pathlib import Path
 
 from tenure.core.outcome import Ending
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.commanding import Ledger, commanded
+from tests.worker.commanding import Ledger, commanded, descendants
 from tests.worker.employing import enqueue, is_alive, reach, vanish
 
 LEASE = ("--lease-seconds", "2")
@@ -28,6 +29,47 @@ async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str,
     lost, good = await store.attempts(job)
     assert (lost.ending, good.ending) == (Ending.LOST, Ending.SUCCEEDED)
     assert [effect.fence for effect in ledger.entries("effect")] == [good.fence]
+    assert done.attempt == 2
+
+
+async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_another(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S0.5, S0.6: it may run twice and is never lost; the second time has a fence of its own."""
+    ledger = Ledger(tmp_path)
+    async with commanded(address, *LEASE) as first:
+        await first.says("serves")
+        job = await enqueue(store, "regicide", {**ledger.params, "worker": first.pid})
+        await first.ended()
+    async with commanded(address, *LEASE):
+        done = await reach(store, job, State.SUCCEEDED)
+    one, two = ledger.entries("effect")
+    assert one.fence < two.fence == done.fence
+
+
+async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_another(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S0.73: claimed and never begun; the attempt counts, since nobody can know that it never began."""
+    ledger = Ledger(tmp_path)
+    async with commanded(address, *LEASE) as first:
+        await first.says("serves")
+        family = descendants(first.pid)
+        for pid in family:
+            os.kill(pid, signal.SIGSTOP)
+        job = await enqueue(store, "wait", ledger.params)
+        await reach(store, job, State.RUNNING)
+        first.send(signal.SIGKILL)
+        # The first of them ends the others, who have not moved since.
+        os.kill(family[0], signal.SIGCONT)
+        await first.ended()
+        for pid in family:
+            await vanish(pid)
+    assert not ledger.entries("start")
+    async with commanded(address, *LEASE):
+        await ledger.reach("start", 1)
+        ledger.let_go()
+        done = await reach(store, job, State.SUCCEEDED)
     assert done.attempt == 2
 
 
