@@ -87,6 +87,13 @@ class Store(Protocol):
         StoreBusy when another open transaction holds one of the keys; only this call fails then.
         """
 
+    async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
+        """Enqueue jobs as children of one that a worker holds; None, and nothing is made, when it does not.
+
+        As `enqueue` does, with the job of the lease as `parent`. Nobody can take that job from its owner
+        between the look at the lease and the commit.
+        """
+
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
         """Let held jobs go: `created` to `scheduled` or `queued`. Jobs in other states are left as they are.
 

@@ -11,6 +11,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Order, Progress, Pulse
 from tenure.core.policy import Policy
 from tenure.core.states import State
+from tenure.storage import statements
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
@@ -131,11 +132,16 @@ async def _record(store: Store, batch: Sequence[Claimed]) -> None:
     await store.record("a", [trail(claimed, line(1), note()) for claimed in batch])
 
 
+async def _spawn(store: Store, batch: Sequence[Claimed]) -> None:
+    for claimed in batch:
+        await store.spawn("a", claimed.lease, [NewJob(definition="child")])
+
+
 Verb = Callable[[Store, Sequence[Claimed]], Awaitable[None]]
 
 
-@pytest.mark.parametrize("second", [_cancel, _settle, _hand_back, _heartbeat, _record])
-@pytest.mark.parametrize("first", [_cancel, _settle, _hand_back, _heartbeat, _record])
+@pytest.mark.parametrize("second", [_cancel, _settle, _hand_back, _heartbeat, _record, _spawn])
+@pytest.mark.parametrize("first", [_cancel, _settle, _hand_back, _heartbeat, _record, _spawn])
 async def test_nobody_waits_in_a_circle(
     backend: PostgresBackend, foreign: asyncpg.Connection, first: Verb, second: Verb
 ) -> None:
@@ -261,3 +267,19 @@ async def test_a_turn_that_waits_to_settle_has_claimed_nothing_yet(
 
     await foreign.execute("ROLLBACK")
     assert (await turn).settled.accepted == {owned.lease: State.SUCCEEDED}
+
+
+async def test_nobody_takes_a_job_from_its_owner_while_its_children_are_recorded(
+    store: Store, foreign: asyncpg.Connection, clock: Clock
+) -> None:
+    """S0.14: the first statement of `spawn` holds the job until its transaction ends."""
+    job = await enqueue_one(store)
+    [owned] = await claim(store, lease_for=seconds(30))
+    text, names = statements.numbered(statements.load("tenure.storage.postgres")["spawn"])
+    values = {"job": job, "fence": owned.lease.fence, "worker": "a"}
+    assert len(await foreign.fetch(text, *(values[name] for name in names))) == 1
+    await clock.advance(seconds(30))
+    async with asyncio.timeout(PATIENCE):
+        assert await store.reap(10) == []
+    await foreign.execute("ROLLBACK")
+    assert [moved.job for moved in await store.reap(10)] == [job]

@@ -116,6 +116,11 @@ async def _enqueue(store: Store, _: Scene) -> int:
     return sum(made.fresh for made in await store.enqueue(new))
 
 
+async def _spawn(store: Store, scene: Scene) -> int:
+    new = [NewJob(definition="mail", key=str(uuid4())) for _ in range(_MANY)]
+    return sum(made.fresh for made in await store.spawn("a", scene.leases[0], new) or [])
+
+
 async def _enqueue_again(store: Store, _: Scene) -> int:
     return sum(not made.fresh for made in await store.enqueue(KEYED))
 
@@ -193,6 +198,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "give up": (_give_up, 20),
     "replay": (_replay, 20),
     "enqueue": (_enqueue, _MANY),
+    "spawn": (_spawn, _MANY),
     "enqueue again": (_enqueue_again, 20),
     "prune": (_prune, 75),
     "prune in the middle": (_prune_in_middle, 75),

@@ -127,19 +127,18 @@ class WatchedPool(Pool):
         self.costs: Costs = {}
 
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
-        return await self.together((statement, values))
+        [answer] = await self.together((statement, values))
+        return answer
 
-    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
-        async def undone(connection: Connection) -> list[asyncpg.Record]:
+    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
+        async def undone(connection: Connection) -> list[list[asyncpg.Record]]:
             transaction = connection.transaction()
             await transaction.start()
             # Where a plan wants other processes to help it gets none: they would count for themselves.
             await connection.execute("SET LOCAL max_parallel_workers = 0")
-            answer: list[asyncpg.Record] = []
-            for statement, values in steps:
-                answer = await self._counted(connection, statement, values)
+            answers = [await self._counted(connection, statement, values) for statement, values in steps]
             await transaction.rollback()
-            return answer
+            return answers
 
         return await self.work(undone)
 

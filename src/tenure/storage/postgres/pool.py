@@ -107,12 +107,12 @@ class Pool:
             except _Collision:
                 return await self._lent(pool, deadline, fetch)
 
-    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
-        """Run several statements in one transaction; answers with the rows of the last."""
+    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
+        """Run statements in one transaction, up to one that finds nothing; answers with the rows of each."""
         deadline = self._deadline()
 
-        async def in_one(connection: Connection) -> list[asyncpg.Record]:
-            rows: list[asyncpg.Record] = []
+        async def in_one(connection: Connection) -> list[list[asyncpg.Record]]:
+            rows: list[list[asyncpg.Record]] = []
             async with (
                 asyncio.timeout_at(deadline),
                 # Whatever the database's default is: the second statement must see what the first waited for.
@@ -120,7 +120,9 @@ class Pool:
             ):
                 for statement, values in steps:
                     text, arguments = self._asked(statement, values)
-                    rows = await connection.fetch(text, *arguments)
+                    rows.append(await connection.fetch(text, *arguments))
+                    if not rows[-1]:
+                        break
             return rows
 
         with self._in_use() as pool:

@@ -1,30 +1,27 @@
 """The PostgreSQL store, verb by verb; what each promises stands in `tenure.storage.contract`."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
-from tenure.core.documents import Document
-from tenure.core.errors import StoreError, StoreRefused, StoreUnavailable
-from tenure.core.job import Enqueued, Moved, NewJob, Standing
+from tenure.core.job import Moved, Standing
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
-from tenure.core.operations import Replayed
 from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
-from tenure.storage import reading, turn, values
+from tenure.storage import turn, values
 from tenure.storage.contract import Wakeups
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.postgres import places, rows, schema
 from tenure.storage.postgres.coalesce import Coalescer
-from tenure.storage.postgres.lines import Lines, line_of
+from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
+from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.operations import Operations
 from tenure.storage.postgres.places import Offer, Places
 from tenure.storage.postgres.pool import Pool
@@ -32,15 +29,11 @@ from tenure.storage.postgres.reading import Reading
 from tenure.storage.postgres.trails import Trails
 from tenure.storage.postgres.wakeups import Switchboard
 
-MOST_A_STATEMENT = 1_000
-"""How many coalesced jobs ride on one statement; a single call may bring more."""
-
-
 MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
 
-class PostgresStore(Reading, Operations, Trails):
+class PostgresStore(Creation, Reading, Operations, Trails):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(
@@ -86,12 +79,6 @@ class PostgresStore(Reading, Operations, Trails):
         moment: datetime = row["now"]
         return moment
 
-    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        values.check_batch(jobs)
-        if not jobs:
-            return []
-        return await self._enqueues.call(jobs)
-
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
         answer = await self._pool.run("accept", ids=sorted(set(ids)))
         self._note_queued(row for row in answer if row["moved"])
@@ -111,20 +98,6 @@ class PostgresStore(Reading, Operations, Trails):
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._pool.run("give_up", ids=sorted(set(ids))))
-
-    async def replay(
-        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
-    ) -> list[Replayed]:
-        identity = await self._ids()
-        wanted = sorted(set(ids))
-        new_ids = [identity.make() for _ in wanted]
-        answer = await self._pool.together(
-            ("replay.lock", {"ids": wanted}),
-            ("replay.record", {"ids": wanted, "new_ids": new_ids, "params": params, "forced": forced}),
-        )
-        self._note_queued(row for row in answer if row["fresh"])
-        found = {row["job"]: reading.replayed_from(row) for row in answer}
-        return [found.get(job) or Replayed(job, None, None, fresh=False) for job in ids]
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
         given = turn.reported(reports)
@@ -191,68 +164,6 @@ class PostgresStore(Reading, Operations, Trails):
     def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
         return self._hints.listen(endings=endings, stops=stops)
 
-    async def _ids(self) -> Identity:
-        if self._identity is None:
-            self._identity = Identity(await self.now())
-        return self._identity
-
-    async def _enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """One statement for the jobs of one or many callers; a second one only where keys were taken."""
-        identity = await self._ids()
-        ids = [job.id or identity.make() for job in jobs]
-        answers: dict[int, Enqueued] = {}
-        recorded, columns = await self._record(jobs, ids)
-        for row in recorded:
-            index = row["position"] - 1
-            answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
-        self._note(
-            {
-                (row["line"], row["rank"]): line_of(jobs[row["position"] - 1])
-                for row in recorded
-                if row["state"] == State.QUEUED
-            }
-        )
-        if (written := len(answers)) < len(jobs):
-            try:
-                await self._answer_the_rest(jobs, columns, answers)
-            except StoreError as error:
-                if not written:
-                    raise
-                # To make the call again would make those twice.
-                raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
-        return [answers[index] for index in range(len(jobs))]
-
-    async def _answer_the_rest(
-        self, jobs: Sequence[NewJob], columns: dict[str, list[Any]], answers: dict[int, Enqueued]
-    ) -> None:
-        """Look up who took a key or an id; where that is free again by now, record the job after all."""
-        fresh = sorted(answers)
-        for row in await self._pool.run(
-            "enqueue.find",
-            **columns,
-            fresh_ids=[answers[index].id for index in fresh],
-            fresh_positions=[index + 1 for index in fresh],
-        ):
-            found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
-            answers.setdefault(row["position"] - 1, found)
-        if missing := [index for index in range(len(jobs)) if index not in answers]:
-            recorded = await self._enqueue([jobs[index] for index in missing])
-            answers.update(zip(missing, recorded, strict=True))
-
-    async def _record(
-        self, jobs: Sequence[NewJob], ids: Sequence[UUID]
-    ) -> tuple[list[asyncpg.Record], dict[str, list[Any]]]:
-        columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
-        try:
-            return await self._pool.run("enqueue.record", **columns), columns
-        except StoreRefused as refusal:
-            # A line we had seen is gone: the database was restored or made anew under us.
-            if getattr(refusal.__cause__, "column_name", None) != "line":
-                raise
-            self._lines.forget()
-            columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
-            return await self._pool.run("enqueue.record", **columns), columns
-
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)
         self._note_queued(row for row in steps if row["state"] == State.QUEUED)
@@ -261,17 +172,6 @@ class PostgresStore(Reading, Operations, Trails):
     def _tell_ended(self, moved: Iterable[asyncpg.Record]) -> None:
         if any(State(row["state"]).is_final for row in moved):
             self._hints.ended()
-
-    def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
-        self._note({(row["line"], row["rank"]): None for row in moved})
-
-    def _note(self, noted: Mapping[places.Place, Line | None]) -> None:
-        """Jobs were put in line at these places, of these lines where that is known."""
-        for known in self._places.values():
-            for place, line in noted.items():
-                known.add(place, line)
-        if noted:
-            self._hints.queued()
 
     def _hear(self) -> None:
         for known in self._places.values():

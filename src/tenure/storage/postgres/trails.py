@@ -24,7 +24,7 @@ class Trails:
 
     async def annotate(self, lease: Lease, note: Note) -> bool:
         claim = {"job": lease.job, "fence": lease.fence}
-        added = await self._pool.together(
+        *_, added = await self._pool.together(
             ("annotate.lock", claim),
             ("annotate.note", {**claim, "type": note.type, "payload": note.payload, "most": MOST_NOTES}),
         )

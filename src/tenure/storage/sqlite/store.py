@@ -9,6 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import apsw
+from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.documents import Document
@@ -59,6 +60,18 @@ class SqliteStore(Reading, Operations, Trails):
             if jobs
             else []
         )
+
+    async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
+        printable("worker", worker, least=1)
+        values.check_batch(jobs)
+        children = [replace(job, parent=lease.job) for job in jobs]
+        claim = {"worker": worker, "job": str(lease.job), "fence": lease.fence}
+
+        def spawn(connection: apsw.Connection, turn: Turn) -> list[Enqueued] | None:
+            held = self._scripts.one(connection, "spawn", **turn._asdict(), **claim)
+            return self._enqueue(connection, turn, children) if held else None
+
+        return await self._writer.run(spawn)
 
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._run("accept", _ids(ids)))

@@ -1,0 +1,168 @@
+"""The verbs of the PostgreSQL store that make jobs."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+from msgspec.structs import replace
+
+from tenure.core.bounds import printable
+from tenure.core.documents import Document
+from tenure.core.errors import StoreError, StoreRefused, StoreUnavailable
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Lease, Line
+from tenure.core.operations import Replayed
+from tenure.core.states import State
+from tenure.storage import reading, values
+from tenure.storage.identity import Identity
+from tenure.storage.postgres import rows
+from tenure.storage.postgres.coalesce import Coalescer
+from tenure.storage.postgres.lines import Lines, line_of
+from tenure.storage.postgres.places import Place, Places
+from tenure.storage.postgres.pool import Pool
+from tenure.storage.postgres.wakeups import Switchboard
+
+MOST_A_STATEMENT = 1_000
+"""How many coalesced jobs ride on one statement; a single call may bring more."""
+
+Columns = dict[str, list[Any]]
+Recording = Callable[[Columns], Awaitable[list[asyncpg.Record]]]
+"""Runs the statement that records jobs."""
+
+
+class _LeaseLost(Exception):
+    """The worker that asks for children does not hold their parent."""
+
+
+class Creation(ABC):
+    """Enqueues, replays and spawns."""
+
+    _pool: Pool
+    _enqueues: Coalescer[NewJob, Enqueued]
+    _lines: Lines
+    _hints: Switchboard
+    _places: dict[tuple[Line, ...], Places]
+    _identity: Identity | None
+
+    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        values.check_batch(jobs)
+        if not jobs:
+            return []
+        return await self._enqueues.call(jobs)
+
+    async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
+        printable("worker", worker, least=1)
+        values.check_batch(jobs)
+
+        async def record(columns: Columns) -> list[asyncpg.Record]:
+            claim = {"job": lease.job, "fence": lease.fence, "worker": worker}
+            held, *recorded = await self._pool.together(("spawn", claim), ("enqueue.record", {**columns}))
+            if not held:
+                raise _LeaseLost("the lease is lost")
+            return recorded[0]
+
+        try:
+            return await self._enqueue([replace(job, parent=lease.job) for job in jobs], record)
+        except _LeaseLost:
+            return None
+
+    async def replay(
+        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+    ) -> list[Replayed]:
+        identity = await self._ids()
+        wanted = sorted(set(ids))
+        new_ids = [identity.make() for _ in wanted]
+        *_, answer = await self._pool.together(
+            ("replay.lock", {"ids": wanted}),
+            ("replay.record", {"ids": wanted, "new_ids": new_ids, "params": params, "forced": forced}),
+        )
+        self._note_queued(row for row in answer if row["fresh"])
+        found = {row["job"]: reading.replayed_from(row) for row in answer}
+        return [found.get(job) or Replayed(job, None, None, fresh=False) for job in ids]
+
+    @abstractmethod
+    async def now(self) -> datetime:
+        """The store's time."""
+
+    async def _ids(self) -> Identity:
+        if self._identity is None:
+            self._identity = Identity(await self.now())
+        return self._identity
+
+    async def _enqueue(self, jobs: Sequence[NewJob], record: Recording | None = None) -> list[Enqueued]:
+        """One statement for the jobs of one or many callers; a second one only where keys were taken."""
+        identity = await self._ids()
+        ids = [job.id or identity.make() for job in jobs]
+        answers: dict[int, Enqueued] = {}
+        recorded, columns = await self._record(jobs, ids, record or self._alone)
+        for row in recorded:
+            index = row["position"] - 1
+            answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
+        self._note(
+            {
+                (row["line"], row["rank"]): line_of(jobs[row["position"] - 1])
+                for row in recorded
+                if row["state"] == State.QUEUED
+            }
+        )
+        if (written := len(answers)) < len(jobs):
+            try:
+                await self._answer_the_rest(jobs, columns, answers, record)
+            except (StoreError, _LeaseLost) as error:
+                if not written:
+                    raise
+                # To make the call again would make those twice.
+                raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
+        return [answers[index] for index in range(len(jobs))]
+
+    async def _answer_the_rest(
+        self,
+        jobs: Sequence[NewJob],
+        columns: Columns,
+        answers: dict[int, Enqueued],
+        record: Recording | None,
+    ) -> None:
+        """Look up who took a key or an id; where that is free again by now, record the job after all."""
+        fresh = sorted(answers)
+        for row in await self._pool.run(
+            "enqueue.find",
+            **columns,
+            fresh_ids=[answers[index].id for index in fresh],
+            fresh_positions=[index + 1 for index in fresh],
+        ):
+            found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
+            answers.setdefault(row["position"] - 1, found)
+        if missing := [index for index in range(len(jobs)) if index not in answers]:
+            recorded = await self._enqueue([jobs[index] for index in missing], record)
+            answers.update(zip(missing, recorded, strict=True))
+
+    async def _record(
+        self, jobs: Sequence[NewJob], ids: Sequence[UUID], record: Recording
+    ) -> tuple[list[asyncpg.Record], Columns]:
+        columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
+        try:
+            return await record(columns), columns
+        except StoreRefused as refusal:
+            # A line we had seen is gone: the database was restored or made anew under us.
+            if getattr(refusal.__cause__, "column_name", None) != "line":
+                raise
+            self._lines.forget()
+            columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
+            return await record(columns), columns
+
+    async def _alone(self, columns: Columns) -> list[asyncpg.Record]:
+        return await self._pool.run("enqueue.record", **columns)
+
+    def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
+        self._note({(row["line"], row["rank"]): None for row in moved})
+
+    def _note(self, noted: Mapping[Place, Line | None]) -> None:
+        """Jobs were put in line at these places, of these lines where that is known."""
+        for known in self._places.values():
+            for place, line in noted.items():
+                known.add(place, line)
+        if noted:
+            self._hints.queued()
