@@ -1,8 +1,10 @@
 """Workers as processes, stopped in every way there is: nothing is lost, nothing is done twice unseen."""
 
+import json
 import os
 import signal
 from pathlib import Path
+from uuid import UUID
 
 from tenure.core.outcome import Ending
 from tenure.core.states import State
@@ -167,3 +169,15 @@ async def test_a_handler_cannot_open_a_store(store: Store, address: str) -> None
         failed = await reach(store, job, State.FAILED)
     assert failed.error is not None
     assert "ctx.enqueue" in failed.error.message
+
+
+async def test_a_handler_may_enqueue_under_its_lease(store: Store, address: str, tmp_path: Path) -> None:
+    """Over the pipe, as a child of its job, judged like any other."""
+    ledger = Ledger(tmp_path)
+    ledger.let_go()
+    job = await enqueue(store, "parent", ledger.params)
+    async with commanded(address):
+        done = await reach(store, job, State.SUCCEEDED)
+        assert done.result is not None
+        child = await reach(store, UUID(json.loads(done.result)), State.SUCCEEDED)
+    assert child.parent == job

@@ -59,9 +59,10 @@ class HoldingPool(Pool):
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
         if not self._is_meant(statement):
             return await super().run(statement, **values)
-        return await self._run_and_hold((statement, values))
+        [answer] = await self._run_and_hold((statement, values))
+        return answer
 
-    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
+    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         if not self._is_meant(steps[-1][0]):
             return await super().together(*steps)
         return await self._run_and_hold(*steps)
@@ -70,17 +71,19 @@ class HoldingPool(Pool):
         seam = self._seam
         return statement == STEPPING.get(seam.verb, seam.verb) and (seam.holds or seam.at is not None)
 
-    async def _run_and_hold(self, *steps: tuple[str, dict[str, object]]) -> list[asyncpg.Record]:
-        async def in_transaction(connection: Connection) -> list[asyncpg.Record]:
-            answer: list[asyncpg.Record] = []
+    async def _run_and_hold(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
+        async def in_transaction(connection: Connection) -> list[list[asyncpg.Record]]:
+            answers: list[list[asyncpg.Record]] = []
             async with connection.transaction():
                 if self._seam.at:
                     await connection.execute("UPDATE tenure.test_clock SET at = $1", self._seam.at)
                 for statement, values in steps:
                     text, arguments = self._asked(statement, values)
-                    answer = await connection.fetch(text, *arguments)
+                    answers.append(await connection.fetch(text, *arguments))
+                    if not answers[-1]:
+                        break
                 self._seam.before_commit()
-            return answer
+            return answers
 
         return await self.work(in_transaction)
 
