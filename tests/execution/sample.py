@@ -150,8 +150,8 @@ def gives_up_when_cancelled(params: Any, ctx: Context) -> None:
     raise Fatal("half done")
 
 
-def hangs(params: Any, ctx: Context) -> None:
-    _mark(params)
+def says_something_and_hangs(params: Any, ctx: Context) -> None:
+    ctx.progress(0.1)
     while True:
         time.sleep(60)
 
@@ -195,11 +195,18 @@ _HOOKS: dict[str, dict[str, Callable[..., Any]]] = {
 }
 
 
+def _decoded(text: str) -> Any:
+    params = json.loads(text)
+    if params == "unreadable":
+        raise ValueError("cannot be read")
+    return params
+
+
 class App:
     """The handlers of this module by name."""
 
     def handler(self, key: str, version: int) -> Handler:
-        return Handler(globals()[key], json.loads, _HOOKS.get(key, {}))
+        return Handler(globals()[key], _decoded, _HOOKS.get(key, {}))
 
     def manifest(self) -> bytes:
         return MANIFEST

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from textwrap import dedent
@@ -9,17 +10,19 @@ from textwrap import dedent
 import pytest
 import pytest_asyncio
 
-from tenure.core.retry import Raised, Returned
+from tenure.core.errors import TenureError
+from tenure.core.retry import Crashed, Raised, Returned
 from tenure.execution.handler import AppFailed
 from tenure.execution.lane import ProcessLane
-from tests.execution.attempts import Heard, lane_of, run
+from tests.execution.attempts import Heard, is_alive, lane_of, run
 
 APP = """
 import json, os, signal, threading, time
 from tenure.execution.handler import Handler
 
 def tells(params, ctx):
-    return {"imported_by": PID, "pid": os.getpid(), "threads": threading.active_count()}
+    return {"imported_by": PID, "pid": os.getpid(), "threads": threading.active_count(),
+            "helper": globals().get("HELPER")}
 
 def kills_its_parent(params, ctx):
     os.kill(os.getppid(), signal.SIGKILL)
@@ -131,6 +134,50 @@ async def test_when_the_zygote_cannot_be_replaced_the_call_says_why(make: Make) 
     with pytest.raises(AppFailed, match="division by zero"):
         await run(lane, "tells")
     make(APP)
+    assert (await told(lane))["threads"] == 1
+
+
+async def test_a_process_that_the_module_starts_belongs_to_no_attempt(make: Make) -> None:
+    lane = make("import subprocess\nHELPER = subprocess.Popen(['sleep', '3600']).pid\n" + APP)
+    await lane.start()
+    await told(lane)
+    helper = (await told(lane))["helper"]
+    assert is_alive(helper)
+    await lane.close()
+    assert not is_alive(helper)
+
+
+async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AppFailed, match="No such file or directory"):
+        await lane_of("shop:app", folder=tmp_path / "missing").start()
+
+
+async def test_a_closed_lane_runs_nothing(make: Make) -> None:
+    lane = make(APP)
+    await lane.start()
+    await lane.close()
+    with pytest.raises(TenureError, match="closed"):
+        await run(lane, "tells")
+
+
+async def test_when_descriptors_run_out_the_attempt_is_not_started(make: Make) -> None:
+    lane = make(APP)
+    await lane.start()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(map(int, os.listdir("/proc/self/fd")))  # noqa: PTH208
+    gaps = [os.dup(0)]
+    while gaps[-1] <= highest:
+        gaps.append(os.dup(0))
+    try:
+        for room in range(6):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (gaps[-1] + 1 + room, hard))
+            end = (await run(lane, "tells")).end
+            assert isinstance(end, Crashed)
+            assert end.error.kind == "NotStarted"
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in gaps:
+            os.close(descriptor)
     assert (await told(lane))["threads"] == 1
 
 

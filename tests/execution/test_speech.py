@@ -90,7 +90,7 @@ async def test_an_error_of_the_listener_ends_the_attempt_and_is_not_hidden(lane:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await run(lane, "logs", heard=Broken())
+        await run(lane, "says_something_and_hangs", heard=Broken())
 
 
 async def test_on_start_runs_before_the_handler_in_its_process(lane: ProcessLane) -> None:
@@ -121,6 +121,15 @@ async def test_another_hook_runs_in_a_child_of_its_own(lane: ProcessLane) -> Non
     failed = (await run(lane, "returns", hook="on_end")).end
     assert isinstance(failed, Raised)
     assert failed.error.message == "no greeting"
+
+
+async def test_a_hook_is_told_of_params_that_cannot_be_read(lane: ProcessLane) -> None:
+    failed = (await run(lane, "returns", "unreadable")).end
+    assert isinstance(failed, Raised)
+    assert failed.error.message == "cannot be read"
+    heard = Heard()
+    await run(lane, "returns", "unreadable", hook="on_fail", error=failed.error, heard=heard)
+    assert [line.text for line in heard.lines] == ["told"]
 
 
 async def test_what_is_left_in_the_temporary_folder_is_removed(lane: ProcessLane) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from collections.abc import Coroutine
+from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -28,27 +29,29 @@ _MOST_READS = 64
 
 
 class Attempt:
-    """One child and everything the worker holds of it; `run` is called once."""
+    """One child and everything the worker holds of it; `run` is called once.
+
+    Making one raises `OSError`, and leaves nothing, where descriptors have run out.
+    """
 
     def __init__(self, nursery: Nursery, begin: Begin, listener: Listener) -> None:
         self._loop = asyncio.get_running_loop()
         self._nursery = nursery
+        self._begin = frame(begin)
         journal = Journal(listener.log)
         self._conversation = Conversation(listener, journal)
         self._course = Course()
-        self._connection, theirs = socket.socketpair()
         self._writer: asyncio.StreamWriter | None = None
+        self._lingering: asyncio.TimerHandle | None = None
         self._pipes: dict[int, Stream] = {}
-        given = [theirs.detach()]
-        output = Budget(journal, "the output")
-        for level in ("stdout", "stderr"):
-            ours, written = os.pipe()
-            os.set_blocking(ours, False)
-            self._pipes[ours] = Stream(level, output)
-            self._loop.add_reader(ours, self._read, ours)
-            given.append(written)
-        self._number, self._ending = nursery.start(given)
-        self._begin = frame(begin)
+        with ExitStack() as undo:
+            self._connection, theirs = map(undo.enter_context, socket.socketpair())
+            output = Budget(journal, "the output")
+            written = [self._open_pipe(Stream(level, output), undo) for level in ("stdout", "stderr")]
+            undo.pop_all()
+        self._number, self._ending = nursery.start([theirs.detach(), *written])
+        for pipe in self._pipes:
+            self._loop.add_reader(pipe, self._read, pipe)
 
     async def run(self, timeout: timedelta, grace: timedelta, halt: Halting) -> tuple[Ended, str | None]:
         """Run it to its end; the second answer is a folder that it left and that is not empty."""
@@ -102,14 +105,18 @@ class Attempt:
             await asyncio.wait({self._ending})
 
     async def _hear(self) -> None:
-        reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
-        self._writer.write(self._begin)
-        await self._conversation.hear(reader, self._writer)
+        try:
+            reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
+            self._writer.write(self._begin)
+            await self._conversation.hear(reader, self._writer)
+        except Exception:  # the listener's own
+            self._kill()
+            raise
         if self._conversation.garbage is not None:
             self._kill()
         else:
             # A process that ends closes its socket first: the kill is for one that closed it and lives on.
-            self._loop.call_later(LINGER, self._kill_lingerer)
+            self._lingering = self._loop.call_later(LINGER, self._kill_lingerer)
 
     def _ask_to_stop(self) -> None:
         if self._writer is not None:
@@ -123,6 +130,15 @@ class Attempt:
 
     def _kill(self) -> None:
         self._nursery.signal(self._number, signal.SIGKILL)
+
+    def _open_pipe(self, stream: Stream, undo: ExitStack) -> int:
+        """Make a pipe that this stream is read from; answers where it is written to."""
+        ours, written = os.pipe()
+        undo.callback(os.close, ours)
+        undo.callback(os.close, written)
+        os.set_blocking(ours, False)
+        self._pipes[ours] = stream
+        return written
 
     def _read(self, pipe: int) -> bool:
         """Take in some output; whether there may be more."""
@@ -146,6 +162,8 @@ class Attempt:
             self._loop.remove_reader(pipe)
             os.close(pipe)
         hearing.cancel()
+        if self._lingering is not None:
+            self._lingering.cancel()
         if self._writer is not None:
             self._writer.close()
         else:

@@ -55,6 +55,8 @@ class Brood:
         self._spares: list[_Child] = []
         self._ended: list[_Child] = []
         self._forked = 0
+        # What the module itself started at import belongs to no attempt.
+        self._kin = kernel.children() if app is not None else set()
         self._killed_for_memory = kernel.killed_for_memory()
 
     def lacks_spares(self) -> bool:
@@ -115,7 +117,7 @@ class Brood:
                 self._bury(ended.si_pid)
         if not self._ended:
             return
-        strays = kernel.children() - self._children.keys()
+        strays = kernel.children() - self._children.keys() - self._kin
         for pid in strays:
             kernel.kill_group(pid, signal.SIGKILL)
         if not strays:

@@ -95,10 +95,11 @@ def _attempt(
 
 
 def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Returned | Raised:
-    context = Context(channel, assignment, handler.decode(assignment.params))
     if assignment.hook is not None:
+        context = Context(channel, assignment, _params_if_any(handler, assignment))
         _call_hook(channel, handler.hooks[assignment.hook], context, assignment.error)
         return Returned(NULL)
+    context = Context(channel, assignment, handler.decode(assignment.params))
     if "on_start" in handler.hooks:
         try:
             _call_hook(channel, handler.hooks["on_start"], context, None)
@@ -110,6 +111,14 @@ def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Retu
     except InvalidJson as error:
         kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
         return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+
+
+def _params_if_any(handler: Handler, assignment: Assignment) -> Any:
+    """The params for a hook: that they could not be read may be the very failure it is told of."""
+    try:
+        return handler.decode(assignment.params)
+    except Exception:  # the library's or the user's own
+        return None
 
 
 def _call_hook(channel: Channel, hook: Callable[..., Any], context: Context, error: Failure | None) -> None:

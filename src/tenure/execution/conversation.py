@@ -37,6 +37,7 @@ Report = Returned | Raised | OutOfMemory
 
 _LEVELS = frozenset({"debug", "info", "warning", "error"})
 _LONGEST_NAME = 255
+_AT_A_TIME = 64
 
 
 class Conversation:
@@ -52,14 +53,21 @@ class Conversation:
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Take in messages until there is nothing more to hear."""
+        heard = 0
         try:
             while self.report is None:
                 size = length(await reader.readexactly(HEAD))
                 message = read(FROM_CHILD, await reader.readexactly(size))
                 if isinstance(message, SpawnAsked):
                     writer.write(frame(await self._spawn(message)))
+                    await writer.drain()  # who does not take the answer is not heard further
                 else:
                     self._take(message)
+                heard += 1
+                if (
+                    heard % _AT_A_TIME == 0
+                ):  # what has arrived is read without a pause: others want to run too
+                    await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         except (Garbage, InvalidInput) as error:
@@ -108,7 +116,9 @@ def _trusted(end: Report) -> Report:
                 kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
                 return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
         case Raised(error, lineage, asked):
-            return Raised(trusted_failure(error), tuple(map(storable, lineage[:64])), asked)
+            return Raised(
+                trusted_failure(error), tuple(storable(kind)[:_LONGEST_NAME] for kind in lineage[:64]), asked
+            )
     return end
 
 

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
+from tenure.core.errors import TenureError
+from tenure.core.outcome import Failure
+from tenure.core.retry import Crashed
+from tenure.core.trail import Usage
 from tenure.execution import limits
 from tenure.execution.assignment import Assignment
 from tenure.execution.attempt import Attempt
@@ -32,6 +36,7 @@ class ProcessLane:
         self._environment = dict(environment)
         self._nursery: Nursery | None = None
         self._opening = asyncio.Lock()
+        self._is_closed = False
         self.notice: str | None = None
         """What an operator should know of how attempts are started; None where all is as it should be."""
 
@@ -58,20 +63,26 @@ class ProcessLane:
         if nursery is None or not nursery.is_open:
             nursery = await self._replaced()
         own = limits.chosen(self._environment, assignment.limits.environment)
-        attempt = Attempt(nursery, Begin(assignment, own), listener)
+        try:
+            attempt = Attempt(nursery, Begin(assignment, own), listener)
+        except OSError as error:
+            return Ended(Crashed(Failure("NotStarted", f"no pipes could be made for it: {error}")), Usage())
         ended, litter = await attempt.run(timeout, grace, halt)
         if litter is not None:
             await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)
         return ended
 
     async def close(self) -> None:
-        """End every child; when this returns, nobody is left."""
+        """End every child; when this returns, nobody is left. A closed lane runs nothing any more."""
+        self._is_closed = True
         if self._nursery is not None:
             await self._nursery.close()
             self._nursery = None
 
     async def _replaced(self) -> Nursery:
         async with self._opening:
+            if self._is_closed:
+                raise TenureError("the lane is closed")
             if self._nursery is not None and self._nursery.is_open:
                 return self._nursery
             nursery, _ = await self._open()

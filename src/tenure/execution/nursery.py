@@ -57,15 +57,11 @@ class Nursery:
         """Start the zygote; raises `AppFailed` when it cannot import the app."""
         self._control, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: ASYNC220  only the start of it waits, and not for long
-                self._program(theirs.fileno()),
-                cwd=self._folder,
-                env=self._environment | {"PYTHONPATH": _own_path()},
-                stdin=subprocess.DEVNULL,
-                stdout=2,  # what a module prints at import is for the operator, not for who reads our output
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+            try:
+                self._process = self._launched(theirs)
+            except OSError as error:
+                self._control.close()
+                raise AppFailed(self._target, Failure(type(error).__name__, str(error))) from error
         self._control.setblocking(False)
         self._loop.add_reader(self._control.fileno(), self._receive)
         self.is_open = True
@@ -115,15 +111,23 @@ class Nursery:
             self._gone = self._loop.run_in_executor(None, self._process.wait)
             self._gone.add_done_callback(lambda _: self._lose_everybody())
 
-    def _program(self, control: int) -> list[str]:
-        return [
-            sys.executable,
-            "-m",
-            "tenure.execution.zygote",
-            str(control),
-            self._target,
-            str(self._spares),
-        ]
+    def _launched(self, control: socket.socket) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tenure.execution.zygote",
+                str(control.fileno()),
+                self._target,
+                str(self._spares),
+            ],
+            cwd=self._folder,
+            env=self._environment | {"PYTHONPATH": _own_path()},
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what a module prints at import is for the operator, not for who reads our output
+            pass_fds=[control.fileno()],
+            start_new_session=True,
+        )
 
     def _send(self, message: ToZygote, descriptors: list[int]) -> None:
         self._unsent.append((frame(message), descriptors))

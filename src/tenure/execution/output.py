@@ -42,18 +42,18 @@ class Budget:
         self._source = source
         self._lines = MOST_LINES
         self._bytes = MOST_BYTES
-        self._is_spent = False
+        self.is_spent = False
 
     def add(self, level: str, text: str, fields: Document | None = None) -> None:
         """Pass on a line if there is room for it."""
-        if self._is_spent:
+        if self.is_spent:
             return
         self._lines -= 1
         self._bytes -= len(text.encode(errors="replace")) + len(fields or "")
         if self._lines >= 0 and self._bytes >= 0:
             self._journal.add(level, text, fields)
             return
-        self._is_spent = True
+        self.is_spent = True
         bounds = f"{MOST_LINES:,} lines or {MOST_BYTES:,} bytes"
         self._journal.add("warning", f"{self._source} was more than {bounds}; the rest is dropped {CUT}")
 
@@ -72,6 +72,8 @@ class Stream:
         first, *others = data.split(b"\n")
         self._append(first)
         for piece in others:
+            if self._budget.is_spent:  # to drop what comes must not cost the worker its time
+                return
             self._end_line()
             self._append(piece)
 
