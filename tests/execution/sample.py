@@ -163,6 +163,24 @@ def litters(params: Any, ctx: Context) -> tuple[str, str]:
     return str(folder.parent.parent), folder.parent.name
 
 
+def spoils_its_folder(params: Any, ctx: Context) -> str:
+    folder = Path(os.environ["TMPDIR"])
+    match params:
+        case "open":
+            folder.chmod(0o777)
+        case "gone":
+            folder.rmdir()
+        case "file":
+            folder.rmdir()
+            folder.write_text("not a folder")
+    return folder.name
+
+
+def sees_its_folder(params: Any, ctx: Context) -> tuple[str, int, int]:
+    folder = Path(os.environ["TMPDIR"])
+    return folder.name, folder.stat().st_mode & 0o777, len(list(folder.iterdir()))
+
+
 def uses_time(params: Any, ctx: Context) -> None:
     end = time.process_time() + params
     while time.process_time() < end:

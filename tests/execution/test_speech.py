@@ -11,7 +11,7 @@ from tenure.core.outcome import Failure
 from tenure.core.retry import Raised, Returned
 from tenure.execution import conversation, output
 from tenure.execution.lane import ProcessLane
-from tests.execution.attempts import Heard, run
+from tests.execution.attempts import Heard, lane_of, run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -137,6 +137,19 @@ async def test_what_is_left_in_the_temporary_folder_is_removed(lane: ProcessLane
     assert isinstance(end, Returned)
     others, folder = json.loads(end.result)
     assert folder not in os.listdir(others)  # noqa: PTH208
+
+
+@pytest.mark.parametrize("how", ["open", "gone", "file", "not at all"])
+async def test_a_temporary_folder_is_used_again_only_as_it_was(how: str) -> None:
+    lane = lane_of("tests.execution.sample:app", spares=0)
+    await lane.start()
+    first, second = (await run(lane, "spoils_its_folder", how)).end, (await run(lane, "sees_its_folder")).end
+    await lane.close()
+    assert isinstance(first, Returned)
+    assert isinstance(second, Returned)
+    name, mode, entries = json.loads(second.result)
+    assert (name == json.loads(first.result)) is (how == "not at all")
+    assert (mode, entries) == (0o700, 0)
 
 
 async def test_what_an_attempt_used_is_told(lane: ProcessLane) -> None:

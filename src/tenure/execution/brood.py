@@ -4,6 +4,7 @@ import math
 import os
 import signal
 import socket
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -54,7 +55,8 @@ class Brood:
         self._children: dict[int, _Child] = {}
         self._spares: list[_Child] = []
         self._ended: list[_Child] = []
-        self._forked = 0
+        self._folders: list[str] = []
+        self._made_folders = 0
         # What the module itself started at import belongs to no attempt.
         self._kin = kernel.children() if app is not None else set()
         self._killed_for_memory = kernel.killed_for_memory()
@@ -126,8 +128,7 @@ class Brood:
             self._ended.clear()
 
     def _fork(self, kept: list[int], handover: socket.socket | None) -> _Child:
-        self._forked += 1
-        folder = f"{self._scratch}/{self._forked}"
+        folder = self._folders.pop() if self._folders else self._new_folder()
         zygote = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -135,10 +136,28 @@ class Brood:
         made = self._children[pid] = _Child(pid, folder, handover)
         return made
 
+    def _new_folder(self) -> str:
+        self._made_folders += 1
+        folder = f"{self._scratch}/{self._made_folders}"
+        os.mkdir(folder, 0o700)  # noqa: PTH102
+        return folder
+
+    def _take_back(self, folder: str) -> bool:
+        """Keep a folder for the next child if it is as it was; to make and remove one takes a disk's time."""
+        try:
+            is_clean = not os.listdir(folder) and stat.S_IMODE(os.lstat(folder).st_mode) == 0o700  # noqa: PTH208
+        except OSError:  # removed, or something else in its place
+            is_clean = False
+        if is_clean:
+            self._folders.append(folder)
+        return is_clean
+
     def _live(self, zygote: int, folder: str, kept: list[int], *, is_spare: bool) -> None:
         try:
             child.prepare(zygote, folder, kept)
             find = self._find(ahead=is_spare)
+            if is_spare:
+                child.rehearse()
             child.attend(child.await_descriptors(kept[0]) if is_spare else kept, find)
         except BaseException:  # nothing may return from here
             sys.excepthook(*sys.exc_info())
@@ -167,7 +186,7 @@ class Brood:
         elif known.handover is not None:
             known.handover.close()
             self._spares = [spare for spare in self._spares if spare is not known]
-            _removed(known.folder)
+            self._take_back(known.folder)
         else:
             known.status = status
             known.count(used)
@@ -184,7 +203,7 @@ class Brood:
             peak_memory=ended.peak,
             out_of_memory=by_a_stranger and self._memory_ran_out(),
             expired=ended.is_expired,
-            litter=None if _removed(ended.folder) else ended.folder,
+            litter=None if self._take_back(ended.folder) else ended.folder,
         )
 
     def _memory_ran_out(self) -> bool:
@@ -211,14 +230,3 @@ def _handed_over(handover: socket.socket, descriptors: list[int]) -> bool:
         except OSError:  # it has ended and is not reaped yet
             return False
         return True
-
-
-def _removed(folder: str) -> bool:
-    """Remove a folder if it is empty; whether it is gone."""
-    try:
-        os.rmdir(folder)  # noqa: PTH106
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return False
-    return True

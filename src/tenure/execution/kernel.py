@@ -10,6 +10,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_call = _libc.prctl
+_call.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 
 
 def die_with_parent(parent: int) -> None:
@@ -67,7 +69,7 @@ def killed_for_memory() -> int:
 
 
 def _prctl(option: int, value: int) -> None:
-    if _libc.prctl(option, value, 0, 0, 0) != 0:
+    if _call(option, value, 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 

@@ -176,8 +176,11 @@ def _wake_on_signals() -> socket.socket:
     for end in (woken, wake):
         end.setblocking(False)
     signal.set_wakeup_fd(wake.detach(), warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda _number, _frame: None)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    # Blocked, so that a child has the usual ways with them as soon as it lets them through.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the module may have changed them
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return woken
 
 
