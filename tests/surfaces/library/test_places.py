@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -77,6 +78,7 @@ def test_a_forked_process_begins_anew(backend: Backend) -> None:
         first = work.enqueue_sync()
         child = os.fork()
         if child == 0:
+            signal.alarm(30)  # one that hangs must not outlive the test
             code = 1
             try:
                 code = 0 if work.enqueue_sync(tags=["child"]).status_sync() is State.QUEUED else 1
