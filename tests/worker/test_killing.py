@@ -37,7 +37,7 @@ async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str,
 async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_another(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S0.5, S0.6: it may run twice and is never lost; the second time has a fence of its own."""
+    """S0.5: it may run twice and is never lost; the second time has a fence of its own."""
     ledger = Ledger(tmp_path)
     async with commanded(address, *LEASE) as first:
         await first.says("serves")

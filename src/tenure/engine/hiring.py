@@ -33,13 +33,24 @@ def new_name() -> str:
     return f"{socket.gethostname()[:64]}-{os.getpid()}-{secrets.token_hex(6)}"
 
 
-async def register(store: Store, specs: Iterable[Spec], worker: str) -> list[str]:
-    """Put definitions on record; answers with those that were there before and said something else."""
+async def register(store: Store, specs: Collection[Spec], worker: str) -> list[str]:
+    """Put definitions on record; answers with those that were there before and said something else.
+
+    A limit whose size the code has changed is set to it. Otherwise it stays as it is: an operator may have
+    changed it.
+    """
+    by_name = {(spec.key, spec.version): spec for spec in specs}
     written = [
         Definition(key=spec.key, version=spec.version, spec=spec.document(), registered_by=worker)
         for spec in specs
     ]
-    return [f"{old.key}@{old.version}" for old in await store.put_definitions(written)]
+    changed = await store.put_definitions(written)
+    for old in changed:
+        before = {limit.name: limit.size for limit in Spec.read(old.spec).all_limits}
+        for limit in by_name[old.key, old.version].all_limits:
+            if before.get(limit.name) != limit.size:
+                await store.set_limit(limit.name, limit.size)
+    return [f"{old.key}@{old.version}" for old in changed]
 
 
 def hire(
