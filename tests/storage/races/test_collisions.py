@@ -19,7 +19,7 @@ from tests.storage.races.stage import Done, Stage, acting
 COLLISIONS = int(os.environ.get("TENURE_TEST_COLLISIONS", "0"))
 """How often each pair is to meet, in the long form."""
 
-USUALLY = {"postgres": 200, "sqlite": 40}
+USUALLY = {"postgres": 200, "postgres-18": 40, "sqlite": 40}
 """On SQLite there is one writer at a time, so that nobody can wait in a circle."""
 
 
@@ -50,7 +50,7 @@ def overlap(one: Done, two: Done) -> bool:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__)
 async def test_collisions_leave_whole_histories_and_no_deadlock(
-    backend: Backend, clock: Clock, pair: Pair
+    request: pytest.FixtureRequest, backend: Backend, clock: Clock, pair: Pair
 ) -> None:
     """Only rounds in which both were at it at the same time are counted.
 
@@ -64,7 +64,8 @@ async def test_collisions_leave_whole_histories_and_no_deadlock(
         acting(backend, "bob") as bob,
     ):
         stage, met = Stage(backend, alice, bob), 0
-        while met < (COLLISIONS or USUALLY[backend.kind]):
+        wanted = COLLISIONS or USUALLY[request.node.callspec.params["backend"]]
+        while met < wanted:
             collision = await pair(ground)
             one, two = await stage.race(collision.one, collision.two, bob_leads=met % 2 == 1)
             answers = one.answer, two.answer
