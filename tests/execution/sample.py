@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -148,6 +149,11 @@ def gives_up_when_cancelled(params: Any, ctx: Context) -> None:
     _mark(params)
     ctx.cancelled.block()
     raise Fatal("half done")
+
+
+def runs_a_program(params: str, ctx: Context) -> int:
+    """Wait for a program that knows nothing of being cancelled."""
+    return subprocess.run(["sh", "-c", 'touch "$0"; sleep 3600', params], check=False).returncode
 
 
 def says_something_and_hangs(params: Any, ctx: Context) -> None:

@@ -31,7 +31,12 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         "tests.execution.inside:app",
         "looks_around",
         "SHOP_TOKEN",
-        {"memory": 512 << 20, "cpu": 60, "files": 200, "environment": ["SHOP_TOKEN", "TENURE_DATABASE"]},
+        {
+            "memory": 512 << 20,
+            "cpu": 60,
+            "files": 200,
+            "environment": ["SHOP_TOKEN", "TENURE_DATABASE", "TMPDIR"],
+        },
         env={**usual, **SECRETS, "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
     )
     said, _ = process.communicate()

@@ -6,23 +6,31 @@ import resource
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from tenure.core.errors import TenureError
-from tenure.core.retry import Crashed, Raised, Returned
+from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned
 from tenure.execution.handler import AppFailed
 from tenure.execution.lane import ProcessLane
 from tests.execution.attempts import Heard, is_alive, lane_of, run
 
 APP = """
 import json, os, signal, threading, time
+from tenure.execution import kernel
 from tenure.execution.handler import Handler
 
 def tells(params, ctx):
     return {"imported_by": PID, "pid": os.getpid(), "threads": threading.active_count(),
-            "helper": globals().get("HELPER")}
+            "helper": globals().get("HELPER"),
+            "taken": [os.environ.get("LC_CTYPE"), os.environ.get("PYTHONPATH")]}
+
+def is_killed(params, ctx):
+    if params:
+        open(params, "w").write("5")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 def kills_its_parent(params, ctx):
     os.kill(os.getppid(), signal.SIGKILL)
@@ -152,6 +160,30 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         await lane_of("shop:app", folder=tmp_path / "missing").start()
 
 
+async def test_a_variable_that_the_zygote_uses_is_given_where_it_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(APP)
+    allowing = {**os.environ, "TENURE_CHILD_ENV": "PYTHONPATH,LC_CTYPE", "LC_CTYPE": "C", "PYTHONPATH": "/p"}
+    for environment, expected in (
+        (allowing, ["C", "/p"]),
+        ({**allowing, "TENURE_CHILD_ENV": ""}, [None, None]),
+    ):
+        lane = lane_of("shop:app", folder=tmp_path, environment=environment)
+        await lane.start()
+        seen = await told(lane)
+        await lane.close()
+        assert seen["taken"] == expected
+
+
+async def test_the_kernels_kill_for_want_of_memory_is_told_from_any_other(make: Make, tmp_path: Path) -> None:
+    """The kernel's count is the test's own; everything else is real."""
+    count = tmp_path / "count"
+    count.write_text("4")
+    lane = make(APP + f"kernel.killed_for_memory = lambda: int(open({str(count)!r}).read())\n")
+    await lane.start()
+    assert isinstance((await run(lane, "is_killed")).end, Crashed)
+    assert (await run(lane, "is_killed", str(count))).end == OutOfMemory()
+
+
 async def test_a_closed_lane_runs_nothing(make: Make) -> None:
     lane = make(APP)
     await lane.start()
@@ -194,8 +226,8 @@ async def test_what_the_module_prints_at_import_is_in_no_attempts_log(
     assert "hello from the import" in captured.err
 
 
-async def told(lane: ProcessLane) -> dict[str, int]:
+async def told(lane: ProcessLane) -> dict[str, Any]:
     end = (await run(lane, "tells")).end
     assert isinstance(end, Returned)
-    seen: dict[str, int] = json.loads(end.result)
+    seen: dict[str, Any] = json.loads(end.result)
     return seen

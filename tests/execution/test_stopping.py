@@ -62,6 +62,11 @@ async def test_a_plain_handler_may_wait_for_it_and_let_it_raise(lane: ProcessLan
     assert ended.usage.exit_code == 0
 
 
+async def test_what_a_handler_runs_is_told_too(lane: ProcessLane, tmp_path: Path) -> None:
+    ended = await halted(lane, "runs_a_program", tmp_path / "on", Halt.CANCELLED)
+    assert ended.end == Returned("-15")  # type: ignore[arg-type]
+
+
 async def test_a_fatal_error_counts_while_it_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
     end = (await halted(lane, "gives_up_when_cancelled", tmp_path / "on", Halt.CANCELLED)).end
     assert isinstance(end, Raised)

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,9 @@ def descendants(ancestor: int) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("user", ["root", ORDINARY])
-def test_nobody_is_left_when_the_worker_is_killed(tmp_path: Path, user: str) -> None:
+@pytest.mark.parametrize(("user", "stopped"), [("root", False), (ORDINARY, False), (ORDINARY, True)])
+def test_nobody_is_left_when_the_worker_is_killed(tmp_path: Path, user: str, stopped: bool) -> None:
+    """Not even where every process was stopped before."""
     folder = belongings(tmp_path / "owned", user)
     scratch = belongings(folder / "tmp", user)
     ledger = folder / "ledger"
@@ -56,6 +58,8 @@ def test_nobody_is_left_when_the_worker_is_killed(tmp_path: Path, user: str) -> 
         family = descendants(process.pid)
         assert set(pids(ledger)) <= family
         assert len(family) >= 6  # the guard and the zygote, and perhaps spares
+        for pid in family if stopped else ():
+            os.kill(pid, signal.SIGSTOP)
         process.send_signal(signal.SIGKILL)
     await_or_fail("nobody is left", lambda: not any(map(is_alive, family)))
     await_or_fail("nothing is left", lambda: not any(scratch.iterdir()))
@@ -115,8 +119,40 @@ async def test_signals_to_guard_and_zygote_stop_neither(tmp_path: Path) -> None:
     await lane.close()
 
 
+async def test_attempts_leave_no_descriptors_and_no_folders(tmp_path: Path) -> None:
+    """Neither in the worker nor in the zygote, however many there were at once and however they ended."""
+    lane = lane_of("tests.execution.hostile:app", environment={**os.environ, "TMPDIR": str(tmp_path)})
+    await lane.start()
+    before, zygotes = _descriptors(os.getpid()), set[int]()
+    for _ in range(3):
+        endings = [
+            run(lane, "returns", 1),
+            run(lane, "exits_silently", 3),
+            run(lane, "kills_itself", 9),
+            run(lane, "writes_garbage", "ffffffff"),
+            run(lane, "daemonises", str(tmp_path / "ledger")),
+            run(lane, "spins", timeout=0.1, grace=0),
+        ]
+        await asyncio.gather(*endings, *(run(lane, "returns", n) for n in range(10)))
+        [guard] = [pid for pid in descendants(os.getpid()) if _is_ours(pid) and parent_of(pid) == os.getpid()]
+        [zygote] = [pid for pid in descendants(guard) if parent_of(pid) == guard]
+        await eventually(partial(_has_spares, zygote))
+        zygotes.add(_descriptors(zygote))
+    assert _descriptors(os.getpid()) == before
+    assert len(zygotes) == 1
+    await lane.close()
+
+
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _descriptors(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def _has_spares(zygote: int) -> bool:
+    return len(Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()) == 2
 
 
 def _is_ours(pid: int) -> bool:

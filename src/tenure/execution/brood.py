@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from resource import struct_rusage
+from time import monotonic
 
 from tenure.core.retry import describe
 from tenure.execution import child, kernel
 from tenure.execution.handler import App, AppFailed, load
 from tenure.execution.protocol import Exited, Unborn, frame
+
+_COUNT_HOLDS = 1.0
+"""Seconds for which a count of the kernel's is taken as current."""
 
 
 @dataclass
@@ -34,6 +38,8 @@ class _Child:
     status: int = 0
     cpu: float = 0.0
     peak: int = 0
+    killed_for_memory: int = 0
+    """How many processes the kernel had killed for want of memory before this one was assigned."""
 
     def count(self, used: struct_rusage) -> None:
         """Add what a process of this attempt has used."""
@@ -59,7 +65,8 @@ class Brood:
         self._made_folders = 0
         # What the module itself started at import belongs to no attempt.
         self._kin = kernel.children() if app is not None else set()
-        self._killed_for_memory = kernel.killed_for_memory()
+        self._killed_for_memory = 0
+        self._counted_at = -_COUNT_HOLDS
 
     def lacks_spares(self) -> bool:
         """Whether a spare should be forked as soon as there is time."""
@@ -71,10 +78,10 @@ class Brood:
             spare = self._spares.pop(0)
             if spare.handover is not None and _handed_over(spare.handover, descriptors):
                 spare.handover = None
-                spare.number = number
+                self._assign(spare, number)
                 return
         try:
-            self._fork(descriptors, None).number = number
+            self._assign(self._fork(descriptors, None), number)
         except OSError as error:
             self._control.sendall(frame(Unborn(number, f"{type(error).__name__}: {error}")))
 
@@ -92,8 +99,7 @@ class Brood:
         """Send a signal to a child's group; one that has ended is past it."""
         for known in self._children.values():
             if known.number == number:
-                # One that has ended before it could be killed was not killed by us.
-                known.is_killed |= sent == signal.SIGKILL and not _has_ended(known.pid)
+                known.is_killed |= sent == signal.SIGKILL
                 kernel.kill_group(known.pid, sent)
 
     def prolong(self, number: int, deadline: float) -> None:
@@ -201,19 +207,17 @@ class Brood:
             signal=-code if code < 0 else None,
             cpu=timedelta(seconds=ended.cpu),
             peak_memory=ended.peak,
-            out_of_memory=by_a_stranger and self._memory_ran_out(),
+            out_of_memory=by_a_stranger and kernel.killed_for_memory() > ended.killed_for_memory,
             expired=ended.is_expired,
             litter=None if self._take_back(ended.folder) else ended.folder,
         )
 
-    def _memory_ran_out(self) -> bool:
-        """Whether the kernel has killed for want of memory since this was last asked."""
-        before, self._killed_for_memory = self._killed_for_memory, kernel.killed_for_memory()
-        return self._killed_for_memory > before
-
-
-def _has_ended(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    def _assign(self, known: _Child, number: int) -> None:
+        known.number = number
+        if monotonic() - self._counted_at >= _COUNT_HOLDS:
+            self._counted_at = monotonic()
+            self._killed_for_memory = kernel.killed_for_memory()
+        known.killed_for_memory = self._killed_for_memory
 
 
 def _imported(target: str) -> App:

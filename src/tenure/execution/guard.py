@@ -17,6 +17,7 @@ def keep(zygote: int, control: socket.socket, scratch: str) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever stops the worker's whole group means the worker
+    kernel.resume_after_parent()  # somebody may have stopped everybody, and then killed the worker alone
     ending = select.poll()
     ending.register(control, 0)  # nothing but the hang-up: what is said is for the zygote
     ending.register(os.pidfd_open(zygote), select.POLLIN)

@@ -21,6 +21,11 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def resume_after_parent() -> None:
+    """Let the kernel resume this process, if it is stopped, when the parent's thread that made it ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)

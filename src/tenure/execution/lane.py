@@ -62,7 +62,7 @@ class ProcessLane:
         nursery = self._nursery
         if nursery is None or not nursery.is_open:
             nursery = await self._replaced()
-        own = limits.chosen(self._environment, assignment.limits.environment)
+        own = limits.own(self._environment, assignment.limits.environment)
         try:
             attempt = Attempt(nursery, Begin(assignment, own), listener)
         except OSError as error:

@@ -14,6 +14,12 @@ MORE_ALLOWED = "TENURE_CHILD_ENV"
 NEVER = frozenset({"TENURE_DATABASE", MORE_ALLOWED})
 """Variables that no child is given: a handler has no business with the store."""
 
+PRIVATE = frozenset({"TMPDIR"})
+"""Variables that each child has a value of its own for."""
+
+TAKEN = ("PYTHONPATH", "LC_CTYPE")
+"""Variables that a zygote needs or Python sets; a child has them only where they are allowed."""
+
 _RESERVE = 32 << 20
 _LAST_SECONDS = 5
 
@@ -21,12 +27,14 @@ _LAST_SECONDS = 5
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:
     """What of the worker's environment every child is given."""
     more = environment.get(MORE_ALLOWED, "").replace(",", " ").split()
-    return chosen(environment, (*ALLOWED, *more))
+    return _chosen(environment, (*ALLOWED, *more))
 
 
-def chosen(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The variables of these names, where they are set and may be given."""
-    return {name: environment[name] for name in names if name in environment and name not in NEVER}
+def own(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """What a child is given beyond what its zygote has: the variables that its definition names."""
+    allowed = inherited(environment)
+    taken = {name: allowed[name] for name in TAKEN if name in allowed}
+    return taken | _chosen(environment, (name for name in names if name not in PRIVATE))
 
 
 def apply(limits: Limits) -> None:
@@ -45,6 +53,10 @@ def open_the_reserve() -> None:
     """Let a process that has run out of memory have a little more, so that it can say so."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+
+def _chosen(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: environment[name] for name in names if name in environment and name not in NEVER}
 
 
 def _bind(kind: int, soft: int, hard: int) -> None:

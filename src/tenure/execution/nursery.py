@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from tenure.core.errors import TenureError
 from tenure.core.outcome import Failure
 from tenure.execution import limits
 from tenure.execution.handler import AppFailed
@@ -55,6 +56,8 @@ class Nursery:
 
     async def open(self) -> Ready:
         """Start the zygote; raises `AppFailed` when it cannot import the app."""
+        if sys.platform != "linux":
+            raise TenureError("attempts in processes of their own need Linux")
         self._control, theirs = socket.socketpair()
         with theirs:
             try:

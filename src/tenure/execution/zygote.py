@@ -42,7 +42,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from tenure.core.retry import describe
-from tenure.execution import context, guard, kernel
+from tenure.execution import context, guard, kernel, limits
 from tenure.execution.brood import Brood
 from tenure.execution.handler import App, load
 from tenure.execution.protocol import (
@@ -62,7 +62,6 @@ from tenure.execution.protocol import (
 
 _AT_ONCE = 4096
 _MOST_DESCRIPTORS = 64
-_PATH = "PYTHONPATH"
 _LONGEST_POLL = 3_600_000
 
 
@@ -126,12 +125,13 @@ def main() -> NoReturn:
     control, target, spares, *resumed = sys.argv[1:]
     connection = socket.socket(fileno=int(control))
     environment = dict(os.environ)
-    os.environ.pop(_PATH, None)  # how the worker finds its modules is no variable of the child's
-    os.environ.pop("LC_CTYPE", None)  # Python itself may have set it
+    for name in limits.TAKEN:
+        os.environ.pop(name, None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     context.confine()
+    faulthandler.enable()
     if resumed:
         _serve(connection, Brood(connection, target, None, int(spares), resumed[0]))
     kernel.forgo_privileges()
@@ -143,9 +143,8 @@ def main() -> NoReturn:
         guard.keep(zygote, connection, scratch)
     kernel.die_with_parent(own)
     kernel.adopt_orphans()
-    faulthandler.enable()
-    app = _introduced(connection, target)
-    if kernel.threads() > 1:
+    app, threads = _introduced(connection, target)
+    if threads:
         os.set_inheritable(connection.fileno(), True)
         program = [sys.executable, "-m", "tenure.execution.zygote", control, target, spares, scratch]
         os.execve(sys.executable, program, environment)  # noqa: S606
@@ -158,16 +157,19 @@ def _serve(connection: socket.socket, brood: Brood) -> NoReturn:
     Zygote(connection, brood).run()
 
 
-def _introduced(connection: socket.socket, target: str) -> App:
-    """Import the app and tell the worker of it; ends the process when it cannot be imported."""
+def _introduced(connection: socket.socket, target: str) -> tuple[App, int]:
+    """Import the app, and tell the worker of it and of the threads it has started.
+
+    Ends the process when the app cannot be imported.
+    """
     try:
         app = load(target)
-        message: Ready | Broken = Ready(app.manifest(), kernel.threads() - 1)
+        message = Ready(app.manifest(), kernel.threads() - 1)
     except BaseException as error:  # whatever the module does at import, SystemExit too
         connection.sendall(frame(Broken(describe(error).error), LARGEST_MANIFEST))
         os._exit(0)
     connection.sendall(frame(message, LARGEST_MANIFEST))
-    return app
+    return app, message.threads
 
 
 def _wake_on_signals() -> socket.socket:
