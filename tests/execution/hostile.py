@@ -15,6 +15,7 @@ from tenure.execution.handler import Handler
 from tenure.execution.protocol import Reported, frame
 
 FOREVER = 3600
+HOARD: list[bytes] = []
 
 
 def ignores_sigterm(params: str, ctx: Context) -> None:
@@ -66,7 +67,11 @@ def forks_without_end(params: str, ctx: Context) -> None:
 
 
 def returns_twice(params: Any, ctx: Context) -> str:
-    return "parent" if os.fork() else "child"
+    """Let the wrong process be the first to return."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    return "parent" if child else "child"
 
 
 def allocates(params: int, ctx: Context) -> int:
@@ -74,6 +79,16 @@ def allocates(params: int, ctx: Context) -> int:
     while len(taken) << 24 < params:
         taken.append(bytearray(1 << 24))
     return len(taken)
+
+
+def takes_the_last_byte(params: Any, ctx: Context) -> None:
+    for size in (1 << 24, 1 << 20, 1 << 16, 1 << 12, 256, 32):
+        try:
+            while True:
+                HOARD.append(bytes(size))
+        except MemoryError:
+            continue
+    raise MemoryError
 
 
 def spins(params: Any, ctx: Context) -> None:

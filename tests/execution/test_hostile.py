@@ -113,6 +113,12 @@ async def test_too_much_memory_is_refused_and_named(hostile: ProcessLane) -> Non
     assert ended.usage.peak_memory < 512 << 20
 
 
+async def test_who_has_no_memory_left_can_still_say_so(hostile: ProcessLane) -> None:
+    ended = await run(hostile, "takes_the_last_byte", limits=Limits(memory=128 << 20))
+    assert ended.end == OutOfMemory()
+    assert ended.usage.exit_code == 0
+
+
 async def test_within_the_limit_memory_is_granted(hostile: ProcessLane) -> None:
     ended = await run(hostile, "allocates", 100 << 20, limits=Limits(memory=256 << 20))
     assert ended.end == Returned("7")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from tenure.execution.handler import Handler
 
 def tells(params, ctx):
     return {"imported_by": PID, "pid": os.getpid(), "threads": threading.active_count(),
-            "helper": globals().get("HELPER"),
+            "helper": globals().get("HELPER"), "sockets": SOCKETS,
             "taken": [os.environ.get("LC_CTYPE"), os.environ.get("PYTHONPATH")]}
 
 def is_killed(params, ctx):
@@ -42,6 +42,13 @@ class App:
     def manifest(self):
         return b"x" * SIZE
 
+def is_socket(descriptor):
+    try:
+        return os.readlink("/proc/self/fd/" + descriptor).startswith("socket:")
+    except OSError:
+        return False
+
+SOCKETS = sum(map(is_socket, os.listdir("/proc/self/fd")))
 PID = os.getpid()
 SIZE = 3
 app = App()
@@ -121,6 +128,7 @@ async def test_a_module_that_starts_threads_is_imported_anew_each_time(make: Mak
     for _ in range(3):
         seen = await told(lane)
         assert seen["imported_by"] == seen["pid"]
+        assert seen["sockets"] == 1  # its own, and none of the zygote's
         assert seen["threads"] == 3
 
 

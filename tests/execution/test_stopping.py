@@ -1,6 +1,9 @@
 """Stopping an attempt: asked first, killed after its grace, with every process it has started."""
 
 import asyncio
+import os
+import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -54,6 +57,21 @@ async def test_an_async_handler_may_see_it_and_still_return(lane: ProcessLane, t
 async def test_a_plain_handler_sees_it_and_is_not_interrupted(lane: ProcessLane, tmp_path: Path) -> None:
     ended = await halted(lane, "stops_plainly", tmp_path / "on", Halt.CANCELLED)
     assert ended.end == Returned('"stopped by itself"')  # type: ignore[arg-type]
+
+
+async def test_the_signal_alone_is_enough(lane: ProcessLane, tmp_path: Path) -> None:
+    """As where somebody else than the worker sends it: nobody has cancelled the job then."""
+    async with asyncio.TaskGroup() as group:
+        plain, later = tmp_path / "plain", tmp_path / "later"
+        stopping = group.create_task(run(lane, "stops_plainly", str(plain)))
+        cancelling = group.create_task(run(lane, "stops_when_cancelled", str(later)))
+        for ledger in (plain, later):
+            await eventually(partial(pids, ledger))
+            os.kill(pids(ledger)[0], signal.SIGTERM)
+    assert stopping.result().end == Returned('"stopped by itself"')  # type: ignore[arg-type]
+    end = cancelling.result().end
+    assert isinstance(end, Raised)
+    assert end.error.kind == "asyncio.exceptions.CancelledError"
 
 
 async def test_a_plain_handler_may_wait_for_it_and_let_it_raise(lane: ProcessLane, tmp_path: Path) -> None:

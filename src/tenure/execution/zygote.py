@@ -124,6 +124,7 @@ def main() -> NoReturn:
     """Fork into guard and zygote; the arguments are the control socket, the target and how many spares."""
     control, target, spares, *resumed = sys.argv[1:]
     connection = socket.socket(fileno=int(control))
+    os.set_inheritable(connection.fileno(), False)
     environment = dict(os.environ)
     for name in limits.TAKEN:
         os.environ.pop(name, None)
