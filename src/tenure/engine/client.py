@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -18,10 +18,13 @@ from tenure.core.errors import (
     UnknownDefinition,
 )
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing
-from tenure.core.operations import Replayed
+from tenure.core.operations import Definition, Replayed
 from tenure.core.outcome import Attempt
+from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
 from tenure.core.states import State
+from tenure.engine import following
+from tenure.engine.following import Said
 from tenure.engine.registry import Registry
 from tenure.engine.waiting import Endings
 from tenure.storage.contract import Store
@@ -90,9 +93,13 @@ class Client:
         """The job, once it has ended. Raises TimeoutError when it has not, in so many seconds."""
         return await self._endings.wait(job, timeout)
 
-    async def cancel(self, job: UUID, *, reason: str | None = None) -> Standing:
+    async def watch(self, job: UUID, on_change: Callable[[Job], None]) -> Job:
+        """Tell of a job and of each change that is seen, until it has ended; answers as `wait` does."""
+        return await following.watch(self._store, job, on_change)
+
+    async def cancel(self, job: UUID, *, actor: str = "api", reason: str | None = None) -> Standing:
         """Ask a job to stop; one that has ended stays as it is. Raises JobNotFound."""
-        for standing in await self._store.cancel([job], reason=reason):
+        for standing in await self._store.cancel([job], actor=actor, reason=reason):
             return standing
         raise JobNotFound(job)
 
@@ -124,6 +131,25 @@ class Client:
     async def attempts(self, job: UUID) -> list[Attempt]:
         """The starts of a job, by fence."""
         return await self._store.attempts(job)
+
+    async def read_log(
+        self, job: UUID, on_line: Callable[[Said], None], *, attempt: int | None = None, follow: bool = False
+    ) -> None:
+        """Tell of what a job's attempts wrote, or the one with this number; `follow` until it has ended.
+
+        Raises JobNotFound, and InvalidInput for an attempt that there was not.
+        """
+        await following.read_log(self._store, job, on_line, attempt=attempt, follow=follow)
+
+    async def page(
+        self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
+    ) -> Page:
+        """Jobs by the order of their creation, from behind `after` on; as full as the store makes it."""
+        return await self._store.page(which, after=after, newest_first=newest_first, limit=limit)
+
+    async def definitions(self) -> list[Definition]:
+        """What workers have registered, by key and version."""
+        return await self._store.definitions()
 
     async def _is_same(self, asked: NewJob, found: UUID) -> bool:
         """Whether a key's first job is what was asked for, the version apart if the caller named none."""

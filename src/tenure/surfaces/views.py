@@ -1,0 +1,226 @@
+"""Jobs and what belongs to them as operators see them: the objects of the control API, in camelCase.
+
+Every surface that shows JSON encodes these. Documents are passed through as they are stored.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw, Struct
+
+from tenure.core.documents import Document
+from tenure.core.job import Event, Job
+from tenure.core.lease import Progress
+from tenure.core.outcome import Attempt, Ending, Failure
+from tenure.core.reading import Listed, Page
+from tenure.core.states import State
+from tenure.core.trail import LogLine
+
+
+class Accepted(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The answer to whoever asked for something to become of a job: which one, and where it stands."""
+
+    job_id: UUID
+    status: State
+
+
+class JobItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A job in a list."""
+
+    job_id: UUID
+    namespace: str
+    definition_key: str
+    definition_version: int
+    status: State
+    attempts: int
+    max_attempts: int
+    priority: int
+    queue: str
+    tags: tuple[str, ...]
+    idempotency_key: str | None
+    parent_id: UUID | None
+    replay_of: UUID | None
+    created_at: datetime
+    updated_at: datetime
+    scheduled_at: datetime | None
+    queued_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class JobDetail(JobItem, frozen=True, kw_only=True, rename="camel"):
+    """A job by itself: with its documents, its owner and how far it has come."""
+
+    params: Raw
+    result: Raw | None
+    progress: Progress | None
+    error_summary: str | None
+    heartbeat_at: datetime | None
+    lease_expires_at: datetime | None
+    worker_id: str | None
+    cancel_requested_at: datetime | None
+
+
+class JobPage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of a list, and where it goes on."""
+
+    items: Sequence[JobItem]
+    next_cursor: str | None
+
+
+class AttemptItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One start of a job, and what its processes used."""
+
+    attempt: int
+    fence: int
+    worker_id: str
+    started_at: datetime
+    ended_at: datetime | None
+    duration_seconds: float | None
+    outcome: Ending | None
+    error: Failure | None
+    exit_code: int | None
+    signal: int | None
+    cpu_seconds: float | None
+    peak_memory_bytes: int | None
+
+
+class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something on record of a job."""
+
+    job_id: UUID
+    n: int
+    type: str
+    source: State | None
+    target: State
+    attempt: int
+    fence: int
+    at: datetime
+    actor: str
+    reason: str | None
+    payload: Raw | None
+
+
+class LogItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One line that an attempt wrote."""
+
+    attempt: int
+    fence: int
+    n: int
+    at: datetime
+    level: str
+    text: str
+    fields: Raw | None
+
+
+def job_item(listed: Listed | Job) -> JobItem:
+    """A job as it stands in a list."""
+    return JobItem(
+        job_id=listed.id,
+        namespace=listed.namespace,
+        definition_key=listed.definition,
+        definition_version=listed.version,
+        status=listed.state,
+        attempts=listed.attempt,
+        max_attempts=listed.policy.max_attempts if isinstance(listed, Job) else listed.max_attempts,
+        priority=listed.priority,
+        queue=listed.queue,
+        tags=listed.tags,
+        idempotency_key=listed.key,
+        parent_id=listed.parent,
+        replay_of=listed.replay_of,
+        created_at=listed.created_at,
+        updated_at=listed.updated_at,
+        scheduled_at=listed.due_at or listed.run_at,
+        queued_at=listed.queued_at,
+        started_at=listed.started_at,
+        finished_at=listed.finished_at,
+    )
+
+
+def job_detail(job: Job) -> JobDetail:
+    """Everything that operators see of one job."""
+    return JobDetail(
+        **msgspec.structs.asdict(job_item(job)),
+        params=Raw(job.params),
+        result=_raw(job.result),
+        progress=job.progress,
+        error_summary=None if job.error is None else summary(job.error),
+        heartbeat_at=job.heartbeat_at,
+        lease_expires_at=job.lease_expires_at,
+        worker_id=job.worker,
+        cancel_requested_at=job.cancel_requested_at,
+    )
+
+
+def job_page(page: Page) -> JobPage:
+    """A page of a list; its cursor is the id of the job behind which it goes on."""
+    return JobPage(
+        items=[job_item(listed) for listed in page.jobs],
+        next_cursor=None if page.next is None else str(page.next),
+    )
+
+
+def attempt_item(attempt: Attempt) -> AttemptItem:
+    """One start of a job."""
+    usage = attempt.usage
+    took = None if attempt.ended_at is None else attempt.ended_at - attempt.started_at
+    return AttemptItem(
+        attempt=attempt.number,
+        fence=attempt.fence,
+        worker_id=attempt.worker,
+        started_at=attempt.started_at,
+        ended_at=attempt.ended_at,
+        duration_seconds=_seconds(took),
+        outcome=attempt.ending,
+        error=attempt.error,
+        exit_code=None if usage is None else usage.exit_code,
+        signal=None if usage is None else usage.signal,
+        cpu_seconds=None if usage is None else _seconds(usage.cpu),
+        peak_memory_bytes=None if usage is None else usage.peak_memory,
+    )
+
+
+def event_item(event: Event) -> EventItem:
+    """An event of a job."""
+    return EventItem(
+        job_id=event.job,
+        n=event.n,
+        type=event.type,
+        source=event.source,
+        target=event.target,
+        attempt=event.attempt,
+        fence=event.fence,
+        at=event.at,
+        actor=event.actor,
+        reason=event.reason,
+        payload=_raw(event.payload),
+    )
+
+
+def log_item(attempt: int, fence: int, line: LogLine) -> LogItem:
+    """A log line of the attempt with this number and fence."""
+    return LogItem(
+        attempt=attempt,
+        fence=fence,
+        n=line.n,
+        at=line.at,
+        level=line.level,
+        text=line.text,
+        fields=_raw(line.fields),
+    )
+
+
+def summary(error: Failure) -> str:
+    """What went wrong, in one piece of text."""
+    return f"{error.kind}: {error.message}" if error.message else error.kind
+
+
+def _raw(document: Document | None) -> Raw | None:
+    return None if document is None else Raw(document)
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()
