@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -70,4 +71,39 @@ def make_newer(database: str) -> None:
         database,
         "INSERT INTO tenure.migration (number, name, applied_at) "
         "SELECT 9999, 'from_the_future', max(applied_at) FROM tenure.migration",
+    )
+
+
+def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: str) -> tuple[int, str]:
+    """The exit code of a command, and what it writes to a terminal that it believes in."""
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment(COLUMNS=str(columns), **changed),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            written += chunk
+    except OSError:
+        pass  # Linux's way to say that the other side of a terminal is closed.
+    finally:
+        os.close(ours)
+    return running.wait(timeout=60), written.decode().replace("\r\n", "\n")
+
+
+def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """A command that runs on while the test goes on."""
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
     )

@@ -13,6 +13,8 @@ from tenure import __version__
 from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
 from tenure.execution.handler import AppFailed
 from tenure.surfaces.cli.demo import demo
+from tenure.surfaces.cli.enqueue import enqueue
+from tenure.surfaces.cli.jobs import jobs
 from tenure.surfaces.cli.migrate import migrate
 from tenure.surfaces.cli.worker import worker
 
@@ -62,6 +64,8 @@ def commands(ctx: click.Context) -> None:
 
 
 commands.add_command(demo)
+commands.add_command(enqueue)
+commands.add_command(jobs)
 commands.add_command(migrate)
 commands.add_command(worker)
 

@@ -1,4 +1,4 @@
-"""Which database a command works on, and a store opened on it for as long as the command runs."""
+"""Which database a command works on, and a store or a client on it for as long as the command runs."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,19 +6,25 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
+from tenure.engine.client import Client
+from tenure.engine.registry import Registry
+from tenure.settings import load
 from tenure.storage.address import DEFAULT
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
 
+
+def _in_force(_ctx: click.Context, _param: click.Parameter, given: str | None) -> str:
+    return load({"database": given}).settings.database
+
+
 database_option = click.option(
     "--database",
     metavar="URL",
-    envvar="TENURE_DATABASE",
-    default=DEFAULT,
-    show_default=True,
-    show_envvar=True,
-    help="Where the jobs are: sqlite:///relative.db, sqlite:////absolute.db or postgresql://...",
+    callback=_in_force,
+    help="Where the jobs are: sqlite:///relative.db, sqlite:////absolute.db or postgresql://... "
+    f"Without it TENURE_DATABASE, else `database` in tenure.toml, else {DEFAULT}.",
 )
 
 
@@ -38,6 +44,20 @@ class Parts(NamedTuple):
 def with_store(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
     """Open the store, do the work on it, close it; answers as the work does."""
     return asyncio.run(_session(store, work))
+
+
+def with_client(parts: Parts, database: str, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    """Do the work with a client on a database that must be there, and of this version's schema."""
+
+    async def verified(store: Store) -> T:
+        await store.verify()
+        client = Client(store, Registry())
+        try:
+            return await work(client)
+        finally:
+            await client.close()
+
+    return with_store(parts.store_for(database, create=False), verified)
 
 
 async def _session(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:

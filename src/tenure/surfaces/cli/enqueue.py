@@ -1,0 +1,98 @@
+"""`tenure enqueue KEY`: record a job of a definition that a worker has registered."""
+
+import difflib
+from typing import Any
+
+import click
+
+from tenure.core.documents import Document
+from tenure.core.errors import UnknownDefinition
+from tenure.core.job import Enqueued, Job
+from tenure.core.spec import Spec
+from tenure.engine.client import Client, result_of
+from tenure.surfaces import inputs, views
+from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.options import moment_option, params_option, read_by, read_params
+from tenure.surfaces.cli.output import json_option, plain, print_json
+
+
+@click.command()
+@click.argument("key")
+@params_option("The params: JSON, a file that holds it, or - for standard input. {} without it.", "{}")
+@click.option("--version", type=int, metavar="N", help="Of the definition; the newest one without it.")
+@click.option("--queue", metavar="NAME", help="Another queue than the definition's.")
+@click.option("--priority", type=int, metavar="N", help="From -100 to 100; higher goes first.")
+@click.option(
+    "--delay",
+    metavar="DURATION",
+    callback=read_by(inputs.duration),
+    help="Run it so much later: seconds, or such as 90s, 15m, 2h, 7d.",
+)
+@moment_option("--run-at", "Run it at this time, such as 2030-01-31T08:30:00Z.")
+@click.option("--idempotency-key", metavar="TEXT", help="The same key again answers with the same job.")
+@click.option("--max-attempts", type=int, metavar="N", help="How often it may be tried, 1 to 100.")
+@click.option("--tag", "tags", multiple=True, metavar="NAME", help="To find it by; may be given often.")
+@click.option("--hold", is_flag=True, help="Record it, but keep it back until `tenure jobs accept`.")
+@click.option("--wait", is_flag=True, help="Wait until it has ended, and print its result.")
+@database_option
+@json_option
+@click.pass_obj
+def enqueue(
+    parts: Parts, /, database: str, key: str, params: str, wait: bool, as_json: bool, **asked: Any
+) -> None:
+    """Record a job of the definition KEY and print its id.
+
+    Once the id is printed, the job is kept. The definition is one that a worker on this database has
+    registered. With --wait the exit code is 0 when the job succeeded, and 1 when it ended otherwise.
+    """
+    document = read_params(params)
+
+    async def work(client: Client) -> Job | None:
+        spec = await _spec(client, key, asked["version"])
+        enqueued = await _record(client, spec, document, **asked)
+        _tell(enqueued, as_json=as_json)
+        return await client.wait(enqueued.id) if wait else None
+
+    ended = with_client(parts, database, work)
+    if ended is not None:
+        _end(ended, as_json=as_json)
+
+
+async def _spec(client: Client, key: str, version: int | None) -> Spec:
+    try:
+        return await client.spec(key, version)
+    except UnknownDefinition:
+        known = await client.definitions()
+        versions = [str(definition.version) for definition in known if definition.key == key]
+        near = difflib.get_close_matches(key, {definition.key for definition in known}, n=1)
+        if versions:
+            remedy = f"its versions here: {', '.join(versions)}"
+        elif near:
+            remedy = f"did you mean {near[0]}?"
+        else:
+            remedy = "start a worker that serves it on this database; it registers what it serves"
+        raise UnknownDefinition(key, version, remedy) from None
+
+
+async def _record(
+    client: Client, spec: Spec, document: Document, *, version: int | None, **asked: Any
+) -> Enqueued:
+    [enqueued] = await client.enqueue([spec.new_job(document, sent_version=version, **asked)])
+    return enqueued
+
+
+def _tell(enqueued: Enqueued, *, as_json: bool) -> None:
+    if as_json:
+        print_json(views.Accepted(job_id=enqueued.id, status=enqueued.state))
+    else:
+        click.echo(enqueued.id)
+    if not enqueued.fresh:
+        click.echo(f"the key was used before, for this job; it is {enqueued.state}", err=True)
+
+
+def _end(job: Job, *, as_json: bool) -> None:
+    if as_json:
+        print_json(views.job_detail(job))
+    result_of(job)
+    if not as_json and job.result is not None:
+        click.echo(plain(job.result))

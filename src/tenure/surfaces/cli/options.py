@@ -1,0 +1,72 @@
+"""The values of options and arguments that more than one command takes."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tenure.core.documents import Document, check
+from tenure.core.errors import InvalidInput, InvalidJson
+from tenure.core.faults import LARGEST_DOCUMENT
+from tenure.surfaces import inputs
+
+Reader = Callable[[str], object]
+Callback = Callable[[click.Context, click.Parameter, Any], Any]
+
+
+def read_by(reader: Reader) -> Callback:
+    """Read what was written with a function; what that says of a bad value is told as wrong usage."""
+
+    def read(ctx: click.Context, param: click.Parameter, given: Any) -> Any:
+        try:
+            if isinstance(given, tuple):
+                return tuple(reader(one) for one in given)
+            return None if given is None else reader(given)
+        except InvalidInput as error:
+            said = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+            raise click.BadParameter(said, ctx, param) from None
+
+    return read
+
+
+job_argument = click.argument("job", metavar="ID", callback=read_by(inputs.job_id))
+jobs_argument = click.argument(
+    "jobs", metavar="ID...", nargs=-1, required=True, callback=read_by(inputs.job_id)
+)
+
+
+def moment_option(name: str, text: str) -> Callable[[Any], Any]:
+    """An option that is a point in time."""
+    return click.option(name, metavar="TIME", callback=read_by(inputs.moment), help=text)
+
+
+def params_option(text: str, default: str | None = None) -> Callable[[Any], Any]:
+    """The option that gives params, in one of three ways."""
+    return click.option("--params", metavar="JSON|@FILE|-", default=default, help=text)
+
+
+def read_params(given: str) -> Document:
+    """The params: JSON text, @ and the name of a file that holds it, or - for standard input."""
+    try:
+        return check(_contents(given))
+    except InvalidJson as error:
+        raise InvalidInput(f"params{error.pointer}", error.problem, error.remedy) from None
+
+
+def _contents(given: str) -> str | bytes:
+    if given == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InvalidInput(
+                "params", "are to come from standard input, which is a terminal or closed", "pipe them in"
+            )
+        return sys.stdin.buffer.read(LARGEST_DOCUMENT + 1)
+    if not given.startswith("@"):
+        return given
+    try:
+        with Path(given[1:]).open("rb") as file:
+            return file.read(LARGEST_DOCUMENT + 1)
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput("params", f"cannot be read from {given[1:]!r:.200}: {said}") from None

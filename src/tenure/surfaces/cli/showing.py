@@ -1,0 +1,142 @@
+"""`tenure jobs show`: all that is on record of one job."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+import click
+import msgspec
+
+from tenure.core.job import Event, Job
+from tenure.core.outcome import Attempt
+from tenure.core.trail import Usage
+from tenure.engine.client import Client
+from tenure.surfaces import views
+from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.options import job_argument
+from tenure.surfaces.cli.output import json_option, moment, plain, print_json, styled, table
+
+MOST_EVENTS = 100
+"""How many events are shown to people; handlers may leave thousands."""
+
+WIDTH = 15
+"""Of the column of names."""
+
+_ATTEMPTS = ("n", "fence", "started", "took", "outcome", "exit", "cpu", "memory", "worker", "error")
+_EVENTS = ("n", "at", "event", "from", "to", "attempt", "by")
+_TO_THE_RIGHT = frozenset({"n", "fence", "took", "cpu", "memory", "attempt"})
+
+
+class Shown(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
+    """A job with what are lists of their own in the control API."""
+
+    attempt_list: Sequence[views.AttemptItem]
+    event_list: Sequence[views.EventItem]
+
+
+@click.command(short_help="Show one job: its state, attempts and history.")
+@job_argument
+@database_option
+@json_option
+@click.pass_obj
+def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
+    """Show one job: where it stands, its attempts with what they used, and its history.
+
+    With --json it is the job of the control API, with `attemptList` and `eventList` added.
+    """
+
+    async def work(client: Client) -> tuple[Job, list[Attempt], list[Event]]:
+        return await client.get(job), await client.attempts(job), await client.events(job)
+
+    found, attempts, events = with_client(parts, database, work)
+    if as_json:
+        print_json(
+            Shown(
+                **msgspec.structs.asdict(views.job_detail(found)),
+                attempt_list=[views.attempt_item(attempt) for attempt in attempts],
+                event_list=[views.event_item(event) for event in events],
+            )
+        )
+        return
+    for name, text in _facts(found):
+        click.echo(f"{name.ljust(WIDTH)}{text}")
+    _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt) for attempt in attempts])
+    _print_table("history", _EVENTS, [_event_cells(event) for event in events[-MOST_EVENTS:]])
+    if len(events) > MOST_EVENTS:
+        click.echo(f"the last {MOST_EVENTS} of {len(events)}; --json has them all", err=True)
+
+
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
+    yield "job", str(job.id)
+    yield "state", styled(job.state)
+    yield "definition", f"{job.definition}@{job.version}"
+    yield "queue", f"{job.queue}, priority {job.priority}"
+    yield "attempts", f"{job.attempt} of {job.policy.max_attempts}"
+    yield "created", moment(job.created_at)
+    times = {"scheduled": job.due_at or job.run_at, "queued": job.queued_at, "started": job.started_at}
+    times |= {"asked to stop": job.cancel_requested_at, "finished": job.finished_at}
+    texts = {name: moment(at) for name, at in times.items() if at is not None}
+    optional = {
+        "namespace": job.namespace if job.namespace != "default" else None,
+        "key": job.key,
+        "tags": ", ".join(job.tags),
+        "parent": job.parent,
+        "replay of": job.replay_of,
+        **texts,
+        "worker": job.worker and f"{job.worker}, its lease ends {moment(job.lease_expires_at)}",
+        "progress": job.progress and f"{job.progress.fraction:.0%} {job.progress.message}",
+        "params": job.params,
+        "result": job.result,
+        "error": job.error and views.summary(job.error),
+    }
+    for name, value in optional.items():
+        if value:
+            yield name, plain(str(value))
+    if job.error is not None and job.error.traceback:
+        for line in job.error.traceback.splitlines():
+            yield "", plain(line)
+
+
+def _print_table(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        click.echo(f"\n{click.style(title, bold=True)}")
+        for line in table(titles, rows, right=_TO_THE_RIGHT):
+            click.echo(line)
+
+
+def _attempt_cells(attempt: Attempt) -> tuple[str, ...]:
+    took = None if attempt.ended_at is None else attempt.ended_at - attempt.started_at
+    usage = attempt.usage
+    return (
+        str(attempt.number),
+        str(attempt.fence),
+        moment(attempt.started_at),
+        "-" if took is None else f"{took.total_seconds():.3f}s",
+        attempt.ending or "running",
+        _exit(usage),
+        "-" if usage is None else f"{usage.cpu.total_seconds():.3f}s",
+        "-" if usage is None else f"{usage.peak_memory / 2**20:.1f}M",
+        plain(attempt.worker),
+        "" if attempt.error is None else plain(views.summary(attempt.error)),
+    )
+
+
+def _exit(usage: Usage | None) -> str:
+    if usage is None:
+        return "-"
+    if usage.signal is not None:
+        return f"signal {usage.signal}"
+    return "-" if usage.exit_code is None else str(usage.exit_code)
+
+
+def _event_cells(event: Event) -> tuple[str, ...]:
+    said = f" ({event.reason})" if event.reason else ""
+    payload = f" {event.payload}" if event.payload is not None else ""
+    return (
+        str(event.n),
+        moment(event.at),
+        event.type,
+        event.source or "-",
+        event.target,
+        str(event.attempt),
+        plain(f"{event.actor}{said}{payload}"),
+    )

@@ -1,0 +1,131 @@
+"""`tenure jobs watch` and `tenure jobs logs`: a job as it goes on, and what its attempts write."""
+
+import shutil
+from datetime import UTC, datetime
+from typing import Protocol
+from uuid import UUID
+
+import click
+
+from tenure.core.job import Job
+from tenure.core.states import State
+from tenure.engine.client import Client
+from tenure.engine.following import Said
+from tenure.surfaces import views
+from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.options import job_argument
+from tenure.surfaces.cli.output import is_terminal, json_option, moment, plain, print_json, styled
+
+BAR = 24
+"""How many characters a progress bar has."""
+
+_REDRAW = "\r\x1b[2K"
+_LEVELS = {"warning": "yellow", "error": "red", "stderr": "red", "debug": "bright_black"}
+
+
+class Display(Protocol):
+    """Where a job is shown as it changes."""
+
+    def show(self, job: Job) -> None:
+        """Show the job as it stands now."""
+
+
+class Lines:
+    """One line for each change, with the time it was seen."""
+
+    def show(self, job: Job) -> None:
+        """Print a line."""
+        click.echo(f"{datetime.now(UTC):%H:%M:%S} {_standing(job)}{_progress(job)}")
+
+
+class Bar:
+    """One line of a terminal that is drawn anew."""
+
+    def show(self, job: Job) -> None:
+        """Draw the line; that of a job which has ended stays."""
+        fraction = 1.0 if job.state is State.SUCCEEDED else job.progress.fraction if job.progress else 0.0
+        full = round(BAR * fraction)
+        head = f"[{'#' * full}{'-' * (BAR - full)}] "
+        room = max(shutil.get_terminal_size().columns - len(head) - 1, 0)
+        text = f"{_standing(job)}{_progress(job)}"[:room]
+        styled_text = text.replace(job.state, styled(job.state), 1)
+        click.echo(f"{_REDRAW}{head}{styled_text}", nl=job.state.is_final)
+
+
+class Objects:
+    """One JSON text for each change."""
+
+    def show(self, job: Job) -> None:
+        """Print the job."""
+        print_json(views.job_detail(job))
+
+
+@click.command(short_help="Follow a job until it has ended.")
+@job_argument
+@database_option
+@json_option
+@click.pass_context
+def watch(ctx: click.Context, job: UUID, database: str, as_json: bool) -> None:
+    """Follow a job until it has ended; exit with 0 when it succeeded, else with 1.
+
+    On a terminal a progress bar, otherwise a line for each change. With --json the job at each change.
+    """
+    parts: Parts = ctx.obj
+    display: Display = Objects() if as_json else Bar() if is_terminal() else Lines()
+
+    async def work(client: Client) -> Job:
+        return await client.watch(job, display.show)
+
+    ended = with_client(parts, database, work)
+    if not as_json:
+        _print_end(ended)
+    if ended.state is not State.SUCCEEDED:
+        ctx.exit(1)
+
+
+@click.command(short_help="Print what the attempts of a job wrote.")
+@job_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Of this attempt alone.")
+@database_option
+@json_option
+@click.pass_obj
+def logs(parts: Parts, job: UUID, follow: bool, attempt: int | None, database: str, as_json: bool) -> None:
+    """Print what the attempts of a job wrote: their output, and the lines of their logger.
+
+    Each line has its time, the number of its attempt, and its level. With --json, a JSON text for each line.
+    """
+    tell = _print_object if as_json else _print_line
+
+    async def work(client: Client) -> None:
+        await client.read_log(job, tell, attempt=attempt, follow=follow)
+
+    with_client(parts, database, work)
+
+
+def _print_object(said: Said) -> None:
+    print_json(views.log_item(*said))
+
+
+def _print_line(said: Said) -> None:
+    line = said.line
+    level = click.style(line.level.ljust(7), fg=_LEVELS.get(line.level))
+    fields = "" if line.fields is None else f"  {plain(line.fields)}"
+    click.echo(f"{moment(line.at)} #{said.attempt} {level} {plain(line.text)}{fields}")
+
+
+def _standing(job: Job) -> str:
+    return f"{job.state}, attempt {job.attempt} of {job.policy.max_attempts}" if job.attempt else job.state
+
+
+def _progress(job: Job) -> str:
+    if job.progress is None or job.state.is_final:
+        return ""
+    return f"  {job.progress.fraction:.0%} {plain(job.progress.message)}".rstrip()
+
+
+def _print_end(job: Job) -> None:
+    if job.state is State.SUCCEEDED and job.result is not None:
+        click.echo(plain(job.result))
+    elif job.error is not None:
+        click.echo(plain(views.summary(job.error)))
