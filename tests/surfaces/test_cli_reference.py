@@ -1,0 +1,26 @@
+"""The page about the command line has every command, with the options that it has now."""
+
+import click
+import pytest
+
+from tenure.surfaces.cli.commands import EXIT_CODES, INTERRUPTED, commands
+from tools.commands import PAGE, page
+
+
+def _paths(command: click.Command, path: str) -> list[str]:
+    below = command.commands if isinstance(command, click.Group) else {}
+    return [path, *(found for name, one in below.items() for found in _paths(one, f"{path} {name}"))]
+
+
+@pytest.mark.parametrize("path", _paths(commands, "tenure"))
+def test_every_command_has_a_section(path: str) -> None:
+    assert f"\n## {path}\n" in PAGE.read_text(encoding="utf-8"), "run `make states`"
+
+
+def test_the_page_is_what_the_commands_say_now() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make states`"
+
+
+def test_every_exit_code_is_explained() -> None:
+    for code in {0, INTERRUPTED, *(code for _, code in EXIT_CODES)}:
+        assert f"\n| {code} | " in page()
