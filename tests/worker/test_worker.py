@@ -1,8 +1,13 @@
 """A worker claims, runs and settles; what attempts do to themselves stays theirs."""
 
+import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
+from tenure.core.lease import Order
+from tenure.core.outcome import Report, Round
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
@@ -121,3 +126,35 @@ async def test_a_hook_that_fails_is_an_event_and_changes_nothing(store: Store) -
     assert last.payload is not None
     assert "the hook is broken" in last.payload
     assert (await reach(store, job, State.SUCCEEDED)).state is State.SUCCEEDED
+
+
+async def test_what_was_being_claimed_when_told_to_stop_is_not_forgotten(store: Store) -> None:
+    """The store has given the job away, and its answer is still on its way."""
+    slow = SlowToAnswer(store)
+    async with employ(cast("Store", slow)) as employed:
+        job = await enqueue(store, "echo")
+        await slow.claimed.wait()
+        employed.worker.stop()
+        for _ in range(200):  # turns of the event loop: more than an idle worker takes to end
+            await asyncio.sleep(0)
+        slow.let_go.set()
+        assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+
+
+class SlowToAnswer:
+    """A store that holds back what it says of a claim until it is let go."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.claimed = asyncio.Event()
+        self.let_go = asyncio.Event()
+
+    async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
+        answer = await self._store.settle_and_claim(reports, order)
+        if answer.claimed:
+            self.claimed.set()
+            await self.let_go.wait()
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)

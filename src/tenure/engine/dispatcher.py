@@ -35,13 +35,19 @@ class Dispatcher:
         self._announce = announce
         self._settled = settled
         self._hinted = True
-        self.draining = False
+        self._draining = False
         self.moved_at = time.monotonic()
         """When the loop last came round: a worker that claims no more without wanting to is not ready."""
 
     def hint(self) -> None:
         """Jobs may stand in line: claim at the next turn, even if nothing has ended."""
         self._hinted = True
+
+    async def drain(self) -> None:
+        """Claim no more; returns once a claim that is under way was answered and its jobs have started."""
+        self._draining = True
+        async with self._turning:
+            pass
 
     async def turn(self) -> float:
         """One round trip, if there is anything to settle or room for a claim."""
@@ -50,7 +56,7 @@ class Dispatcher:
 
     async def _take_turn(self) -> float:
         self.moved_at = time.monotonic()
-        limit = 0 if self.draining else self._manner.slots - len(self._attempts.running)
+        limit = 0 if self._draining else self._manner.slots - len(self._attempts.running)
         done = dict(self._attempts.done)
         if not done and (limit <= 0 or not self._hinted):
             return POLL.total_seconds()

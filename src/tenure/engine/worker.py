@@ -84,7 +84,7 @@ class Worker:
         self._draining.set()
 
     async def _wind_up(self, crew: Crew) -> WorkerStopped:
-        crew.dispatcher.draining = True
+        await crew.dispatcher.drain()
         running = len(crew.attempts.running)
         self._announce(WorkerDraining(self._manner.worker, running, self._reason))
         await self._until_idle(crew)
