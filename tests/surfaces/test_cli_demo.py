@@ -1,8 +1,8 @@
-"""`tenure demo`: the stories come out as told, on both stores and on whatever the output goes to."""
+"""`tenure demo`: its jobs go their ways, on both stores, and nobody is left behind however it ends."""
 
 import os
-import pty
 import re
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -16,82 +16,122 @@ from tenure.core.job import Event
 from tenure.core.states import FIRST, State, is_legal
 from tenure.core.urls import masked
 from tenure.surfaces.cli import history
-from tenure.surfaces.cli.stories import STORIES, Astray
+from tenure.surfaces.cli.history import Astray
 from tests.surfaces.command import COMMAND, PLAIN_ASCII, environment, fails, make_newer, sql, tenure
 
-PATHS = [
-    "queued → running → succeeded",
-    "queued → running → retrying → queued → running → succeeded",
-    "queued → running → failed",
-    "scheduled → queued → running → succeeded",
-    "queued → cancelled",
-    "queued → running → cancelling → cancelled",
-    "queued → running → queued → running → succeeded",
-    "queued → running → succeeded",
-    "created → queued → running → succeeded",
-]
-STEPS = sum(path.count("→") + 1 for path in PATHS)
-ROW = re.compile(r"^ +\d+  (\w+) +([\w-]+) +→ +(\w+) +(\d+) +(\d+) +\+\d+\.\d  \S", re.MULTILINE)
+PATHS = {
+    "greet": "queued → running → succeeded",
+    "fetch": "queued → running → retrying → queued → running → succeeded",
+    "resize": "queued → running → retrying → queued → running → succeeded",
+    "encode": "queued → running → succeeded",
+    "backup": "queued → running → cancelling → cancelled",
+    "charge": "queued → running → retrying → queued → running → retrying → queued → running → failed",
+}
+STEPS = sum(path.count("→") + 1 for path in PATHS.values())
+ATTEMPTS = sum(path.count("running") for path in PATHS.values())
+CHANGE = re.compile(r"^ *\+\d+\.\d\d s  (\w+) +(\w+)", re.MULTILINE)
+UNFINISHED = "SELECT count(*) FROM tenure.job_state WHERE finished_at IS NULL"
 
 
-def test_every_story_takes_its_path(tmp_path: Path, database: str) -> None:
+def test_every_job_goes_its_way(tmp_path: Path, database: str) -> None:
     ran = tenure(tmp_path, "demo", "--database", database)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert _paths(ran.stdout) == PATHS
-    assert ran.stdout.splitlines()[-1].startswith(f"{len(PATHS)} jobs, {STEPS} steps, ")
-    assert ran.stdout.endswith(f"; on {masked(database)}, and kept\n")
+    assert f"6 jobs ended as they should, after {ATTEMPTS} attempts" in ran.stdout
+    assert f"{STEPS} steps, every one in the table of legal steps" in ran.stdout
+    [(queue,)] = sql(database, "SELECT DISTINCT queue FROM tenure.line")
+    assert ran.stdout.endswith(f"; on {masked(database)}, kept in queue {queue}\n")
+    assert sql(database, "SELECT count(*) FROM tenure.job") == [(len(PATHS),)]
+    assert sql(database, "SELECT count(*) FROM tenure.definition") == [(0,)]
 
 
-def test_every_path_and_every_row_is_legal(tmp_path: Path) -> None:
+def test_without_a_terminal_each_change_is_a_line(tmp_path: Path) -> None:
     printed = tenure(tmp_path, "demo").stdout
-    for path in _paths(printed):
-        states = [State(word) for word in path.split(" → ")]
+    seen: dict[str, list[State]] = {}
+    for name, state in CHANGE.findall(printed):
+        seen.setdefault(name, []).append(State(state))
+    assert {name: " → ".join(states) for name, states in seen.items()} == PATHS
+    for states in seen.values():
         assert states[0] in FIRST
         assert all(is_legal(source, target) for source, target in pairwise(states))
-    rows = ROW.findall(printed)
-    assert len(rows) == STEPS
-    assert all(is_legal(None if row[1] == "-" else State(row[1]), State(row[2])) for row in rows)
+    assert re.findall(r"encode +(\d+)%", printed) == ["25", "50", "75", "100"]
+    assert re.search(r"resize +retrying .*SIGSEGV", printed)
+    assert re.search(r"backup +cancelled .*SIGKILL", printed)
+    assert max(len(line) for line in printed.splitlines()[:-1]) <= 100
 
 
-def test_what_was_refused_and_what_was_not_added_is_said(tmp_path: Path, database: str) -> None:
-    printed = tenure(tmp_path, "demo", "--database", database).stdout
-    assert re.search(r"worker-a came back and reported success under fence \d+: refused", printed)
-    assert "the second request was answered with the first one's job; nothing was added" in printed
-    assert "reaper (lease ran out)" in printed
-
-
-def test_by_default_it_leaves_nothing_behind(tmp_path: Path) -> None:
-    ran = tenure(tmp_path, "demo", TMPDIR=str(tmp_path), TENURE_DATABASE="sqlite:///mine.db")
-    assert ran.returncode == 0
-    assert f"in {tmp_path}" in ran.stdout
+def test_by_default_it_reads_no_settings_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    settings, scratch = tmp_path / "tenure.toml", tmp_path / "scratch"
+    settings.write_text("no such setting = ]")
+    scratch.mkdir()
+    ran = tenure(
+        tmp_path, "demo", TMPDIR=str(scratch), TENURE_DATABASE="sqlite:///mine.db", TENURE_MAX_ATTEMPTS="1"
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert f"in {scratch}" in ran.stdout
     assert ran.stdout.endswith(", now deleted\n")
-    assert list(tmp_path.iterdir()) == []
+    assert list(scratch.iterdir()) == []
+    assert set(tmp_path.iterdir()) == {settings, scratch}
 
 
-def test_on_a_database_of_ones_own_it_plays_as_often_as_one_likes(tmp_path: Path, database: str) -> None:
-    for times in (1, 2):
-        assert tenure(tmp_path, "demo", "--database", database).returncode == 0
-        assert sql(database, "SELECT count(*) FROM tenure.job") == [(times * len(STORIES),)]
-    [(unfinished,)] = sql(database, "SELECT count(*) FROM tenure.job_state WHERE finished_at IS NULL")
-    assert unfinished == 0
+def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, database: str) -> None:
+    tenure(tmp_path, "migrate", "--database", database)
+    both = [_begin(tmp_path, "--database", database) for _ in range(2)]
+    for running in both:
+        output, errors = running.communicate(timeout=60)
+        assert (running.returncode, errors) == (0, "")
+        assert _paths(output) == PATHS
+    crews = sql(
+        database,
+        "SELECT line.queue, count(DISTINCT run.worker), count(DISTINCT job.id) FROM tenure.attempt run "
+        "JOIN tenure.job job ON job.id = run.job JOIN tenure.line line ON line.id = job.line "
+        "GROUP BY line.queue",
+    )
+    assert [row[1:] for row in crews] == [(1, len(PATHS))] * 2
+    assert sql(database, UNFINISHED) == [(0,)]
 
 
-def test_the_page_is_at_most_a_hundred_columns_wide(tmp_path: Path) -> None:
-    *page, _summary = tenure(tmp_path, "demo").stdout.splitlines()
-    assert max(len(line) for line in page) <= 100
+def test_a_worker_that_serves_the_same_definitions_takes_no_part(tmp_path: Path, database: str) -> None:
+    tenure(tmp_path, "migrate", "--database", database)
+    worker = subprocess.Popen(
+        [*COMMAND, "worker", "tenure.surfaces.cli.samples:app", "--database", database],
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert worker.stderr is not None
+        assert any("serves 6 line(s)" in line for line in iter(worker.stderr.readline, ""))
+        ran = tenure(tmp_path, "demo", "--database", database)
+    finally:
+        worker.terminate()
+        _, said = worker.communicate(timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert _paths(ran.stdout) == PATHS
+    assert "demo." not in said
+    assert worker.returncode == 0
+
+
+def test_ctrl_c_ends_it_and_everybody_with_it(tmp_path: Path, database: str) -> None:
+    running = _begin(tmp_path, "--database", database, TMPDIR=str(tmp_path))
+    assert running.stdout is not None
+    assert any("cancelling" in line for line in iter(running.stdout.readline, ""))
+    crowd = _descendants(running.pid)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (130, "")
+    assert len(crowd) >= 3  # the guard, the zygote, and at least the attempt that takes a while
+    assert not [pid for pid in crowd if Path(f"/proc/{pid}").exists()]
+    assert sql(database, UNFINISHED) == [(0,)]
+    assert not list(tmp_path.glob("tenure-*"))
 
 
 def test_ascii_is_enough(tmp_path: Path) -> None:
     ran = tenure(tmp_path, "demo", **PLAIN_ASCII)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.isascii()
-    assert [path.replace("->", "→") for path in _paths(ran.stdout, arrow="->")] == PATHS
-
-
-@pytest.mark.parametrize("changed", [{"LANG": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "latin-1"}])
-def test_any_locale_will_do(tmp_path: Path, changed: dict[str, str]) -> None:
-    ran = tenure(tmp_path, "demo", **changed)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert _paths(ran.stdout.replace("->", "→")) == PATHS
 
 
 def test_a_name_that_the_output_cannot_write_is_no_failure(tmp_path: Path) -> None:
@@ -129,16 +169,22 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (1, b"Error: [Errno 9] Bad file descriptor\n")
 
 
-def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
-    assert "\x1b[" in _on_a_terminal(tmp_path)
-    assert "\x1b[" not in _on_a_terminal(tmp_path, NO_COLOR="1")
-    assert "\x1b[" not in tenure(tmp_path, "demo").stdout
-
-
 def test_a_database_that_cannot_be_reached_ends_with_3(tmp_path: Path, unreachable: str) -> None:
     ran = tenure(tmp_path, "demo", "--database", unreachable)
     assert fails(ran, 3)
     assert "s3cret" not in ran.stderr
+
+
+def test_a_database_that_vanishes_while_it_plays_ends_with_3(tmp_path: Path) -> None:
+    running = _begin(tmp_path, "--database", "sqlite:///jobs.db")
+    assert running.stdout is not None
+    assert any("running" in line for line in iter(running.stdout.readline, ""))
+    crowd = _descendants(running.pid)
+    (tmp_path / "jobs.db").unlink()
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 3
+    assert re.fullmatch(r"Error: .*moved or deleted.*\n", errors)
+    assert not [pid for pid in crowd if Path(f"/proc/{pid}").exists()]
 
 
 def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, database: str) -> None:
@@ -148,50 +194,86 @@ def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, database: str)
     assert sql(database, "SELECT count(*) FROM tenure.job") == [(0,)]
 
 
-def test_a_history_that_is_not_legal_is_not_printed() -> None:
+def test_a_history_that_is_not_legal_is_found_out() -> None:
     queued, running = _event(1, None, State.QUEUED), _event(2, State.QUEUED, State.RUNNING)
     history.check([queued, running, _event(3, State.RUNNING, State.SUCCEEDED)])
+    history.check([queued, running, _event(3, State.RUNNING, State.RUNNING, "custom:half")])
     with pytest.raises(Astray, match="not in the table of steps"):
         history.check([queued, _event(2, State.QUEUED, State.SUCCEEDED)])
+    with pytest.raises(Astray, match="not in the table of steps"):
+        history.check([queued, running, _event(3, State.RUNNING, State.RUNNING, "started")])
     with pytest.raises(Astray, match="event 3 leaves running"):
         history.check([queued, _event(3, State.RUNNING, State.SUCCEEDED)])
 
 
-def test_a_story_that_goes_astray_ends_with_1(tmp_path: Path) -> None:
-    broken = (
-        "from tenure import assemble\n"
-        "from tenure.surfaces.cli import history\n"
-        "history.is_legal = lambda source, target: target != 'failed'\n"
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (
+            "history.is_legal = lambda source, target: target != 'failed'",
+            "the step from running to failed is not in the table of steps",
+        ),
+        (
+            "playing.PARTS = (playing.PARTS[0]._replace(path='queued running failed'),)",
+            "greet went another way than it should: queued running succeeded, not queued running failed",
+        ),
+        ("playing.PATIENCE = 0", "greet, fetch, resize, encode, backup, charge had not ended after 0 s"),
+    ],
+    ids=["an illegal step", "another end", "no end"],
+)
+def test_a_job_that_goes_astray_ends_it_with_1(tmp_path: Path, broken: str, said: str) -> None:
+    program = (
+        f"from tenure import assemble\nfrom tenure.surfaces.cli import history, playing\n{broken}\n"
         "assemble.main()"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", broken, "demo"],
+        [sys.executable, "-c", program, "demo"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (ran.returncode, _paths(ran.stdout)) == (1, PATHS[:2])
-    assert ran.stderr == "Error: the step from running to failed is not in the table of steps\n"
+    assert ran.returncode == 1
+    assert "as they should" not in ran.stdout
+    assert ran.stderr == f"Error: {said}\n"
 
 
-def _paths(printed: str, arrow: str = "→") -> list[str]:
-    """The line below each heading."""
-    lines = printed.splitlines()
-    found = [
-        below.strip() for line, below in pairwise(lines) if re.match(r"\d\. .*\[job [0-9a-f]{8}\]", line)
-    ]
-    assert all(arrow in path for path in found)
-    return found
+def _begin(folder: Path, *arguments: str, **changed: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*COMMAND, "demo", *arguments],
+        cwd=folder,
+        env=environment(PYTHONUNBUFFERED="1", **changed),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
 
 
-def _event(n: int, source: State | None, target: State) -> Event:
+def _paths(printed: str) -> dict[str, str]:
+    """The line below each heading of the summary."""
+    return {
+        heading[1]: below.strip()
+        for line, below in pairwise(printed.splitlines())
+        if (heading := re.match(r"(\w+) .*  \[job [0-9a-f]{8}\]$", line))
+    }
+
+
+def _descendants(pid: int) -> set[int]:
+    children = {
+        int(child)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    }
+    return children.union(*(_descendants(child) for child in children))
+
+
+def _event(n: int, source: State | None, target: State, kind: str | None = None) -> Event:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     return Event(
         job=UUID(int=1),
         n=n,
-        type=target,
+        type=kind or target,
         source=source,
         target=target,
         attempt=0,
@@ -199,20 +281,3 @@ def _event(n: int, source: State | None, target: State) -> Event:
         at=at,
         actor="api",
     )
-
-
-def _on_a_terminal(folder: Path, **changed: str) -> str:
-    """What the command writes to a terminal that it believes in."""
-    ours, theirs = pty.openpty()
-    running = subprocess.Popen([*COMMAND, "demo"], cwd=folder, env=environment(**changed), stdout=theirs)
-    os.close(theirs)
-    written = b""
-    try:
-        while chunk := os.read(ours, 65_536):
-            written += chunk
-    except OSError:
-        pass  # Linux's way to say that the other side of a terminal is closed.
-    finally:
-        os.close(ours)
-    assert running.wait(timeout=60) == 0
-    return written.decode()

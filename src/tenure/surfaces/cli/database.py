@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
+from tenure.core.errors import StoreError
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.settings import load
@@ -13,6 +15,8 @@ from tenure.storage.address import DEFAULT
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
+_LAST_WORDS = 1.0
+"""Seconds that closing may take after Ctrl-C."""
 
 
 def _in_force(_ctx: click.Context, _param: click.Parameter, given: str | None) -> str:
@@ -67,7 +71,10 @@ async def _session(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]
     try:
         answer = await work(store)
     except asyncio.CancelledError:
-        # Ctrl-C. Closing would first finish what was handed in, and that may be what is being waited for.
+        # Ctrl-C. Closing finishes what was handed in, and that may be what was waited for: not for long.
+        with suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                await store.close()
         raise
     except BaseException:
         await store.close()

@@ -1,18 +1,15 @@
-"""`tenure demo`: short stories of jobs on a real store, and the history that each one leaves."""
+"""`tenure demo`: a few jobs that meet what jobs meet, run by an embedded worker and shown live."""
 
-import secrets
-import sys
 import tempfile
 from pathlib import Path
 
 import click
 
-from tenure.core.lease import Line
 from tenure.core.urls import masked
-from tenure.storage.contract import Store
 from tenure.surfaces.cli import history
+from tenure.surfaces.cli.board import Row, board_for_output, drawn
 from tenure.surfaces.cli.database import Parts, with_store
-from tenure.surfaces.cli.stories import STORIES, Stage, Told
+from tenure.surfaces.cli.playing import PARTS, Play
 
 INDENT = "   "
 
@@ -24,54 +21,37 @@ INDENT = "   "
     help="Play on this database, and leave the jobs there. Without it, on a temporary SQLite file. "
     "TENURE_DATABASE is not read: a demo has no business in it.",
 )
-@click.pass_obj
-def demo(parts: Parts, database: str | None) -> None:
-    """Play short stories of jobs on a real store and show their histories."""
-    if database is not None:
-        steps = with_store(parts.store_for(database), _play)
-        _end(steps, f"on {masked(database)}, and kept")
-        return
-    with tempfile.TemporaryDirectory(prefix="tenure-demo-", ignore_cleanup_errors=True) as folder:
-        file = Path(folder) / "demo.db"
-        steps = with_store(parts.store_for(f"sqlite:///{file}"), _play)
-    _end(steps, f"in {file}, now deleted")
+@click.pass_context
+def demo(ctx: click.Context, database: str | None) -> None:
+    """Run a few jobs with an embedded worker and show them live.
+
+    One succeeds, one is retried, one crashes, one takes a while, one must be killed, one is a dead letter.
+    It takes some six seconds and ends by itself.
+    """
+    parts: Parts = ctx.obj
+    with tempfile.TemporaryDirectory(prefix="tenure-demo-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        file = folder / "demo.db"
+        store = parts.store_for(database or f"sqlite:///{file}")
+        play = Play(store, board_for_output(len(PARTS), colour=ctx.color is not False))
+        with_store(store, lambda _: play.run(folder))
+    kept = f"on {masked(database)}, kept in queue {play.queue}" if database else f"in {file}, now deleted"
+    _sum_up(list(play.rows.values()), kept)
 
 
-async def _play(store: Store) -> int:
-    """Play every story; answers with the number of steps taken."""
-    await store.migrate()
-    await store.verify()
-    # A queue of its own, so that neither a worker nor another demo takes a job out of a story.
-    stage = Stage(store, Line(f"demo-{secrets.token_hex(4)}", "send-mail"))
-    steps = 0
-    for number, (title, story) in enumerate(STORIES.items(), 1):
-        steps += await _show(store, f"{number}. {title}", await story(stage))
-    return steps
-
-
-async def _show(store: Store, title: str, told: Told) -> int:
-    events = await store.events(told.job)
-    history.check(events)
-    arrow = _arrow()
-    # The head of an id is the time it was made, much the same for all of them; the tail tells them apart.
-    click.echo(f"{click.style(title, bold=True)}  [job {told.job.hex[-8:]}]")
-    click.echo(f"{INDENT}{history.path(events, arrow)}")
-    if told.remark:
-        click.echo(f"{INDENT}{told.remark}")
+def _sum_up(rows: list[Row], where: str) -> None:
+    arrow = drawn("\N{RIGHTWARDS ARROW}", "->")
+    for row in rows:
+        last = row.events[-1]
+        click.echo()
+        # The head of an id is the time it was made, much the same for all of them; the tail tells them apart.
+        click.echo(f"{click.style(row.name, bold=True)} {row.about}  [job {row.id.hex[-8:]}]")
+        click.echo(f"{INDENT}{history.path(row.events, arrow)}")
+        click.echo(f"{INDENT}attempt {last.attempt} of {row.most_attempts}: {row.said_of(last)}")
+    attempts = sum(len(row.attempts) for row in rows)
+    steps = sum(not history.is_note(event) for row in rows for event in row.events)
     click.echo()
-    for line in history.table(events, arrow):
-        click.echo(f"{INDENT}{line}")
-    click.echo()
-    return len(events)
-
-
-def _end(steps: int, where: str) -> None:
-    click.echo(f"{len(STORIES)} jobs, {steps} steps, every one in the table of legal steps; {where}")
-
-
-def _arrow() -> str:
-    try:
-        "\N{RIGHTWARDS ARROW}".encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return "->"
-    return "\N{RIGHTWARDS ARROW}"
+    click.echo(
+        f"{len(rows)} jobs ended as they should, after {attempts} attempts, each in a process of its own"
+    )
+    click.echo(f"{steps} steps, every one in the table of legal steps; {where}")

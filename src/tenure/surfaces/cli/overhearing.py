@@ -1,0 +1,49 @@
+"""A lane whose attempts are overheard: the store learns how far they are by the next heartbeat only."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.lease import Progress
+from tenure.core.trail import LogLine, Note
+from tenure.engine.lane import Lane
+from tenure.execution.assignment import Assignment
+from tenure.execution.halting import Ended, Halting, Listener
+
+
+class Overheard:
+    """Passes everything on, and tells `hear` of each progress as well, the moment it is said."""
+
+    def __init__(self, lane: Lane, hear: Callable[[UUID, Progress], None]) -> None:
+        self._lane = lane
+        self._hear = hear
+
+    async def run(
+        self,
+        assignment: Assignment,
+        *,
+        timeout: timedelta,
+        grace: timedelta,
+        halt: Halting,
+        listener: Listener,
+    ) -> Ended:
+        """Run one attempt as the lane does."""
+        ear = _Ear(listener, partial(self._hear, assignment.job))
+        return await self._lane.run(assignment, timeout=timeout, grace=grace, halt=halt, listener=ear)
+
+
+class _Ear:
+    def __init__(self, listener: Listener, hear: Callable[[Progress], None]) -> None:
+        self._hear = hear
+        self._listener = listener
+        self.log: Callable[[LogLine], None] = listener.log
+        self.emit: Callable[[Note], None] = listener.emit
+
+    def progress(self, progress: Progress) -> None:
+        self._hear(progress)
+        self._listener.progress(progress)
+
+    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        return await self._listener.spawn(jobs)
