@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage lock clean
+.PHONY: help demo test versions check long fix states bench-storage bench-worker lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,6 +38,9 @@ states: ## rewrite the files that are generated from the code and the tests
 
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)
 	$(PYTHON) -m bench.storage $(BENCH_FLAGS)
+
+bench-worker: ## measure the worker, some of it beside RQ, about ten minutes (BENCH_FLAGS=--quick, too)
+	$(PYTHON) -m bench.worker $(BENCH_FLAGS)
 
 lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml

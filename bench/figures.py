@@ -45,6 +45,8 @@ class Figure(Struct, frozen=True):
     samples: list[float]
     probes: list[list[Probe]] = []
     disturbed: int = 0
+    unit: str = ""
+    of: str = "pairs"
 
 
 class Speed(Struct, frozen=True):
@@ -75,9 +77,15 @@ class Measured(Struct, frozen=True):
 
     figures: list[Figure] = []
     speeds: list[Speed] = []
+    remarks: list[str] = []
+    """What could not be measured, and why."""
 
     def __add__(self, other: "Measured") -> "Measured":
-        return Measured([*self.figures, *other.figures], [*self.speeds, *other.speeds])
+        return Measured(
+            [*self.figures, *other.figures],
+            [*self.speeds, *other.speeds],
+            [*self.remarks, *other.remarks],
+        )
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -94,13 +102,24 @@ class Report(Struct, frozen=True, kw_only=True):
         """Every figure by its name."""
         return {figure.name: figure for measured in self.rows.values() for figure in measured.figures}
 
+    @property
+    def remarks(self) -> list[str]:
+        """Every remark."""
+        return [remark for measured in self.rows.values() for remark in measured.remarks]
+
 
 def figure_of(
-    name: str, samples: list[float], probes: list[list[Probe]] | None = None, disturbed: int = 0
+    name: str,
+    samples: list[float],
+    probes: list[list[Probe]] | None = None,
+    disturbed: int = 0,
+    *,
+    unit: str = "",
+    of: str = "pairs",
 ) -> Figure:
     """The median of the samples with its quartiles."""
     low, value, high = quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else samples * 3
-    return Figure(name, value, low, high, samples, probes or [], disturbed)
+    return Figure(name, value, low, high, samples, probes or [], disturbed, unit, of)
 
 
 def _rate(each: Round) -> float:

@@ -1,4 +1,4 @@
-"""What the storage layer is to reach: each figure with the value it must have and the one we would like."""
+"""What storage layer and worker are to reach: each figure, what it must be, and what we would like."""
 
 from typing import NamedTuple
 
@@ -43,4 +43,18 @@ GOALS: dict[str, Goal] = {
     "single-enqueues": Goal("PostgreSQL: 128 callers enqueue one by one, together / one commit each", 4, 6),
     "sqlite-loop": Goal("SQLite: settle and claim at FULL, Python / the same SQL inside SQLite", 0.65, 0.80),
 }
-"""By the name of the figure, in the order in which they are printed."""
+"""Of the storage layer, by the name of the figure, in the order in which they are printed."""
+
+WORKER_GOALS: dict[str, Goal] = {
+    "start-latency": Goal(
+        "PostgreSQL: from the call of enqueue to the handler's first line, worker idle, p50",
+        *(12, 4, "ms"),
+        more_is_better=False,
+    ),
+    "drain-beside-rq": Goal("PostgreSQL: drain with 2 slots / RQ with two workers", 4, 6),
+    "idle-queries": Goal("PostgreSQL: queries of an idle worker", 2, 0.1, "a second", more_is_better=False),
+    "idle-memory": Goal(
+        "PostgreSQL: PSS of an idle worker's processes", 100, 70, "MiB", more_is_better=False
+    ),
+}
+"""Of the worker."""

@@ -7,16 +7,17 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from bench.figures import Figure, Measured, Pair, Probe, Round, Speed, figure_of
-from bench.goals import GOALS
+from bench.goals import GOALS, WORKER_GOALS
 
 SPIN_TURNS = 2_000_000
 SYNCS = 8
 PAGE = bytes(8192)
 SLOWER_SPIN = 1.4
 SLOWER_SYNC = 4.0
+T = TypeVar("T")
 BUSY_AT_ONCE = 2
 """A loop keeps two cores busy, one with the client and one with the server; so does the probe."""
 
@@ -83,7 +84,8 @@ def compared(figure: str, contest: Contest, *, pairs: int, watch: Watch, deadlin
     """
     done = _in_pairs(contest, pairs, watch, deadline)
     ratio = _ratio(figure, done)
-    if figure in GOALS and GOALS[figure].is_missed_narrowly(ratio.value, ratio.high - ratio.low):
+    goal = {**GOALS, **WORKER_GOALS}.get(figure)
+    if goal is not None and goal.is_missed_narrowly(ratio.value, ratio.high - ratio.low):
         done += _in_pairs(contest, pairs, watch, deadline)
         ratio = _ratio(figure, done)
     left, right = [each.left for each in done], [each.right for each in done]
@@ -93,6 +95,28 @@ def compared(figure: str, contest: Contest, *, pairs: int, watch: Watch, deadlin
 def alone(what: str, work: Callable[[], Round], *, rounds: int, of: str = "jobs") -> Measured:
     """Measure one thing that is compared with nothing."""
     return Measured([], [Speed(what, [work() for _ in range(rounds)], of)])
+
+
+class Block(NamedTuple, Generic[T]):
+    """What a piece of work has found, with probes before and after, and whether these tell of others."""
+
+    found: T
+    probes: list[Probe]
+    disturbed: bool
+
+
+def in_blocks(work: Callable[[], T], *, blocks: int, watch: Watch, deadline: float) -> list[Block[T]]:
+    """Do a piece of work several times; one that was disturbed is done again, within bounds."""
+    kept: list[Block[T]] = []
+    repeats = 0
+    while len(kept) < blocks and (not kept or time.monotonic() < deadline):
+        before, found, after = watch.probe(), work(), watch.probe()
+        block = Block(found, [before, after], watch.is_disturbed([before, after]))
+        if block.disturbed and repeats < watch.repeats:
+            repeats += 1
+        else:
+            kept.append(block)
+    return kept
 
 
 def _in_pairs(contest: Contest, pairs: int, watch: Watch, deadline: float) -> list[Pair]:

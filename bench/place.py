@@ -37,6 +37,10 @@ class Size(Struct, frozen=True, kw_only=True):
     calls_apart: int
     bulk_jobs: int
     round_trips: int
+    latency_blocks: int
+    latency_jobs: int
+    drain_jobs: int
+    idle_seconds: int
 
 
 FULL = Size(
@@ -55,6 +59,10 @@ FULL = Size(
     calls_apart=4_000,
     bulk_jobs=50_000,
     round_trips=2_000,
+    latency_blocks=5,
+    latency_jobs=50,
+    drain_jobs=600,
+    idle_seconds=30,
 )
 QUICK = Size(
     pairs=2,
@@ -72,6 +80,10 @@ QUICK = Size(
     calls_apart=256,
     bulk_jobs=2_000,
     round_trips=50,
+    latency_blocks=1,
+    latency_jobs=5,
+    drain_jobs=30,
+    idle_seconds=2,
 )
 
 

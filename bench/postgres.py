@@ -2,11 +2,11 @@
 
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import asyncpg
 
+from bench import processes
 from bench.loop import fill, run_on
 from tenure.storage.postgres.store import PostgresStore
 from tests.postgres_server import PostgresServer, find_binaries, system_binaries, wheel_binaries
@@ -51,7 +51,7 @@ class Postgres:
 
     def cpu(self) -> float | None:
         """CPU seconds of all processes of the server so far; None where the system does not tell."""
-        return _cpu_of_family(self.server.pid) if self.server.pid else None
+        return processes.cpu(self.server.pid) if self.server.pid else None
 
 
 class Database:
@@ -126,21 +126,3 @@ async def _ask(dsn: str, statement: str) -> Any:
         return await connection.fetchval(statement)
     finally:
         await connection.close()
-
-
-def _cpu_of_family(first: int) -> float | None:
-    """A process with its children: those alive, and those that have ended, which it has on record."""
-    ticks = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # The name in front may hold blanks and brackets of its own.
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            # It has ended since it was listed.
-            continue
-        parent, user, system, ended_user, ended_system = (int(fields[n]) for n in (1, 11, 12, 13, 14))
-        if int(path.parent.name) == first:
-            ticks += user + system + ended_user + ended_system
-        elif parent == first:
-            ticks += user + system
-    return ticks / os.sysconf("SC_CLK_TCK") if ticks else None

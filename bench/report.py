@@ -3,15 +3,35 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from bench.figures import Figure, Report, Speed
-from bench.goals import GOALS, Goal
+from bench.goals import GOALS, WORKER_GOALS, Goal
 
 PAGE = Path(__file__).parent.parent / "docs/reference/benchmarks.md"
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-_BETWEEN = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?=^{re.escape(END)}$)", re.DOTALL | re.MULTILINE)
+
+
+class Section(NamedTuple):
+    """A bench's part of the page: the words of its markers, and the goals that its table begins with."""
+
+    marker: str
+    goals: dict[str, Goal]
+
+    @property
+    def begin(self) -> str:
+        """The line above the tables."""
+        return f"<!-- {self.marker}: begin -->"
+
+    @property
+    def end(self) -> str:
+        """The line below them."""
+        return f"<!-- {self.marker}: end -->"
+
+
+STORAGE = Section("figures", GOALS)
+WORKER = Section("worker figures", WORKER_GOALS)
 
 
 def save(report: Report, path: Path) -> None:
@@ -24,34 +44,36 @@ def load(path: Path) -> Report:
     return msgspec.json.decode(path.read_bytes(), type=Report)
 
 
-def markdown(report: Report) -> str:
+def markdown(report: Report, section: Section = STORAGE) -> str:
     """The figures beside their targets, then everything else that was measured."""
     found = report.figures
-    others = [figure for name, figure in found.items() if name not in GOALS]
+    others = [figure for name, figure in found.items() if name not in section.goals]
     parts = [
         _surroundings(report),
         _table(
             ("figure", "measured", "quartiles", "must", "stretch", "reached"),
-            [_goal_row(goal, found.get(name)) for name, goal in GOALS.items()],
+            [_goal_row(goal, found.get(name)) for name, goal in section.goals.items()],
         ),
     ]
     if others:
         rows = [
-            (figure.name, _value(figure.value, _unit(figure.name)), _quartiles(figure)) for figure in others
+            (figure.name, _value(figure.value, figure.unit), _quartiles(figure, figure.unit))
+            for figure in others
         ]
         parts.append(_table(("without a target", "measured", "quartiles"), rows))
     speeds = [speed for measured in report.rows.values() for speed in measured.speeds]
     if speeds:
         head = ("work", "a second", "one takes", "client CPU each", "server CPU each", "rounds")
         parts.append(_table(head, [_speed_row(speed) for speed in speeds]))
+    parts += [f"**Not measured:** {remark}\n" for remark in report.remarks]
     parts += [f"**{name} was not measured:** {reason}\n" for name, reason in report.failures.items()]
     return "\n".join(parts)
 
 
-def check(report: Report) -> tuple[list[str], bool]:
+def check(report: Report, section: Section = STORAGE) -> tuple[list[str], bool]:
     """A line for each goal of the rows that were run, and whether all of them are as good as they must be."""
     lines, good = [], not report.failures
-    for name, goal in GOALS.items():
+    for name, goal in section.goals.items():
         figure = report.figures.get(name)
         if figure is None:
             continue
@@ -61,18 +83,22 @@ def check(report: Report) -> tuple[list[str], bool]:
             _value(each, goal.unit) for each in (figure.value, goal.must, goal.stretch)
         )
         lines.append(f"{name}: {measured}, must {must}, stretch {stretch}: {'ok' if met else 'BELOW'}")
+    lines += [f"not measured: {remark}" for remark in report.remarks]
     lines += [f"{name}: not measured: {reason}" for name, reason in report.failures.items()]
     return lines, good
 
 
-def write_page(report: Report, page: Path = PAGE) -> None:
+def write_page(report: Report, page: Path = PAGE, *, section: Section = STORAGE) -> None:
     """Put the tables between the markers of the page. Only a full run has figures that are worth it."""
-    missing = [name for name in GOALS if name not in report.figures]
+    missing = [name for name in section.goals if name not in report.figures]
     if report.quick or missing or report.failures:
         raise ValueError(f"the page takes a full run only; quick: {report.quick}, missing: {missing}")
-    text, replaced = _BETWEEN.subn(lambda _: f"\n{markdown(report)}\n", page.read_text(encoding="utf-8"))
+    begin, end = section.begin, section.end
+    between = re.compile(f"(?<={re.escape(begin)}\n).*?(?=^{re.escape(end)}$)", re.DOTALL | re.MULTILINE)
+    tables = f"\n{markdown(report, section)}\n"
+    text, replaced = between.subn(lambda _: tables, page.read_text(encoding="utf-8"))
     if replaced != 1:
-        raise ValueError(f"{page} must have the lines {BEGIN} and {END} once")
+        raise ValueError(f"{page} must have the lines {begin} and {end} once")
     page.write_text(text, encoding="utf-8")
 
 
@@ -99,7 +125,7 @@ def _quartiles(figure: Figure, unit: str = "") -> str:
         return "one run"
     disturbed = f", {figure.disturbed} disturbed" if figure.disturbed else ""
     spread = f"{_value(figure.low, unit)} – {_value(figure.high, unit)}"
-    return f"{spread} ({len(figure.samples)} pairs{disturbed})"
+    return f"{spread} ({len(figure.samples)} {figure.of}{disturbed})"
 
 
 def _speed_row(speed: Speed) -> tuple[str, ...]:
@@ -117,12 +143,8 @@ def _micros(value: float | None) -> str:
     return "–" if value is None else f"{value:,.1f} µs"
 
 
-def _unit(name: str) -> str:
-    return "B" if name.startswith("wal") else ""
-
-
 def _value(value: float, unit: str) -> str:
-    return f"{value / 1000:.2f} kB" if unit == "B" else f"{value:.2f}"
+    return f"{value / 1000:.2f} kB" if unit == "B" else f"{value:.2f} {unit}".rstrip()
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -103,7 +103,7 @@ def footprint(at: Place) -> Measured:
         "wal-turn": cost.turn_wal,
         "disk": cost.disk,
     }
-    return Measured([figure_of(name, [value]) for name, value in parts.items()])
+    return Measured([figure_of(name, [value], unit="B") for name, value in parts.items()])
 
 
 def single_enqueues(at: Place) -> Measured:

@@ -7,8 +7,9 @@ import pytest
 
 from bench import report, storage
 from bench.figures import Measured, Report, Round, Speed, figure_of
-from bench.goals import GOALS
+from bench.goals import GOALS, WORKER_GOALS
 from bench.rows import ROWS
+from bench.worker_rows import ROWS as WORKER_ROWS
 
 SPEEDS = [Speed("a loop", [Round(jobs=100, seconds=0.5, client_cpu=0.001, server_cpu=None)])]
 
@@ -53,7 +54,7 @@ def test_the_tables_go_between_the_markers_and_nowhere_else(tmp_path: Path) -> N
     report.write_page(told(), page)
     before, between, after = re.split("<!-- figures: (?:begin|end) -->", page.read_text())
     assert between.strip() == report.markdown(told()).strip()
-    assert page.read_text().replace(between, "") == before + report.BEGIN + report.END + after
+    assert page.read_text().replace(between, "") == before + report.STORAGE.begin + report.STORAGE.end + after
     assert report.PAGE.read_text().startswith(before)
     assert report.PAGE.read_text().endswith(after)
 
@@ -73,4 +74,23 @@ def test_the_page_takes_a_full_run_only(run: Report, tmp_path: Path) -> None:
 
 def test_the_page_explains_every_row() -> None:
     explained = set(re.findall(r"`([a-z-]+)`", report.PAGE.read_text()))
-    assert set(ROWS) <= explained
+    assert set(ROWS) | set(WORKER_ROWS) <= explained
+
+
+def test_each_bench_writes_between_its_own_markers(tmp_path: Path) -> None:
+    figures = [figure_of(name, [goal.must]) for name, goal in WORKER_GOALS.items()]
+    run = told(rows={"all": Measured(figures, SPEEDS)})
+    page = tmp_path / "page.md"
+    page.write_text(report.PAGE.read_text())
+    report.write_page(run, page, section=report.WORKER)
+    section = report.WORKER
+    before, rest = report.PAGE.read_text().split(section.begin)
+    _, after = rest.split(section.end)
+    tables = report.markdown(run, section)
+    assert page.read_text() == f"{before}{section.begin}\n\n{tables}\n{section.end}{after}"
+
+
+def test_what_could_not_be_measured_is_told_and_fails_nothing(tmp_path: Path) -> None:
+    run = told(rows={"beside-rq": Measured(remarks=["there is no redis-server"])})
+    assert "**Not measured:** there is no redis-server" in report.markdown(run, report.WORKER)
+    assert report.check(run, report.WORKER) == (["not measured: there is no redis-server"], True)

@@ -1,0 +1,28 @@
+"""Measures the worker: `python -m bench.worker`, or `make bench-worker`.
+
+Prints Markdown. The worker is the command `tenure worker`, as a process of its own, on a durable PostgreSQL
+of the bench's and on SQLite at FULL. See docs/reference/benchmarks.md for what the rows mean.
+"""
+
+import sys
+
+from bench import report
+from bench.place import FULL, QUICK
+from bench.program import Bench, end_in_order
+from bench.worker_rows import ROWS
+
+BENCH = Bench("worker", "Measure the worker.", ROWS, report.WORKER)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure what was asked for, or read what was measured before, and tell of it."""
+    asked = BENCH.parser().parse_args(arguments)
+    if asked.read:
+        return BENCH.tell(asked, report.load(asked.read))
+    size = QUICK if asked.quick else FULL
+    return BENCH.tell(asked, BENCH.measure(size, asked.only, quick=asked.quick))
+
+
+if __name__ == "__main__":
+    end_in_order()
+    sys.exit(main(sys.argv[1:]))

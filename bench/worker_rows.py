@@ -1,0 +1,155 @@
+"""The rows of the worker's bench: what is measured where, and for how long at most."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from itertools import count
+from statistics import quantiles
+
+from bench.drain import Queue, drain
+from bench.figures import Figure, Measured, Round, Speed, figure_of
+from bench.measure import Contest, compared, in_blocks
+from bench.peers import PeerUnavailable
+from bench.peers.rq_queue import RqQueue
+from bench.place import Place
+from bench.rows import Row
+from bench.sites import PostgresSite, Site, SqliteSite
+from bench.stamps import Stamps
+from bench.tenure_worker import TenureQueue, idle, starts
+
+FEW, MANY = 2, 4
+"""Slots."""
+
+_files = count(1)
+
+
+def start_latency(at: Place) -> Measured:
+    """One job at a time for a worker that is idle."""
+    found = Measured()
+    for site in _sites(at, "latency"):
+        queue, stamps = TenureQueue(site, at.folder), _stamps(at)
+        block = partial(starts, site, queue, stamps, jobs=at.size.latency_jobs)
+        with queue.at_work():
+            blocks = in_blocks(block, blocks=at.size.latency_blocks, watch=at.watch, deadline=at.deadline)
+        each = [start for block in blocks for start in block.found]
+        name = "start-latency" + _suffix(site)
+        called = [start.called for start in each]
+        made = partial(
+            figure_of,
+            probes=[block.probes for block in blocks],
+            disturbed=sum(len(block.found) for block in blocks if block.disturbed),
+            unit="ms",
+            of="jobs",
+        )
+        found += Measured(
+            [
+                made(name, called),
+                figure_of(f"{name}-p99", [quantiles(called, n=100, method="inclusive")[98]], unit="ms"),
+                made(f"{name}-after-return", [start.returned for start in each]),
+            ]
+        )
+    return found
+
+
+def drain_row(at: Place) -> Measured:
+    """A worker with four slots beside one with two."""
+    found = Measured()
+    for site in _sites(at, "drain"):
+        contest = Contest(
+            _draining(at, TenureQueue(site, at.folder, slots=MANY)),
+            _draining(at, TenureQueue(site, at.folder, slots=FEW)),
+            f"{site.name}: drain, {MANY} slots",
+            f"{site.name}: drain, {FEW} slots",
+        )
+        name = "drain-slots" + _suffix(site)
+        measured = compared(name, contest, pairs=at.size.side_pairs, watch=at.watch, deadline=at.deadline)
+        cpu = [
+            _cpu(f"drain-cpu-{slots}{_suffix(site)}", speed)
+            for slots, speed in zip((MANY, FEW), measured.speeds, strict=True)
+        ]
+        found += measured + Measured(cpu)
+    return found
+
+
+def idle_row(at: Place) -> Measured:
+    """A worker that has nothing to do."""
+    found = Measured()
+    for site in _sites(at, "idle"):
+        database = site.database if isinstance(site, PostgresSite) else None
+        seen = idle(TenureQueue(site, at.folder), database, seconds=at.size.idle_seconds)
+        sizes = [size / 2**20 for size in seen.bytes]
+        figures = [
+            figure_of("idle-memory" + _suffix(site), sizes, unit="MiB", of="looks"),
+            figure_of("idle-cpu" + _suffix(site), [1e3 * seen.cpu], unit="ms a second"),
+        ]
+        if seen.queries is not None:
+            figures.append(figure_of("idle-queries", [seen.queries], unit="a second"))
+        found += Measured(figures)
+    return found
+
+
+def beside_rq(at: Place) -> Measured:
+    """The drain with two slots beside two workers of RQ, which forks for each job."""
+    try:
+        rq = RqQueue(at.folder / "rq", workers=FEW)
+    except PeerUnavailable as error:
+        return Measured(remarks=[f"the drain beside RQ: {error}"])
+    found = Measured()
+    with closing(rq):
+        for site in _sites(at, "rq"):
+            contest = Contest(
+                _draining(at, TenureQueue(site, at.folder, slots=FEW)),
+                _draining(at, rq),
+                f"{site.name}: drain beside RQ, {FEW} slots",
+                f"RQ beside {site.name}: drain, {FEW} workers",
+            )
+            name = "drain-beside-rq" + _suffix(site)
+            pairs = at.size.pairs if site.name == PostgresSite.name else at.size.side_pairs
+            measured = compared(name, contest, pairs=pairs, watch=at.watch, deadline=at.deadline)
+            ours, theirs = measured.speeds
+            cpu = [_cpu(f"{name}-our-cpu", ours), _cpu(f"{name}-their-cpu", theirs)]
+            found += measured + Measured(cpu)
+    return found
+
+
+ROWS: dict[str, Row] = {
+    "start-latency": Row(start_latency, 150),
+    "drain": Row(drain_row, 150),
+    "idle": Row(idle_row, 120),
+    "beside-rq": Row(beside_rq, 300),
+}
+
+
+def _sites(at: Place, name: str) -> Iterator[Site]:
+    """A PostgreSQL database, then an SQLite file, each closed when it is done with."""
+    with closing(PostgresSite(at.postgres.database(f"worker_{name}"))) as postgres:
+        yield postgres
+    with closing(SqliteSite(at.sqlite("FULL"))) as file:
+        yield file
+
+
+def _suffix(site: Site) -> str:
+    """PostgreSQL's figures are those that have goals."""
+    return "" if site.name == PostgresSite.name else f"-{site.name.lower()}"
+
+
+def _stamps(at: Place) -> Stamps:
+    return Stamps(at.folder / f"stamps-{next(_files)}")
+
+
+def _draining(at: Place, queue: Queue) -> "partial[Round]":
+    return partial(_one_drain, at, queue)
+
+
+def _one_drain(at: Place, queue: Queue) -> Round:
+    return drain(queue, _stamps(at), jobs=at.size.drain_jobs)
+
+
+def _cpu(name: str, speed: Speed) -> Figure:
+    """CPU seconds for a thousand jobs, of workers and server together."""
+    samples = [
+        1e3 * (each.client_cpu + (each.server_cpu or 0.0)) / each.jobs
+        for each in speed.rounds
+        if each.client_cpu is not None
+    ]
+    return figure_of(name, samples, unit="s a thousand", of="rounds")

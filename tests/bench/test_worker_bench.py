@@ -1,0 +1,123 @@
+"""The worker's bench runs from end to end and leaves nobody behind. How fast anything was is not told."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench import processes, report
+from bench.goals import WORKER_GOALS
+from bench.stamps import Stamps, stamp
+from bench.worker_rows import ROWS
+
+ROOT = Path(__file__).parents[2]
+RIVAL = "beside-rq"
+ALONE = [flag for row in ROWS if row != RIVAL for flag in ("--only", row)]
+OURS = ("bench", "tenure", "postgres", "multiprocessing")
+"""Each is in the command line of some process that a run starts."""
+
+PATIENCE = 50
+
+
+def test_a_quick_run_measures_every_row_that_needs_no_rival(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    ran = subprocess.run(
+        _command("--quick", *ALONE, "--json", str(file)),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    told = report.load(file)
+    assert not told.failures
+    assert set(told.rows) == set(ROWS) - {RIVAL}
+    assert set(WORKER_GOALS) - set(told.figures) == {"drain-beside-rq"}
+    assert report.markdown(told, report.WORKER) in ran.stdout
+
+
+def test_where_there_is_no_redis_the_run_says_so_and_is_no_failure(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        _command("--quick", "--only", RIVAL, "--check"),
+        cwd=ROOT,
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "not measured: the drain beside RQ: there is no redis-server" in ran.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_leaves_nobody_behind(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        _command("--only", "start-latency"),
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as bench:
+        everybody = _with_a_worker(bench)
+        bench.send_signal(number)
+        assert bench.wait(PATIENCE) != 0
+    # Python's own tracker of shared memory ends a moment after the process that it tracks for.
+    deadline = time.monotonic() + PATIENCE
+    while (left := _ours(everybody)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left
+
+
+def test_a_process_is_counted_with_all_below_it(tmp_path: Path) -> None:
+    script = "sh -c 'echo up; read _' <&3 & wait"
+    read, write = os.pipe()
+    command = ["bash", "-c", f"exec 3<&{read}; {script}"]
+    os.set_inheritable(read, True)
+    with subprocess.Popen(command, pass_fds=[read], stdout=subprocess.PIPE) as shell:
+        assert shell.stdout is not None
+        assert shell.stdout.readline() == b"up\n"
+        family = processes.family(shell.pid)
+        assert len(family) == 2
+        assert (processes.memory(shell.pid) or 0) > (processes.memory(family[1]) or 0) > 0
+        os.close(write)
+        os.close(read)
+
+
+def test_stamps_are_moments_of_the_common_clock_in_order(tmp_path: Path) -> None:
+    stamps = Stamps(tmp_path / "stamps")
+    for _ in range(3):
+        stamp(str(stamps.path))
+    moments = stamps.read()
+    assert len(stamps) == len(moments) == 3
+    assert moments == sorted(moments)
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "bench.worker", *arguments]
+
+
+def _with_a_worker(bench: "subprocess.Popen[bytes]") -> list[int]:
+    """Everybody below a bench, once its worker has a zygote."""
+    while bench.poll() is None:
+        family = processes.family(bench.pid)
+        if any("tenure.execution.zygote" in _words(pid) for pid in family):
+            return family
+        time.sleep(0.02)
+    raise AssertionError("the bench ended before it had started a worker")
+
+
+def _ours(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if any(name in _words(pid) for name in OURS)]
+
+
+def _words(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
