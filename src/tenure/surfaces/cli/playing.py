@@ -92,7 +92,7 @@ class Play:
             hired = hire(
                 self._store,
                 Overheard(lane, self._hear),
-                registry.specs(),
+                registry,
                 self._note,
                 worker=new_name(),
                 slots=len(PARTS),
