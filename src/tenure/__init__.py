@@ -32,6 +32,7 @@ from tenure.execution.context import Context
 from tenure.surfaces.library.app import Tenure
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import backoff
+from tenure.version import __version__
 
 __all__ = [
     "Context",
@@ -63,5 +64,3 @@ __all__ = [
     "__version__",
     "backoff",
 ]
-
-__version__ = "0.1.0"

@@ -6,7 +6,6 @@ import socket
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 
-from tenure import __version__
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Line
 from tenure.core.operations import Definition
@@ -18,6 +17,7 @@ from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
 from tenure.storage.contract import Store
+from tenure.version import __version__
 
 
 def served(specs: Iterable[Spec], queues: Collection[str] = ()) -> tuple[Line, ...]:

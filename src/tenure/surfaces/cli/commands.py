@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from tenure import __version__
 from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
 from tenure.execution.handler import AppFailed
 from tenure.surfaces.cli.demo import demo
@@ -17,6 +16,7 @@ from tenure.surfaces.cli.enqueue import enqueue
 from tenure.surfaces.cli.jobs import jobs
 from tenure.surfaces.cli.migrate import migrate
 from tenure.surfaces.cli.worker import worker
+from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInput, 2),
