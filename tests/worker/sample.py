@@ -28,9 +28,11 @@ def die(_params: Any, _ctx: Context) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def wait(params: Any, _ctx: Context) -> str:
+async def wait(params: Any, ctx: Context) -> str:
     """Runs until it is told to end, by a file; says that it has begun by another."""
     begin(params)
+    if "progress" in params:
+        ctx.progress(params["progress"])
     while not is_told_to_end(params):  # noqa: ASYNC110  (a file is no event)
         await asyncio.sleep(0.01)
     return "ended"

@@ -11,7 +11,7 @@ from tenure.core.outcome import Report, Round
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.employing import appear, employ, enqueue, is_alive, reach, written
+from tests.worker.employing import PATIENCE, appear, employ, enqueue, is_alive, reach, written
 
 SHORT = timedelta(milliseconds=100)
 
@@ -93,6 +93,22 @@ async def test_what_an_attempt_says_is_on_record(store: Store) -> None:
     texts = {(line.level, line.text) for _, line in await store.logs(job)}
     assert texts == {("stdout", "a line of output"), ("info", "a line of the log")}
     assert "custom:said" in [event.type for event in await store.events(job)]
+
+
+async def test_how_far_an_attempt_is_can_be_seen_before_the_next_heartbeat(
+    store: Store, tmp_path: Path
+) -> None:
+    """S0.2: whoever waits sees it go on."""
+    async with employ(store, lease=600):
+        job = await enqueue(
+            store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end"), "progress": 0.5}
+        )
+        async with asyncio.timeout(PATIENCE):
+            while (found := await store.get(job)) is None or found.progress is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        assert found.progress.fraction == 0.5
+        (tmp_path / "end").touch()
+        await reach(store, job, State.SUCCEEDED)
 
 
 async def test_hooks_follow_the_steps_they_speak_of(store: Store, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
     dispatch     settle what ended, claim for free slots
     heartbeat    prolong leases, hear what to stop
     fence        halt what may not be ours for much longer
-    record       write down what attempts have said
+    record       write down what attempts have said, and have a heartbeat tell how far they are
     look, tidy   duties for everybody
     arrivals     hints that jobs stand in line: the dispatcher is poked
     stops        hints that a running job was asked to stop: the heartbeat is poked
@@ -97,6 +97,8 @@ class Crew:
 
     async def _record(self) -> float:
         await self.dispatcher.record()
+        if any(running.unsaid is not None for running in self.attempts.running.values()):
+            self._heartbeat.poke()
         return RECORD_EVERY
 
     async def _hear(

@@ -37,7 +37,7 @@ class Heartbeat:
     async def beat(self) -> float:
         """Prolong everything; stop what is lost or was asked to stop."""
         held = {running.lease: running for running in self._attempts.held()}
-        progress = {lease: running.latest for lease, running in held.items() if running.latest is not None}
+        progress = {lease: running.unsaid for lease, running in held.items() if running.unsaid is not None}
         began = time.monotonic()
         beat = await self._store.heartbeat(
             Pulse(
@@ -47,6 +47,9 @@ class Heartbeat:
                 progress=progress,
             )
         )
+        for lease, told in progress.items():
+            if held[lease].unsaid is told:
+                held[lease].unsaid = None
         for lease in beat.kept:
             held[lease].prolong(self._manner.hold(began))
         for lease in beat.lost:

@@ -19,7 +19,8 @@ class Running:
         self.claimed = claimed
         self.halting = Halting()
         self.prolong(hold)
-        self.latest: Progress | None = None
+        self.unsaid: Progress | None = None
+        """How far it has come, until the store was told."""
         self._spawn = spawn
         self._lines: list[LogLine] = []
         self._notes: list[Note] = []
@@ -39,8 +40,8 @@ class Running:
         self._lines.append(line)
 
     def progress(self, progress: Progress) -> None:
-        """How far it has come; the heartbeat tells."""
-        self.latest = progress
+        """How far it has come; a heartbeat tells."""
+        self.unsaid = progress
 
     def emit(self, note: Note) -> None:
         """An event of its own."""
