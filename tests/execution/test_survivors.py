@@ -109,6 +109,7 @@ async def test_signals_to_guard_and_zygote_stop_neither(tmp_path: Path) -> None:
     await eventually(lambda: pids(ledger))
     [attempt] = pids(ledger)
     zygote = parent_of(attempt)
+    assert os.getsid(zygote) == parent_of(zygote)  # so that Ctrl-C at the worker's terminal is not for them
     for pid in (zygote, parent_of(zygote)):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.kill(pid, number)
