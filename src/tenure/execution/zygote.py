@@ -63,6 +63,8 @@ from tenure.execution.protocol import (
 _AT_ONCE = 4096
 _MOST_DESCRIPTORS = 64
 _LONGEST_POLL = 3_600_000
+_QUIET_MS = 10
+"""How long nothing has happened before a spare is forked: sooner, it would delay the attempt just started."""
 
 
 class Zygote:
@@ -82,7 +84,7 @@ class Zygote:
         events.register(woken, select.POLLIN)
         while True:
             deadline = self._brood.expire()
-            ready = dict(events.poll(0 if self._brood.lacks_spares() else _milliseconds_to(deadline)))
+            ready = dict(events.poll(_QUIET_MS if self._brood.lacks_spares() else _milliseconds_to(deadline)))
             if not ready and self._brood.lacks_spares():
                 self._brood.fork_spare()
             if woken.fileno() in ready:
