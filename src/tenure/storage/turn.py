@@ -25,7 +25,7 @@ from tenure.core.outcome import (
 )
 from tenure.core.states import State
 from tenure.core.trail import Usage
-from tenure.storage.values import millis, policy, written_failure
+from tenure.storage.values import policy, written_failure
 
 CLAIM_COLUMNS = 16
 """How many columns of a claimed row say what `claimed_from` reads; each store adds some of its own."""
@@ -74,7 +74,10 @@ def usage_columns(usage: Usage | None) -> tuple[int | None, int | None, int | No
     """CPU milliseconds, bytes at the peak, exit code and signal."""
     if usage is None:
         return _UNKNOWN
-    return millis(usage.cpu), usage.peak_memory, usage.exit_code, usage.signal
+    cpu = usage.cpu
+    # Dividing lengths of time by each other takes longer than all the rest.
+    cpu_ms = (cpu.days * 86_400 + cpu.seconds) * 1_000 + cpu.microseconds // 1_000
+    return cpu_ms, usage.peak_memory, usage.exit_code, usage.signal
 
 
 def settled_from(given: Sequence[Reported], groups: Iterable[tuple[str, Iterable[int]]]) -> Settled:

@@ -60,7 +60,7 @@ async def row_of(backend: Backend, lease: Lease) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("state", CLAIMED)
 async def test_a_note_is_added_whatever_became_of_the_job(store: Store, clock: Clock, state: State) -> None:
-    """S1.44, S1.62: as the next event, by the worker of that attempt, at the store's time."""
+    """S1.44: as the next event, by the worker of that attempt, at the store's time."""
     lease = await last_claim(store, state)
     before, events, attempts = await record_of(store, lease.job)
     now = await clock.advance(seconds(3))

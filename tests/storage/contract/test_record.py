@@ -52,7 +52,7 @@ async def nothing_came_of(store: Store, lease: Lease, worker: str = "a") -> None
 
 
 async def test_lines_are_kept_as_they_were_written(store: Store) -> None:
-    """S1.62: with level, time and fields, under the attempt that wrote them."""
+    """With level, time and fields, under the attempt that wrote them."""
     owned = await owned_one(store)
     said = [line(1, "one"), line(2, "čas – 2", "error", Document('{"to":"ann"}')), line(3, "", "stdout")]
     assert await store.record("a", [trail(owned, *said)]) == ALL_WELL
@@ -60,7 +60,7 @@ async def test_lines_are_kept_as_they_were_written(store: Store) -> None:
 
 
 async def test_a_note_is_an_event_of_its_job(store: Store, clock: Clock) -> None:
-    """S1.44, S1.62: with its payload, by the worker that speaks for the attempt, at the store's time."""
+    """S1.44: with its payload, by the worker that speaks for the attempt, at the store's time."""
     owned = await owned_one(store, "ann")
     now = await clock.advance(seconds(3))
     notes = [note("begun", '{"by":"ann"}'), Note(HOOK_FAILED), note("half", "50")]
