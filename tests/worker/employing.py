@@ -76,9 +76,11 @@ async def employ(
         yield Employed(worker, heard)
     finally:
         worker.stop()
-        async with asyncio.timeout(PATIENCE):
-            await task
-        await lane.close()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await task
+        finally:
+            await lane.close()
 
 
 async def enqueue(store: Store, definition: str, params: Any = None, **asked: Any) -> UUID:

@@ -30,6 +30,8 @@ def die(_params: Any, _ctx: Context) -> None:
 
 async def wait(params: Any, ctx: Context) -> str:
     """Runs until it is told to end, by a file; says that it has begun by another."""
+    if "say" in params:
+        print(params["say"], flush=True)
     begin(params)
     if "progress" in params:
         ctx.progress(params["progress"])
@@ -60,6 +62,13 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.progress(0.5, "half")
 
 
+async def chatter(params: Any, ctx: Context) -> None:
+    """Says more in one go than a store takes in one."""
+    for n in range(params["lines"]):
+        print(n)
+        ctx.log.info(str(n))
+
+
 def hook(path: str) -> Any:
     """A hook that writes down its name and what it was given."""
 
@@ -82,6 +91,7 @@ HANDLERS = {
     "wait": Handler(wait, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "speak": Handler(speak, json.loads),
+    "chatter": Handler(chatter, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
 }

@@ -85,6 +85,17 @@ class Trail(Struct, frozen=True):
     lines: tuple[LogLine, ...] = ()
     notes: tuple[Note, ...] = ()
 
+    @property
+    def parts(self) -> int:
+        """How many lines and notes it has."""
+        return len(self.lines) + len(self.notes)
+
+    @property
+    def size(self) -> int:
+        """How many characters they have."""
+        lines = sum(len(line.text) + len(line.fields or "") for line in self.lines)
+        return lines + sum(len(note.payload or "") for note in self.notes)
+
 
 class Recorded(Struct, frozen=True):
     """The store's answer to trails: whose leases were lost, and whose jobs have all the notes they may."""

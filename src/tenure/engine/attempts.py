@@ -84,9 +84,9 @@ class Attempts:
         return [trail for running in self.held() if (trail := running.take_trail())]
 
     def put_back(self, trails: Sequence[Trail]) -> None:
-        """Trails that could not be recorded."""
+        """Trails that could not be recorded, in the order in which they were said."""
         by_lease = {running.lease: running for running in self.held()}
-        for trail in trails:
+        for trail in reversed(trails):
             if trail.lease in by_lease:
                 by_lease[trail.lease].put_back(trail)
 

@@ -6,13 +6,16 @@ have arrived the first time, its fence makes the second one harmless.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 
+from tenure.core.errors import InvalidInput, StoreRefused
 from tenure.core.lease import Lease, Order
 from tenure.core.outcome import Settled
 from tenure.core.signals import Announce, AttemptLost, AttemptSettled
 from tenure.engine.attempts import Attempts, Done
 from tenure.engine.manner import POLL, Manner
+from tenure.engine.portions import portions
 from tenure.storage.contract import Store
 
 
@@ -32,6 +35,7 @@ class Dispatcher:
         self._attempts = attempts
         self._manner = manner
         self._turning = asyncio.Lock()
+        self._recording = asyncio.Lock()
         self._announce = announce
         self._settled = settled
         self._hinted = True
@@ -78,14 +82,18 @@ class Dispatcher:
 
     async def record(self) -> None:
         """Write down what attempts have said; before their outcome, since that ends their lease."""
-        trails = self._attempts.trails()
-        if not trails:
-            return
-        try:
-            await self._store.record(self._manner.worker, trails)
-        except BaseException:
-            self._attempts.put_back(trails)
-            raise
+        async with self._recording:  # what somebody else has in hand would come too late otherwise
+            waiting = deque(portions(self._attempts.trails()))
+            try:
+                while waiting:
+                    await self._store.record(self._manner.worker, waiting[0])
+                    waiting.popleft()
+            except (InvalidInput, StoreRefused):
+                # It never will be taken: it must not keep the rest, and outcomes, from being told.
+                waiting.popleft()
+                raise
+            finally:
+                self._attempts.put_back([trail for portion in waiting for trail in portion])
 
     def _order(self, limit: int) -> Order:
         manner = self._manner

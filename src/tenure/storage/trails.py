@@ -36,22 +36,17 @@ def told(trails: Sequence[Trail]) -> list[Told]:
 
 def _check(trails: Sequence[Trail]) -> None:
     """Refuse what is too much to be one transaction."""
-    parts = sum(len(trail.lines) + len(trail.notes) for trail in trails)
+    parts = sum(trail.parts for trail in trails)
     if parts > LARGEST_BATCH or len(trails) > LARGEST_BATCH:
         remedy = f"give at most {LARGEST_BATCH:,}"
         raise InvalidInput(
             "trails", f"are {len(trails):,} with {parts:,} lines and notes in one call", remedy
         )
-    size = sum(_size(trail) for trail in trails)
+    size = sum(trail.size for trail in trails)
     if size > LARGEST_TRAIL:
         raise InvalidInput(
             "trails", f"have {size:,} characters in one call", f"give at most {LARGEST_TRAIL:,}"
         )
-
-
-def _size(trail: Trail) -> int:
-    lines = sum(len(line.text) + len(line.fields or "") for line in trail.lines)
-    return lines + sum(len(note.payload or "") for note in trail.notes)
 
 
 def written_notes(notes: Sequence[Note]) -> str | None:

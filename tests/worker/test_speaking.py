@@ -1,0 +1,116 @@
+"""What attempts say reaches the store, however much it is and whatever happens meanwhile; it harms nobody."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.core.signals import Troubled
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.worker.employing import employ, enqueue, reach
+from tests.worker.meddling import Meddled
+
+LINES = 6_000
+"""Of output, and as many of the log: together more than a store takes in one call."""
+
+Verb = Callable[..., Awaitable[Any]]
+
+
+async def test_an_attempt_that_says_very_much_is_settled_and_all_of_it_kept(store: Store) -> None:
+    """S3.42: a worker is not deafened by what one attempt says."""
+    async with employ(store) as employed:
+        job = await enqueue(store, "chatter", {"lines": LINES})
+        await reach(store, job, State.SUCCEEDED)
+    assert not employed.told(Troubled)
+    first = await store.logs(job, limit=10_000)
+    rest = await store.logs(job, limit=10_000, after=(first[-1].fence, first[-1].line.n))
+    assert [line.n for _, line in first + rest] == list(range(1, 2 * LINES + 1))
+
+
+async def test_lines_that_could_not_be_recorded_are_recorded_later_in_their_order(store: Store) -> None:
+    """Portion by portion: a failure in the middle loses none and repeats none."""
+    meddled = Meddled(store)
+    calls = 0
+
+    def fail_the_second(record: Verb) -> Verb:
+        async def recorded(*given: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == 2:
+                raise StoreUnavailable("away for a moment")
+            return await record(*given)
+
+        return recorded
+
+    meddled.interferences["record"] = fail_the_second
+    async with employ(meddled.seen) as employed:
+        job = await enqueue(store, "chatter", {"lines": LINES})
+        await reach(store, job, State.SUCCEEDED)
+    assert employed.told(Troubled)
+    first = await store.logs(job, limit=10_000)
+    rest = await store.logs(job, limit=10_000, after=(first[-1].fence, first[-1].line.n))
+    assert [line.n for _, line in first + rest] == list(range(1, 2 * LINES + 1))
+
+
+async def test_what_a_store_refuses_to_record_keeps_no_outcome_from_it(store: Store) -> None:
+    """It would be refused for ever; the outcome counts more than the lines."""
+    meddled = Meddled(store)
+
+    def refuse(_: Verb) -> Verb:
+        async def refused(*_given: Any) -> Any:
+            raise InvalidInput("trails", "are not to this store's liking")
+
+        return refused
+
+    meddled.interferences["record"] = refuse
+    async with employ(meddled.seen) as employed:
+        job = await enqueue(store, "speak")
+        await reach(store, job, State.SUCCEEDED)
+        assert employed.told(Troubled)
+        meddled.interferences.clear()
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["late", "lost"])
+async def test_lines_on_their_way_are_waited_for_before_the_outcome(
+    store: Store, tmp_path: Path, is_lost: bool
+) -> None:
+    """An outcome ends the lease under which they count."""
+    meddled = Meddled(store)
+    under_way, settling = asyncio.Event(), asyncio.Event()
+
+    def hold(record: Verb) -> Verb:
+        async def held(*given: Any) -> Any:
+            if under_way.is_set():
+                return await record(*given)
+            under_way.set()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):  # time enough for an outcome that does not wait
+                    await settling.wait()
+            if is_lost:
+                raise StoreUnavailable("away for a moment")
+            return await record(*given)
+
+        return held
+
+    def watch(settle: Verb) -> Verb:
+        async def settled(reports: Any, order: Any) -> Any:
+            answer = await settle(reports, order)
+            if reports:
+                settling.set()
+            return answer
+
+        return settled
+
+    meddled.interferences |= {"record": hold, "settle_and_claim": watch}
+    async with employ(meddled.seen):
+        params = {"say": "in good time", "begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
+        job = await enqueue(store, "wait", params)
+        await under_way.wait()
+        (tmp_path / "end").touch()
+        await reach(store, job, State.SUCCEEDED)
+    assert [line.text for _, line in await store.logs(job)] == ["in good time"]
