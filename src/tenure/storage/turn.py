@@ -5,12 +5,14 @@ share is made once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from msgspec import Struct
 
+from tenure.core.documents import Document
 from tenure.core.lease import Claimed, Lease, Line
 from tenure.core.outcome import (
     Ending,
@@ -57,9 +59,9 @@ def reported(reports: Iterable[Report]) -> list[Reported]:
 
 
 def _columns(lease: Lease, outcome: Outcome, usage: Usage | None) -> Reported:
+    if isinstance(outcome, Succeeded):  # nearly all of them
+        return Reported(lease, Ending.SUCCEEDED, outcome.result, None, None, usage)
     match outcome:
-        case Succeeded(result):
-            return Reported(lease, Ending.SUCCEEDED, result, usage=usage)
         case Recoverable(error, after):
             return Reported(lease, Ending.RECOVERABLE, None, written_failure(error), after, usage)
         case Unrecoverable(error):
@@ -88,9 +90,19 @@ def settled_from(given: Sequence[Reported], groups: Iterable[tuple[str, Iterable
     return Settled(accepted, [one.lease for one in given if one.lease not in accepted])
 
 
-def claimed_from(columns: Sequence[Any], line: Line) -> Claimed:
+def claimed_from(
+    line: Line,
+    job: UUID,
+    fence: int,
+    attempt: int,
+    queued_at: datetime,
+    started_at: datetime,
+    namespace: str,
+    params: Document,
+    traceparent: str | None,
+    *policy_columns: Any,
+) -> Claimed:
     """The first columns of a claimed row, in the order in which both stores select them."""
-    job, fence, attempt, queued_at, started_at, namespace, params, traceparent, *rest = columns
     return Claimed(
         lease=Lease(job, fence),
         namespace=namespace,
@@ -98,7 +110,7 @@ def claimed_from(columns: Sequence[Any], line: Line) -> Claimed:
         version=line.version,
         queue=line.queue,
         params=params,
-        policy=policy(*rest),
+        policy=policy(*policy_columns),
         attempt=attempt,
         traceparent=traceparent,
         queued_at=queued_at,

@@ -122,7 +122,7 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         known.claimed(map(rows.place_of, taken), lines, short=len(taken) < order.limit)
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
-            [turn.claimed_from(rows.claim_columns(row), lines[row["line"]].line) for row in taken],
+            [turn.claimed_from(lines[row["line"]].line, *rows.claim_columns(row)) for row in taken],
         )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:

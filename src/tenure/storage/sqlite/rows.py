@@ -134,5 +134,5 @@ def claimed(answer: Iterable[tuple[Any, ...]]) -> list[Claimed]:
 
 def _claimed(job: UUID, row: tuple[Any, ...]) -> Claimed:
     _, fence, attempt, queued_at, started_at, *rest = row[:CLAIM_COLUMNS]
-    columns = (job, fence, attempt, moment(queued_at), moment(started_at), *rest)
-    return claimed_from(columns, line(*row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3]))
+    stood_in = line(*row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3])
+    return claimed_from(stood_in, job, fence, attempt, moment(queued_at), moment(started_at), *rest)
