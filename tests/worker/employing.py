@@ -39,10 +39,23 @@ class Employed:
     def __init__(self, worker: Worker, heard: list[Signal]) -> None:
         self.worker = worker
         self.heard = heard
+        self.is_told = False
+
+    def stop(self) -> None:
+        """Tell it to stop, as a signal does."""
+        self.is_told = True
+        self.worker.stop()
 
     def told(self, kind: type) -> list[Any]:
         """The signals of one kind so far."""
         return [signal for signal in self.heard if isinstance(signal, kind)]
+
+    async def hears(self, kind: type) -> Any:
+        """The first signal of a kind, once it was given."""
+        async with asyncio.timeout(PATIENCE):
+            while not (told := self.told(kind)):  # noqa: ASYNC110  (whoever hears signals is called, not awaited)
+                await asyncio.sleep(0.01)
+        return told[0]
 
 
 def registry() -> Registry:
@@ -55,11 +68,16 @@ def registry() -> Registry:
 
 @asynccontextmanager
 async def employ(
-    store: Store, *, slots: int = 4, lease: float = 30, shutdown: float = 20
+    store: Store,
+    *,
+    slots: int = 4,
+    lease: float = 30,
+    shutdown: float = 20,
+    heard: list[Signal] | None = None,
 ) -> AsyncIterator[Employed]:
     """A worker that works while the context lasts, and then stops in good order."""
     name = f"worker-{secrets.token_hex(4)}"
-    heard: list[Signal] = []
+    heard = [] if heard is None else heard
     lane = ProcessLane(TARGET, folder=ROOT, environment=os.environ)
     await lane.start()
     manner = Manner(
@@ -72,10 +90,12 @@ async def employ(
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=LINES)
     worker = Worker(store, lane, introduction, registry(), manner, heard.append)
     task = asyncio.create_task(worker.run())
+    employed = Employed(worker, heard)
     try:
-        yield Employed(worker, heard)
+        yield employed
     finally:
-        worker.stop()
+        if not employed.is_told:
+            employed.stop()
         try:
             async with asyncio.timeout(PATIENCE):
                 await task

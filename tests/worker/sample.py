@@ -83,6 +83,13 @@ def broken_hook(_ctx: Context) -> None:
     raise RuntimeError("the hook is broken")
 
 
+def endless_hook(ctx: Context) -> None:
+    with Path(ctx.params["hooks"]).open("a") as file:
+        file.write('"begun"\n')
+    while True:
+        time.sleep(1)
+
+
 HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on_fail", "on_end")}
 HANDLERS = {
     "echo": Handler(echo, json.loads),
@@ -93,6 +100,7 @@ HANDLERS = {
     "speak": Handler(speak, json.loads),
     "chatter": Handler(chatter, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),
+    "endlessly_hooked": Handler(echo, json.loads, {"on_success": endless_hook}),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
 }
 

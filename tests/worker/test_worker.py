@@ -154,7 +154,8 @@ async def test_what_was_being_claimed_when_told_to_stop_is_not_forgotten(store: 
         for _ in range(200):  # turns of the event loop: more than an idle worker takes to end
             await asyncio.sleep(0)
         slow.let_go.set()
-        assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+        returned = await reach(store, job, State.QUEUED)
+        assert (returned.attempt, returned.hand_backs) == (0, 1)
 
 
 class SlowToAnswer:

@@ -39,19 +39,16 @@ class Dispatcher:
         self._announce = announce
         self._settled = settled
         self._hinted = True
-        self._draining = False
+        self.draining = False
+        self.unstarted: list[Lease] = []
+        """Claimed when nothing more was to be claimed; given back at the next turn."""
+        self.handed_back = 0
         self.moved_at = time.monotonic()
         """When the loop last came round: a worker that claims no more without wanting to is not ready."""
 
     def hint(self) -> None:
         """Jobs may stand in line: claim at the next turn, even if nothing has ended."""
         self._hinted = True
-
-    async def drain(self) -> None:
-        """Claim no more; returns once a claim that is under way was answered and its jobs have started."""
-        self._draining = True
-        async with self._turning:
-            pass
 
     async def turn(self) -> float:
         """One round trip, if there is anything to settle or room for a claim."""
@@ -60,7 +57,11 @@ class Dispatcher:
 
     async def _take_turn(self) -> float:
         self.moved_at = time.monotonic()
-        limit = 0 if self._draining else self._manner.slots - len(self._attempts.running)
+        if self.unstarted:
+            returned = await self._store.hand_back(self._manner.worker, unstarted=self.unstarted, killed=[])
+            self.handed_back += len(returned.accepted)
+            self.unstarted.clear()
+        limit = 0 if self.draining else self._manner.slots - len(self._attempts.running)
         done = dict(self._attempts.done)
         if not done and (limit <= 0 or not self._hinted):
             return POLL.total_seconds()
@@ -75,7 +76,10 @@ class Dispatcher:
             self._hinted = True
             raise
         for claimed in answer.claimed:
-            self._attempts.start(claimed, self._manner.hold(began))
+            if self.draining:  # it was asked for before somebody told us to stop
+                self.unstarted.append(claimed.lease)
+            else:
+                self._attempts.start(claimed, self._manner.hold(began))
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
         return 0.0 if self._attempts.done else POLL.total_seconds()

@@ -15,7 +15,7 @@ from tenure.core.job import Enqueued, Job, Moved, NewJob
 from tenure.core.lease import Claimed, Lease, Progress
 from tenure.core.outcome import Failure, Recoverable, Unrecoverable
 from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
-from tenure.core.signals import Announce, AttemptSettled, HookFailed
+from tenure.core.signals import Announce, AttemptSettled, HookFailed, Troubled
 from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.engine.attempts import Specs, assignment
@@ -45,6 +45,7 @@ class Hooks:
         self._tasks = tasks
         self._announce = announce
         self._halts: set[Halting] = set()
+        self._is_halted = False
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -56,20 +57,24 @@ class Hooks:
 
     async def after_duty(self, moved: list[Moved]) -> None:
         """A duty of this worker has ended jobs, which had no owner left to do this."""
-        for step in moved:
-            job = await self._store.get(step.job)
-            if job is not None and job.state is step.target:
-                self._start(_as_claimed(job), job.state, job.error)
+        try:
+            for step in moved:
+                job = await self._store.get(step.job)
+                if job is not None and job.state is step.target:
+                    self._start(_as_claimed(job), job.state, job.error)
+        except Exception as problem:  # a hook must not take its worker down
+            self._announce(Troubled("hooks", str(problem), 1))
 
     def halt(self) -> None:
-        """Kill whatever runs."""
+        """Kill whatever runs, and start nothing more: a worker that ends waits for no hook."""
+        self._is_halted = True
         for halting in self._halts:
             halting.ask(Halt.SHUTDOWN)
 
     def _start(self, claimed: Claimed, state: State, error: Failure | None) -> None:
         spec = self._specs.get((claimed.definition, claimed.version))
         names = [name for name in AFTER.get(state, ()) if spec is not None and name in spec.hooks]
-        if names:
+        if names and not self._is_halted:
             halting = Halting()
             self._halts.add(halting)
             self.idle.clear()
@@ -78,7 +83,8 @@ class Hooks:
     async def _run(self, claimed: Claimed, names: list[str], error: Failure | None, halting: Halting) -> None:
         try:
             for name in names:
-                await self._run_one(claimed, name, error, halting)
+                if not self._is_halted:
+                    await self._run_one(claimed, name, error, halting)
         except Exception as problem:  # a hook must not take its worker down
             self._announce(HookFailed(str(claimed.lease.job), names[0], str(problem)))
         finally:

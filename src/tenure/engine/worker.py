@@ -14,7 +14,7 @@ from typing import TypeVar
 from tenure.core.errors import StoreError
 from tenure.core.operations import Worker as Introduction
 from tenure.core.outcome import Settled
-from tenure.core.signals import Announce, WorkerDraining, WorkerReady, WorkerStopped
+from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerReady, WorkerStopped
 from tenure.engine.crew import Crew
 from tenure.engine.lane import Lane
 from tenure.engine.manner import POLL, Manner
@@ -44,7 +44,8 @@ class Worker:
         self._introduction = introduction
         self._registry = registry
         self._manner = manner
-        self._announce = announce
+        self._announce = _unharmed(announce)
+        self._is_told = False
         self._draining = asyncio.Event()
         self._forced = asyncio.Event()
         self._reason = ""
@@ -58,8 +59,9 @@ class Worker:
 
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""
-        if self._draining.is_set():
+        if self._is_told:
             self._forced.set()
+        self._is_told = True
         self._drain(reason)
 
     async def run(self) -> None:
@@ -84,7 +86,7 @@ class Worker:
         self._draining.set()
 
     async def _wind_up(self, crew: Crew) -> WorkerStopped:
-        await crew.dispatcher.drain()
+        crew.dispatcher.draining = True
         running = len(crew.attempts.running)
         self._announce(WorkerDraining(self._manner.worker, running, self._reason))
         await self._until_idle(crew)
@@ -99,14 +101,17 @@ class Worker:
             if killed
             else Settled({}, [])
         )
-        left = len(crew.attempts.done) if settled is None else 0
+        left = len(crew.attempts.done) + len(crew.dispatcher.unstarted) if settled is None else 0
         kept = 0 if handed is None else len(handed.accepted)
-        return WorkerStopped(self._manner.worker, kept, left + len(killed) - kept)
+        return WorkerStopped(
+            self._manner.worker, kept + crew.dispatcher.handed_back, left + len(killed) - kept
+        )
 
     async def _until_idle(self, crew: Crew) -> None:
         """Wait for what runs and its hooks, up to the deadline or until forced."""
 
         async def ended() -> None:
+            await self._tried(lambda: self._settle(crew))
             await crew.attempts.idle.wait()
             await self._tried(lambda: self._settle(crew))
             await crew.hooks.idle.wait()
@@ -120,7 +125,8 @@ class Worker:
         await asyncio.wait(waits)
 
     async def _settle(self, crew: Crew) -> bool:
-        while crew.attempts.done:
+        await crew.dispatcher.turn()  # even with nothing to settle: it waits for one that still claims
+        while crew.attempts.done or crew.dispatcher.unstarted:
             await crew.dispatcher.turn()
         return True
 
@@ -132,3 +138,13 @@ class Worker:
             except StoreError:
                 await asyncio.sleep(0.1 * 2**n)
         return None
+
+
+def _unharmed(announce: Announce) -> Announce:
+    """Who hears a signal cannot harm who gives it: a terminal that is gone must not end a worker."""
+
+    def announced(signal: Signal) -> None:
+        with suppress(Exception):
+            announce(signal)
+
+    return announced

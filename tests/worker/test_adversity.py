@@ -1,0 +1,128 @@
+"""A worker in the middle of other people's troubles: it goes on, and it comes to its end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.lease import Line, Order
+from tenure.core.signals import AttemptSettled, Signal, Troubled, WorkerDraining, WorkerStopped
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.worker.employing import appear, employ, enqueue, reach, written
+from tests.worker.meddling import Meddled
+
+Verb = Callable[..., Awaitable[Any]]
+
+
+async def test_jobs_that_a_duty_has_ended_cannot_be_looked_at_and_the_worker_goes_on(store: Store) -> None:
+    """S3.42: hooks are a courtesy, for whose sake no worker ends."""
+    ended = await enqueue(store, "echo", queue="elsewhere", policy={"max_attempts": 1})
+    line = Line("elsewhere", "echo")
+    await store.settle_and_claim(
+        [], Order(worker="ghost", lines=(line,), limit=1, lease_for=timedelta(seconds=1))
+    )
+    meddled = Meddled(store)
+    asked = asyncio.Event()
+
+    def fail(_: Verb) -> Verb:
+        async def failed(*_given: Any) -> Any:
+            asked.set()
+            raise StoreUnavailable("away for a moment")
+
+        return failed
+
+    meddled.interferences["get"] = fail
+    async with employ(meddled.seen) as employed:
+        await reach(store, ended, State.FAILED)
+        await asked.wait()
+        job = await enqueue(store, "echo")
+        await reach(store, job, State.SUCCEEDED)
+        assert [trouble.loop for trouble in employed.told(Troubled)] == ["hooks"]
+
+
+async def test_who_hears_signals_badly_harms_no_worker(store: Store) -> None:
+    """Standard error may be a pipe that nobody reads any more."""
+
+    class Broken(list[Signal]):
+        def append(self, signal: Signal) -> None:
+            super().append(signal)
+            raise BrokenPipeError
+
+    async with employ(store, heard=Broken()) as employed:
+        for _ in range(2):
+            job = await enqueue(store, "echo")
+            await reach(store, job, State.SUCCEEDED)
+    assert len(employed.told(AttemptSettled)) == 2
+
+
+async def test_what_was_being_claimed_when_the_worker_was_told_to_stop_is_given_back(store: Store) -> None:
+    """S3.57: not started, not charged, and not left to its lease."""
+    meddled = Meddled(store)
+    claimed, told = asyncio.Event(), asyncio.Event()
+
+    def hold(claim: Verb) -> Verb:
+        async def held(*given: Any) -> Any:
+            answer = await claim(*given)
+            if answer.claimed:
+                claimed.set()
+                await told.wait()
+            return answer
+
+        return held
+
+    meddled.interferences["settle_and_claim"] = hold
+    async with employ(meddled.seen) as employed:
+        job = await enqueue(store, "echo")
+        await claimed.wait()
+        employed.stop()
+        await employed.hears(WorkerDraining)
+        told.set()
+    returned = await reach(store, job, State.QUEUED)
+    assert (returned.attempt, returned.hand_backs) == (0, 1)
+    [stopped] = employed.told(WorkerStopped)
+    assert (stopped.handed_back, stopped.abandoned) == (1, 0)
+
+
+async def test_an_outcome_that_comes_last_keeps_no_worker_waiting_for_its_hook(
+    store: Store, tmp_path: Path
+) -> None:
+    """S3.56: at the deadline hooks are over too, those included that would begin only then."""
+    meddled = Meddled(store)
+    settling, forced = asyncio.Event(), asyncio.Event()
+
+    def hold(settle: Verb) -> Verb:
+        async def held(reports: Any, order: Any) -> Any:
+            if reports:
+                settling.set()
+                await forced.wait()
+            return await settle(reports, order)
+
+        return held
+
+    meddled.interferences["settle_and_claim"] = hold
+    async with employ(meddled.seen) as employed:
+        job = await enqueue(store, "endlessly_hooked", {"hooks": str(tmp_path / "hooks")})
+        await settling.wait()
+        employed.stop()
+        employed.stop()
+        await employed.hears(WorkerDraining)
+        asyncio.get_running_loop().call_soon(forced.set)
+    await reach(store, job, State.SUCCEEDED)
+    assert not written(tmp_path / "hooks")
+
+
+async def test_one_signal_after_an_operators_wish_is_no_second_signal(store: Store, tmp_path: Path) -> None:
+    """S3.54: what runs comes to its end, whoever asked first."""
+    begun, end = tmp_path / "begun", tmp_path / "end"
+    async with employ(store, lease=2) as employed:
+        job = await enqueue(store, "wait", {"begun": str(begun), "end": str(end)})
+        await appear(begun)
+        [worker] = await store.workers()
+        await store.drain(worker.worker.id)
+        await employed.hears(WorkerDraining)
+        employed.stop()
+        end.touch()
+    assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
