@@ -12,7 +12,7 @@ LONG = 3600.0
 class Turns:
     """Turns that go as told: an exception is raised, a number is how long to rest."""
 
-    def __init__(self, *told: Exception | float) -> None:
+    def __init__(self, *told: BaseException | float) -> None:
         self._told = list(told)
         self.taken = 0
         self.changed = asyncio.Condition()
@@ -22,7 +22,7 @@ class Turns:
             self.taken += 1
             self.changed.notify_all()
         told = self._told.pop(0) if self._told else LONG
-        if isinstance(told, Exception):
+        if isinstance(told, BaseException):
             raise told
         return told
 
@@ -44,6 +44,18 @@ async def test_a_turn_that_raises_is_taken_again() -> None:
     assert "ZeroDivisionError" in second.error
     assert second.failures == 2
     assert third == Recovered("dispatch")
+
+
+async def test_a_cancellation_that_is_somebody_elses_ends_no_loop() -> None:
+    """A task that is cancelled ends without a word, and its worker would be deaf."""
+    heard: list[Signal] = []
+    turns = Turns(asyncio.CancelledError())
+    loop = asyncio.create_task(Service("dispatch", turns, heard.append).run())
+    await turns.reach(2)
+    assert isinstance(heard[0], Troubled)
+    loop.cancel()
+    await asyncio.wait([loop])
+    assert loop.cancelled()
 
 
 async def test_who_rests_can_be_poked() -> None:

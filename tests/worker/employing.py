@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -52,10 +52,8 @@ class Employed:
 
     async def hears(self, kind: type) -> Any:
         """The first signal of a kind, once it was given."""
-        async with asyncio.timeout(PATIENCE):
-            while not (told := self.told(kind)):  # noqa: ASYNC110  (whoever hears signals is called, not awaited)
-                await asyncio.sleep(0.01)
-        return told[0]
+        await until(lambda: bool(self.told(kind)))
+        return self.told(kind)[0]
 
 
 def registry() -> Registry:
@@ -131,6 +129,13 @@ async def appear(path: Path) -> str:
         while not (text := _text(path)):  # noqa: ASYNC110  (a file is no event)
             await asyncio.sleep(0.01)
     return text
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something of which nobody tells."""
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def vanish(pid: int) -> None:

@@ -11,14 +11,14 @@ from tenure.core.lease import Line, Order
 from tenure.core.signals import AttemptSettled, Signal, Troubled, WorkerDraining, WorkerStopped
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.employing import appear, employ, enqueue, reach, written
+from tests.worker.employing import appear, employ, enqueue, reach, until, written
 from tests.worker.meddling import Meddled
 
 Verb = Callable[..., Awaitable[Any]]
 
 
 async def test_jobs_that_a_duty_has_ended_cannot_be_looked_at_and_the_worker_goes_on(store: Store) -> None:
-    """S3.42: hooks are a courtesy, for whose sake no worker ends."""
+    """Hooks are a courtesy, for whose sake no worker ends."""
     ended = await enqueue(store, "echo", queue="elsewhere", policy={"max_attempts": 1})
     line = Line("elsewhere", "echo")
     await store.settle_and_claim(
@@ -59,7 +59,7 @@ async def test_who_hears_signals_badly_harms_no_worker(store: Store) -> None:
 
 
 async def test_what_was_being_claimed_when_the_worker_was_told_to_stop_is_given_back(store: Store) -> None:
-    """S3.57: not started, not charged, and not left to its lease."""
+    """Not started, not charged, and not left to its lease."""
     meddled = Meddled(store)
     claimed, told = asyncio.Event(), asyncio.Event()
 
@@ -89,7 +89,7 @@ async def test_what_was_being_claimed_when_the_worker_was_told_to_stop_is_given_
 async def test_an_outcome_that_comes_last_keeps_no_worker_waiting_for_its_hook(
     store: Store, tmp_path: Path
 ) -> None:
-    """S3.56: at the deadline hooks are over too, those included that would begin only then."""
+    """At the deadline hooks are over too, those included that would begin only then."""
     meddled = Meddled(store)
     settling, forced = asyncio.Event(), asyncio.Event()
 
@@ -126,3 +126,54 @@ async def test_one_signal_after_an_operators_wish_is_no_second_signal(store: Sto
         employed.stop()
         end.touch()
     assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+
+
+async def test_timers_that_others_hold_keep_nobody_busy_and_no_lease_from_being_reaped(store: Store) -> None:
+    """Each duty is done, whatever becomes of the other; what cannot be done now is not tried at once."""
+    meddled = Meddled(store)
+    looks = 0
+
+    def leave_out(_: Verb) -> Verb:
+        async def none(_limit: int) -> list[Any]:
+            return []
+
+        return none
+
+    def count(outlook: Verb) -> Verb:
+        async def counted(*given: Any) -> Any:
+            nonlocal looks
+            looks += 1
+            return await outlook(*given)
+
+        return counted
+
+    meddled.interferences |= {"promote": leave_out, "outlook": count}
+    await enqueue(store, "echo", delay=timedelta(milliseconds=1))
+    lost = await enqueue(store, "echo", queue="elsewhere", policy={"max_attempts": 1})
+    order = Order(worker="ghost", lines=(Line("elsewhere", "echo"),), limit=1, lease_for=timedelta(seconds=1))
+    await store.settle_and_claim([], order)
+    async with employ(meddled.seen):
+        await reach(store, lost, State.FAILED)
+        assert looks < 100
+
+
+async def test_a_worker_that_cannot_claim_is_not_ready(store: Store) -> None:
+    """Ready is whose claim loop goes well, and not whose loop is tried in vain."""
+    meddled = Meddled(store)
+
+    def fail(_: Verb) -> Verb:
+        async def failed(*_given: Any) -> Any:
+            raise StoreUnavailable("away")
+
+        return failed
+
+    async with employ(meddled.seen) as employed:
+        job = await enqueue(store, "echo")
+        await reach(store, job, State.SUCCEEDED)
+        assert employed.worker.is_ready
+        meddled.interferences["settle_and_claim"] = fail
+        job = await enqueue(store, "echo")
+        await until(lambda: not employed.worker.is_ready)
+        meddled.interferences.clear()
+        await reach(store, job, State.SUCCEEDED)
+        assert employed.worker.is_ready

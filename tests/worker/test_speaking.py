@@ -22,7 +22,7 @@ Verb = Callable[..., Awaitable[Any]]
 
 
 async def test_an_attempt_that_says_very_much_is_settled_and_all_of_it_kept(store: Store) -> None:
-    """S3.42: a worker is not deafened by what one attempt says."""
+    """A worker is not deafened by what one attempt says."""
     async with employ(store) as employed:
         job = await enqueue(store, "chatter", {"lines": LINES})
         await reach(store, job, State.SUCCEEDED)

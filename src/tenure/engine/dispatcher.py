@@ -44,7 +44,7 @@ class Dispatcher:
         """Claimed when nothing more was to be claimed; given back at the next turn."""
         self.handed_back = 0
         self.moved_at = time.monotonic()
-        """When the loop last came round: a worker that claims no more without wanting to is not ready."""
+        """When a turn last went well: a worker that claims no more without wanting to is not ready."""
 
     def hint(self) -> None:
         """Jobs may stand in line: claim at the next turn, even if nothing has ended."""
@@ -53,10 +53,11 @@ class Dispatcher:
     async def turn(self) -> float:
         """One round trip, if there is anything to settle or room for a claim."""
         async with self._turning:
-            return await self._take_turn()
+            rest = await self._take_turn()
+            self.moved_at = time.monotonic()
+            return rest
 
     async def _take_turn(self) -> float:
-        self.moved_at = time.monotonic()
         if self.unstarted:
             returned = await self._store.hand_back(self._manner.worker, unstarted=self.unstarted, killed=[])
             self.handed_back += len(returned.accepted)

@@ -44,14 +44,16 @@ class Duties:
         outlook = await self._store.outlook(self._manner.lines)
         if outlook.waiting:
             self._waiting()
-        if outlook.next_timer is not None and outlook.next_timer <= outlook.now:
-            self._tell("promote", await self._store.promote(LARGEST_STEP))
+        moved: list[Moved] = []
+        if is_due := outlook.next_timer is not None and outlook.next_timer <= outlook.now:
+            moved += self._tell("promote", await self._store.promote(LARGEST_STEP))
+        if has_expired := outlook.next_expiry is not None and outlook.next_expiry <= outlook.now:
+            moved += self._tell("reap", await self._store.reap(LARGEST_STEP))
+        if moved:
             return 0.0
-        if outlook.next_expiry is not None and outlook.next_expiry <= outlook.now:
-            reaped = await self._store.reap(LARGEST_STEP)
-            self._tell("reap", reaped)
-            # A lease whose jobs somebody has locked stays behind, and is due again at once.
-            return 0.0 if reaped else POLL.total_seconds()
+        if is_due or has_expired:
+            # What somebody has locked stays behind, and would be due again at once.
+            return POLL.total_seconds()
         return _until(outlook.now, outlook.next_timer, outlook.next_expiry)
 
     async def tidy(self) -> float:
@@ -68,11 +70,12 @@ class Duties:
             self._prune_at = now if pruned.next else now + PRUNE_EVERY
         return max(0.0, min(self._tidy_at, self._prune_at) - time.monotonic())
 
-    def _tell(self, duty: str, moved: list[Moved]) -> None:
+    def _tell(self, duty: str, moved: list[Moved]) -> list[Moved]:
         if moved:
             self._announce(DutyDone(duty, tuple(moved)))
         if ended := [step for step in moved if step.target.is_final]:
             self._ended(ended)
+        return moved
 
 
 def _until(now: datetime, *due: datetime | None) -> float:

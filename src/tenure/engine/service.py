@@ -10,7 +10,8 @@ from tenure.core.errors import StoreError
 from tenure.core.signals import Announce, Recovered, Troubled
 
 FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 5.0
+LONGEST_PAUSE = 1.0
+"""A store that is back is used again within so long."""
 
 Turn = Callable[[], Awaitable[float]]
 """Does some work and says how many seconds there is nothing to do, unless somebody pokes."""
@@ -45,6 +46,11 @@ class Service:
             rest = await self._turn()
         except StoreError as error:
             return self._failed(str(error))
+        except asyncio.CancelledError:
+            if _is_being_cancelled():
+                raise
+            # Somebody else's cancellation has leaked into the turn.
+            return self._failed(traceback.format_exc())
         except Exception:  # the one place: a bug in a turn must not make a worker deaf
             return self._failed(traceback.format_exc())
         if self._failures:
@@ -57,3 +63,8 @@ class Service:
         self._announce(Troubled(self.name, error, self._failures))
         pause: float = min(FIRST_PAUSE * 2.0 ** min(self._failures - 1, 10), LONGEST_PAUSE)
         return pause * (0.5 + random() / 2)
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
