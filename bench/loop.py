@@ -10,6 +10,7 @@ from tenure.core.documents import Document
 from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order
 from tenure.core.outcome import Report, Succeeded
+from tenure.engine.memory import settle_down
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
@@ -28,7 +29,8 @@ LONGEST_ROUND = 300
 
 
 def run_on(loops: Loops, work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end on an event loop of its own, within the time that a round may take."""
+    """Run to the end on an event loop of its own, as a worker would, within the time of one round."""
+    settle_down()
     with asyncio.Runner(loop_factory=loops) as runner:
         return runner.run(_bounded(work))
 

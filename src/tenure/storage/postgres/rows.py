@@ -1,7 +1,6 @@
 """New jobs and leases as the columns that PostgreSQL's statements unnest."""
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import timedelta
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -17,7 +16,6 @@ from tenure.storage.trails import Told, written_notes
 from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
 from tenure.storage.values import binding, millis, written_limits, written_names
 
-_NO_TIME = timedelta(0)
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
 
 
@@ -86,10 +84,15 @@ def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
         **leases([report.lease for report in given]),
         "endings": [report.ending for report in given],
         "results": [report.result for report in given],
-        "errors": [report.error for report in given],
-        "afters": [report.after or _NO_TIME for report in given],
+        "errors": _if_any([report.error for report in given]),
+        "afters": _if_any([report.after for report in given]),
         **_usages(given),
     }
+
+
+def _if_any(column: list[Any]) -> list[Any]:
+    """The column, or nothing where it holds nothing, as for successes: `unnest` fills short arrays up."""
+    return column if any(value is not None for value in column) else []
 
 
 def _usages(given: Sequence[Reported]) -> dict[str, list[int | None]]:

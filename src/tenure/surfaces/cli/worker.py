@@ -12,6 +12,7 @@ import click
 
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name, register
+from tenure.engine.memory import settle_down
 from tenure.engine.registry import Manifest
 from tenure.engine.worker import Worker
 from tenure.execution.lane import ProcessLane
@@ -46,6 +47,7 @@ def worker(app: str, **given: str | None) -> None:
 
 def _run(work: Coroutine[Any, Any, int]) -> int:
     """On uvloop where that is installed: it spends less on every round trip."""
+    settle_down()
     try:
         import uvloop
     except ModuleNotFoundError:
