@@ -114,9 +114,9 @@ def beside_rq(at: Place) -> Measured:
 
 ROWS: dict[str, Row] = {
     "start-latency": Row(start_latency, 150),
-    "drain": Row(drain_row, 150),
+    "drain": Row(drain_row, 240),
     "idle": Row(idle_row, 120),
-    "beside-rq": Row(beside_rq, 300),
+    "beside-rq": Row(beside_rq, 420),
 }
 
 
