@@ -25,14 +25,7 @@ PATIENCE = 50
 
 def test_a_quick_run_measures_every_row_that_needs_no_rival(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    ran = subprocess.run(
-        _command("--quick", *ALONE, "--json", str(file)),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-        check=False,
-    )
+    ran = _bench("--quick", *ALONE, "--json", str(file))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     told = report.load(file)
     assert not told.failures
@@ -42,15 +35,7 @@ def test_a_quick_run_measures_every_row_that_needs_no_rival(tmp_path: Path) -> N
 
 
 def test_where_there_is_no_redis_the_run_says_so_and_is_no_failure(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        _command("--quick", "--only", RIVAL, "--check"),
-        cwd=ROOT,
-        env={**os.environ, "PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-        check=False,
-    )
+    ran = _bench("--quick", "--only", RIVAL, "--check", PATH=str(tmp_path))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "not measured: the drain beside RQ: there is no redis-server" in ran.stdout
 
@@ -96,6 +81,25 @@ def test_stamps_are_moments_of_the_common_clock_in_order(tmp_path: Path) -> None
     moments = stamps.read()
     assert len(stamps) == len(moments) == 3
     assert moments == sorted(moments)
+
+
+def _bench(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run it to its end; one that takes too long is told to stop, since whoever kills it orphans servers."""
+    with subprocess.Popen(
+        _command(*arguments),
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as bench:
+        try:
+            output, errors = bench.communicate(timeout=2 * PATIENCE)
+        except BaseException:
+            bench.terminate()
+            bench.communicate()
+            raise
+    return subprocess.CompletedProcess(bench.args, bench.returncode, output, errors)
 
 
 def _command(*arguments: str) -> list[str]:
