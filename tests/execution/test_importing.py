@@ -1,9 +1,11 @@
 """The user's module is imported by the zygote: when that fails, when it starts threads, when it changes."""
 
+import asyncio
 import json
 import os
 import resource
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -12,10 +14,10 @@ import pytest
 import pytest_asyncio
 
 from tenure.core.errors import TenureError
-from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned
+from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
 from tenure.execution.handler import AppFailed
-from tenure.execution.lane import ProcessLane
-from tests.execution.attempts import Heard, is_alive, lane_of, run
+from tenure.execution.lane import Halt, Halting, ProcessLane
+from tests.execution.attempts import BOUND, Heard, is_alive, lane_of, run
 
 APP = """
 import json, os, signal, threading, time
@@ -239,3 +241,26 @@ async def told(lane: ProcessLane) -> dict[str, Any]:
     assert isinstance(end, Returned)
     seen: dict[str, Any] = json.loads(end.result)
     return seen
+
+
+@pytest.mark.parametrize(
+    ("halt", "end"),
+    [(None, TimedOut(timedelta(seconds=0.1))), (Halt.CANCELLED, WasStopped()), (Halt.LOST, None)],
+)
+async def test_an_attempt_that_waits_for_another_zygote_can_be_stopped(
+    make: Make, tmp_path: Path, halt: Halt | None, end: object
+) -> None:
+    """The module may hang when it is imported again: nobody waits for it longer than he must."""
+    lane = make(f"import time\nif __import__('os').path.exists('{tmp_path}/hang'): time.sleep(3600)\n" + APP)
+    await lane.start()
+    (tmp_path / "hang").touch()
+    await run(lane, "kills_its_parent")
+    halting = Halting()
+    async with asyncio.timeout(BOUND), asyncio.TaskGroup() as tasks:
+        ended = tasks.create_task(run(lane, "tells", timeout=0.1 if halt is None else BOUND, halt=halting))
+        if halt is not None:
+            await asyncio.sleep(0)
+            halting.ask(halt)
+    assert ended.result().end == end
+    (tmp_path / "hang").unlink()
+    assert (await told(lane))["pid"]

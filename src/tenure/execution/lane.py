@@ -5,10 +5,11 @@ import shutil
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from tenure.core.errors import TenureError
 from tenure.core.outcome import Failure
-from tenure.core.retry import Crashed
+from tenure.core.retry import AttemptEnd, Crashed, TimedOut, WasStopped
 from tenure.core.trail import Usage
 from tenure.execution import limits
 from tenure.execution.assignment import Assignment
@@ -61,7 +62,9 @@ class ProcessLane:
         """
         nursery = self._nursery
         if nursery is None or not nursery.is_open:
-            nursery = await self._replaced()
+            nursery = await self._replaced_before(halt, timeout)
+            if nursery is None:
+                return Ended(_end_without_a_child(halt, timeout), Usage())
         own = limits.own(self._environment, assignment.limits.environment)
         try:
             attempt = Attempt(nursery, Begin(assignment, own), listener)
@@ -78,6 +81,19 @@ class ProcessLane:
         if self._nursery is not None:
             await self._nursery.close()
             self._nursery = None
+
+    async def _replaced_before(self, halt: Halting, timeout: timedelta) -> Nursery | None:
+        """Another zygote; None when the attempt is to stop before the app was imported, which may hang."""
+        replacing = asyncio.ensure_future(self._replaced())
+        halted = asyncio.ensure_future(halt.wait())
+        try:
+            either: set[asyncio.Future[Any]] = {replacing, halted}
+            await asyncio.wait(either, timeout=timeout.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+            return replacing.result() if replacing.done() else None
+        finally:
+            for waiting in (replacing, halted):
+                waiting.cancel()
+            await asyncio.wait({replacing})
 
     async def _replaced(self) -> Nursery:
         async with self._opening:
@@ -98,3 +114,13 @@ class ProcessLane:
                 "every attempt imports it anew"
             )
         return nursery, ready
+
+
+def _end_without_a_child(halt: Halting, timeout: timedelta) -> AttemptEnd | None:
+    match halt.asked:
+        case None:
+            return TimedOut(timeout)
+        case Halt.CANCELLED:
+            return WasStopped()
+        case Halt.LOST | Halt.SHUTDOWN:
+            return None
