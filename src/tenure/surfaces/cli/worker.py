@@ -40,9 +40,17 @@ def worker(app: str, **given: str | None) -> None:
     The first SIGTERM or SIGINT lets what runs come to its end, for as long as --shutdown-seconds says, and
     hands back the rest; a second one does that at once.
     """
+    _open_standard_streams()
     code = _run(_work(app, load(given)))
     if code:
         sys.exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Whoever started us may have closed some: their numbers would go to something else."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:
