@@ -75,6 +75,11 @@ def logs(params: Any, ctx: Context) -> None:
     ctx.emit("bare")
 
 
+def emits_too_much(params: Any, ctx: Context) -> None:
+    for _ in range(100):
+        ctx.emit("blob", "x" * 65_000)
+
+
 def logs_too_much(params: Any, ctx: Context) -> None:
     for n in range(params):
         ctx.log.info("again", n=n)

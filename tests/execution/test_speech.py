@@ -10,6 +10,7 @@ from tenure.core.lease import Progress
 from tenure.core.outcome import Failure
 from tenure.core.retry import Raised, Returned
 from tenure.execution import conversation, output
+from tenure.execution.context import LARGEST_PAYLOAD
 from tenure.execution.lane import ProcessLane
 from tests.execution.attempts import Heard, lane_of, run
 
@@ -67,6 +68,16 @@ async def test_events_have_an_end_and_say_so(lane: ProcessLane, monkeypatch: pyt
     await run(lane, "logs", heard=heard)
     assert [note.type for note in heard.notes] == ["custom:paid"]
     assert "more than 1 events" in heard.texts("warning")[-1]
+
+
+async def test_large_events_have_an_end_before_there_are_many(lane: ProcessLane) -> None:
+    """The worker holds what is said while the store is away."""
+    heard = Heard()
+    await run(lane, "emits_too_much", heard=heard)
+    held = sum(len(note.payload or "") for note in heard.notes)
+    assert conversation.MOST_NOTED - LARGEST_PAYLOAD < held <= conversation.MOST_NOTED
+    [mark] = heard.texts("warning")
+    assert "the rest is dropped" in mark
 
 
 @pytest.mark.parametrize("definition", ["spawns", "spawns_plainly"])

@@ -33,6 +33,9 @@ from tenure.execution.protocol import (
 MOST_NOTES = 10_000
 """How many events one attempt may emit."""
 
+MOST_NOTED = 4 << 20
+"""How many characters their payloads may have together: the worker holds them while the store is away."""
+
 Report = Returned | Raised | OutOfMemory
 
 _LEVELS = frozenset({"debug", "info", "warning", "error"})
@@ -49,6 +52,8 @@ class Conversation:
         self._listener = listener
         self._lines = Budget(journal, "the handler's log")
         self._notes = 0
+        self._noted = 0
+        self._has_noted_enough = False
         self._journal = journal
 
     async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -91,11 +96,16 @@ class Conversation:
                 self.report = _trusted(end)
 
     def _note(self, type: str, payload: Document | None) -> None:  # noqa: A002
+        if self._has_noted_enough:
+            return
         self._notes += 1
-        if self._notes <= MOST_NOTES:
+        self._noted += len(payload or "")
+        if self._notes <= MOST_NOTES and self._noted <= MOST_NOTED:
             self._listener.emit(Note(type, payload))
-        elif self._notes == MOST_NOTES + 1:
-            self._journal.add("warning", f"more than {MOST_NOTES:,} events were emitted; the rest is dropped")
+        else:
+            self._has_noted_enough = True
+            bounds = f"{MOST_NOTES:,} events or {MOST_NOTED:,} characters of them"
+            self._journal.add("warning", f"more than {bounds} were emitted; the rest is dropped")
 
     async def _spawn(self, asked: SpawnAsked) -> Spawned | Refused:
         try:
