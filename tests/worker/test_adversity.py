@@ -6,9 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tenure.core.errors import StoreUnavailable
 from tenure.core.lease import Line, Order
-from tenure.core.signals import AttemptSettled, Signal, Troubled, WorkerDraining, WorkerStopped
+from tenure.core.signals import AttemptSettled, HookFailed, Signal, Troubled, WorkerDraining, WorkerStopped
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.worker.employing import appear, employ, enqueue, reach, until, written
@@ -115,7 +117,7 @@ async def test_an_outcome_that_comes_last_keeps_no_worker_waiting_for_its_hook(
 
 
 async def test_one_signal_after_an_operators_wish_is_no_second_signal(store: Store, tmp_path: Path) -> None:
-    """S3.54: what runs comes to its end, whoever asked first."""
+    """What runs comes to its end, whoever asked first."""
     begun, end = tmp_path / "begun", tmp_path / "end"
     async with employ(store, lease=2) as employed:
         job = await enqueue(store, "wait", {"begun": str(begun), "end": str(end)})
@@ -177,3 +179,31 @@ async def test_a_worker_that_cannot_claim_is_not_ready(store: Store) -> None:
         meddled.interferences.clear()
         await reach(store, job, State.SUCCEEDED)
         assert employed.worker.is_ready
+
+
+async def test_hooks_that_take_longer_than_jobs_do_not_multiply(store: Store, tmp_path: Path) -> None:
+    """As many at once as there are slots; the others wait, and jobs go on."""
+    hooks = tmp_path / "hooks"
+    async with employ(store, slots=2) as employed:
+        for _ in range(8):
+            job = await enqueue(store, "endlessly_hooked", {"hooks": str(hooks)})
+            await reach(store, job, State.SUCCEEDED)
+        await until(lambda: len(written(hooks)) >= 2)
+        employed.stop()
+        employed.stop()
+    assert len(written(hooks)) == 2
+
+
+async def test_where_too_many_hooks_wait_more_are_left_out(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are a courtesy, and what waits takes memory."""
+    monkeypatch.setattr("tenure.engine.hooks.MOST_WAITING", 1)
+    async with employ(store) as employed:
+        params = {"hooks": str(tmp_path / "hooks")}
+        await reach(store, await enqueue(store, "endlessly_hooked", params), State.SUCCEEDED)
+        job = await enqueue(store, "endlessly_hooked", params)
+        left_out = await employed.hears(HookFailed)
+        employed.stop()
+        employed.stop()
+    assert (left_out.job, left_out.hook) == (str(job), "on_success")

@@ -57,7 +57,7 @@ class Crew:
         self._worker = manner.worker
         self._tasks = tasks
         self.attempts = Attempts(lane, specs, self._spawn, tasks, self._slot_is_free, announce)
-        self.hooks = Hooks(lane, store, specs, tasks, announce)
+        self.hooks = Hooks(lane, store, specs, manner.slots, tasks, announce)
         self.dispatcher = Dispatcher(
             store, self.attempts, manner, announce=announce, settled=self.hooks.after
         )

@@ -32,13 +32,23 @@ AFTER: dict[State, tuple[str, ...]] = {
 }
 """Which hooks follow a step, in order."""
 
+MOST_WAITING = 1_000
+"""How many jobs' hooks may wait or run. Where they take longer than the jobs, there would be ever more."""
+
 
 class Hooks:
-    """Runs hooks beside the slots."""
+    """Runs hooks beside the slots, as many at once as there are slots."""
 
     def __init__(
-        self, lane: Lane, store: Store, specs: Specs, tasks: asyncio.TaskGroup, announce: Announce
+        self,
+        lane: Lane,
+        store: Store,
+        specs: Specs,
+        slots: int,
+        tasks: asyncio.TaskGroup,
+        announce: Announce,
     ) -> None:
+        """`slots` is how many run at once."""
         self._lane = lane
         self._store = store
         self._specs = specs
@@ -46,6 +56,7 @@ class Hooks:
         self._announce = announce
         self._halts: set[Halting] = set()
         self._is_halted = False
+        self._room = asyncio.Semaphore(slots)
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -74,7 +85,11 @@ class Hooks:
     def _start(self, claimed: Claimed, state: State, error: Failure | None) -> None:
         spec = self._specs.get((claimed.definition, claimed.version))
         names = [name for name in AFTER.get(state, ()) if spec is not None and name in spec.hooks]
-        if names and not self._is_halted:
+        if not names or self._is_halted:
+            return
+        if len(self._halts) >= MOST_WAITING:
+            self._announce(HookFailed(str(claimed.lease.job), names[0], "left out: too many hooks wait"))
+        else:
             halting = Halting()
             self._halts.add(halting)
             self.idle.clear()
@@ -82,9 +97,10 @@ class Hooks:
 
     async def _run(self, claimed: Claimed, names: list[str], error: Failure | None, halting: Halting) -> None:
         try:
-            for name in names:
-                if not self._is_halted:
-                    await self._run_one(claimed, name, error, halting)
+            async with self._room:
+                for name in names:
+                    if not self._is_halted:
+                        await self._run_one(claimed, name, error, halting)
         except Exception as problem:  # a hook must not take its worker down
             self._announce(HookFailed(str(claimed.lease.job), names[0], str(problem)))
         finally:
