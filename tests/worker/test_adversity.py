@@ -207,3 +207,50 @@ async def test_where_too_many_hooks_wait_more_are_left_out(
         employed.stop()
         employed.stop()
     assert (left_out.job, left_out.hook) == (str(job), "on_success")
+
+
+async def test_a_heartbeat_that_is_stuck_costs_no_lease(store: Store, tmp_path: Path) -> None:
+    """It is given up in time for another one."""
+    meddled = Meddled(store)
+    stuck = beaten = 0
+
+    def hold_the_first(heartbeat: Verb) -> Verb:
+        async def held(pulse: Any) -> Any:
+            nonlocal stuck, beaten
+            if pulse.leases and not stuck:
+                stuck += 1
+                await asyncio.Event().wait()
+            beaten += bool(pulse.leases)
+            return await heartbeat(pulse)
+
+        return held
+
+    meddled.interferences["heartbeat"] = hold_the_first
+    async with employ(meddled.seen, lease=6):
+        job = await enqueue(store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")})
+        await until(lambda: beaten > 1)
+        (tmp_path / "end").touch()
+        assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+
+
+async def test_a_store_that_does_not_answer_keeps_no_worker_that_ends(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a few words left, and then its leases speak for it."""
+    monkeypatch.setattr("tenure.engine.worker.LAST_WORDS", 0.2)
+    meddled = Meddled(store)
+
+    def never(_: Verb) -> Verb:
+        async def stuck(*_given: Any, **_named: Any) -> Any:
+            await asyncio.Event().wait()
+
+        return stuck
+
+    async with employ(meddled.seen, shutdown=0.1) as employed:
+        begun = tmp_path / "begun"
+        await enqueue(store, "wait", {"begun": str(begun), "end": str(tmp_path / "never")})
+        await appear(begun)
+        meddled.interferences |= dict.fromkeys(["settle_and_claim", "hand_back", "record", "dismiss"], never)
+        employed.stop()
+    [stopped] = employed.told(WorkerStopped)
+    assert (stopped.handed_back, stopped.abandoned) == (0, 1)

@@ -5,16 +5,19 @@ halted, by this machine's own monotonic clock, some time before the earliest mom
 end: another worker may take the job from then on.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 
-from tenure.core.lease import Pulse
+from tenure.core.errors import StoreUnavailable
+from tenure.core.lease import Beat, Pulse
 from tenure.engine.attempts import Attempts
 from tenure.engine.manner import Manner
 from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
 BEATS_A_LEASE = 3
+PATIENCES_A_LEASE = 4
 
 
 class Heartbeat:
@@ -39,14 +42,13 @@ class Heartbeat:
         held = {running.lease: running for running in self._attempts.held()}
         progress = {lease: running.unsaid for lease, running in held.items() if running.unsaid is not None}
         began = time.monotonic()
-        beat = await self._store.heartbeat(
-            Pulse(
-                worker=self._manner.worker,
-                leases=list(held),
-                lease_for=self._manner.lease_for,
-                progress=progress,
-            )
+        pulse = Pulse(
+            worker=self._manner.worker,
+            leases=list(held),
+            lease_for=self._manner.lease_for,
+            progress=progress,
         )
+        beat = await self._sent(pulse)
         for lease, told in progress.items():
             if held[lease].unsaid is told:
                 held[lease].unsaid = None
@@ -60,6 +62,15 @@ class Heartbeat:
         if beat.drain:
             self._drain()
         return self._manner.lease_seconds / BEATS_A_LEASE
+
+    async def _sent(self, pulse: Pulse) -> Beat:
+        """One that is stuck is given up while there is time for another."""
+        patience = self._manner.lease_seconds / PATIENCES_A_LEASE
+        try:
+            async with asyncio.timeout(patience):
+                return await self._store.heartbeat(pulse)
+        except TimeoutError:
+            raise StoreUnavailable(f"no answer to a heartbeat within {patience:g} s") from None
 
     async def fence(self) -> float:
         """Halt what may not be ours for much longer."""

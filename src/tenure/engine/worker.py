@@ -26,6 +26,9 @@ T = TypeVar("T")
 LAST_TRIES = 5
 """How often a worker that ends tries to tell the store what it still has to tell."""
 
+LAST_WORDS = 5.0
+"""Seconds that it spends on each thing: a store that does not answer must not keep it."""
+
 
 class Worker:
     """Serves definitions until it is told to stop."""
@@ -77,8 +80,7 @@ class Worker:
             stopped = await self._wind_up(crew)
             for loop in loops:
                 loop.cancel()
-        with suppress(StoreError):
-            await self._store.dismiss(self._manner.worker)
+        await self._tried(lambda: self._store.dismiss(self._manner.worker))
         self._announce(stopped)
 
     def _drain(self, reason: str) -> None:
@@ -132,11 +134,13 @@ class Worker:
 
     async def _tried(self, action: Callable[[], Awaitable[T]]) -> T | None:
         """A few tries, for a store that is briefly away; None when all failed."""
-        for n in range(LAST_TRIES):
-            try:
-                return await action()
-            except StoreError:
-                await asyncio.sleep(0.1 * 2**n)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                for n in range(LAST_TRIES):
+                    try:
+                        return await action()
+                    except StoreError:
+                        await asyncio.sleep(0.1 * 2**n)
         return None
 
 
