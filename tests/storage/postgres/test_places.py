@@ -46,7 +46,8 @@ def looked_up(*rows: Any) -> Places:
 
 def claimed(places: Places, seq: int, *, short: bool = False) -> None:
     """A job was claimed from line 1."""
-    places.claimed([(1, 0, seq)], places.known, short=short)
+    places.claimed({(1, 0): seq}, short=short)
+    places.take_room([places.known[1]])
 
 
 def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:

@@ -156,19 +156,20 @@ class Places:
                 made_room = True
         return made_room
 
-    def claimed(
-        self, taken: Iterable[tuple[int, int, int]], standings: Mapping[int, Standing], *, short: bool
-    ) -> None:
-        """Move the hints behind what was claimed (line, rank, number); after a short claim look again."""
-        hints = self._hints
-        for line, rank, seq in taken:
-            if seq > hints.get((line, rank), 0):
-                hints[line, rank] = seq
-            for limit in standings[line].limits:
-                self._free[limit] = self._free.get(limit, 0) - 1
-                self._held[limit] = self._held.get(limit, 0) + 1
+    def claimed(self, furthest: Mapping[Place, int], *, short: bool) -> None:
+        """Move the hints behind what was claimed; after a short claim look again before the next one."""
+        for place, seq in furthest.items():
+            if seq > self._hints.get(place, 0):
+                self._hints[place] = seq
         if short and not self._passed_over:
             self.forget()
+
+    def take_room(self, standings: Iterable[Standing]) -> None:
+        """Jobs of such lines run now, and take room under their limits."""
+        for standing in standings:
+            for limit in standing.limits:
+                self._free[limit] = self._free.get(limit, 0) - 1
+                self._held[limit] = self._held.get(limit, 0) + 1
 
     def _room(self, limit: int, returning: int) -> int:
         return self._free.get(limit, 0) + min(returning, max(0, self._held.get(limit, 0)))

@@ -1,6 +1,7 @@
 """New jobs and leases as the columns that PostgreSQL's statements unnest."""
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -11,11 +12,15 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
 from tenure.core.text import storable
-from tenure.storage.postgres.places import Offer
+from tenure.storage.postgres.places import Offer, Place
 from tenure.storage.trails import Told, written_notes
 from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
 from tenure.storage.values import binding, millis, written_limits, written_names
 
+CLAIM = slice(CLAIM_COLUMNS)
+"""The columns of a claimed row that say what the job is."""
+
+_PLACE = slice(CLAIM_COLUMNS, CLAIM_COLUMNS + 2)
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
 
 
@@ -121,22 +126,18 @@ def trails(given: Sequence[Told]) -> dict[str, list[Any]]:
 
 
 def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """The rows of a turn told apart: groups of settled jobs, and claimed ones in the order of serving."""
-    taken = [row for row in answer if row[0] is not None]
-    taken.sort(key=_place_in_line)
-    return [row for row in answer if row[0] is None], taken
+    """The rows of a turn told apart: groups of settled jobs, then claimed ones in the order of serving."""
+    groups = list(takewhile(_is_group, answer))
+    return groups, sorted(answer[len(groups) :], key=_place_in_line)
 
 
-def claim_columns(row: Record) -> tuple[Any, ...]:
-    """What a claimed row says of the job."""
-    columns: tuple[Any, ...] = row[:CLAIM_COLUMNS]
-    return columns
+def furthest(taken: Iterable[Record]) -> dict[Place, int]:
+    """How far each place was emptied: the number of the last job claimed there."""
+    return {row[_PLACE]: row["seq"] for row in taken}
 
 
-def place_of(row: Record) -> tuple[int, int, int]:
-    """Where a claimed job stood: line, rank and number."""
-    place: tuple[int, int, int] = row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3]
-    return place
+def _is_group(row: Record) -> bool:
+    return row[0] is None
 
 
 def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:

@@ -119,10 +119,12 @@ class PostgresStore(Creation, Reading, Operations, Trails):
             self._hints.queued()
         self._tell_ended(groups)
         lines = {offer.place[0]: offer.standing for offer in offers}
-        known.claimed(map(rows.place_of, taken), lines, short=len(taken) < order.limit)
+        known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
+        if any(standing.limits for standing in lines.values()):
+            known.take_room(lines[row["line"]] for row in taken)
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
-            [turn.claimed_from(lines[row["line"]].line, *rows.claim_columns(row)) for row in taken],
+            [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken],
         )
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
