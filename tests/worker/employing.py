@@ -72,11 +72,13 @@ async def employ(
     lease: float = 30,
     shutdown: float = 20,
     heard: list[Signal] | None = None,
+    target: str = TARGET,
+    folder: Path = ROOT,
 ) -> AsyncIterator[Employed]:
     """A worker that works while the context lasts, and then stops in good order."""
     name = f"worker-{secrets.token_hex(4)}"
     heard = [] if heard is None else heard
-    lane = ProcessLane(TARGET, folder=ROOT, environment=os.environ)
+    lane = ProcessLane(target, folder=folder, environment=os.environ)
     await lane.start()
     manner = Manner(
         worker=name,

@@ -28,6 +28,11 @@ def die(_params: Any, _ctx: Context) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def kill_zygote(_params: Any, _ctx: Context) -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    signal.pause()
+
+
 async def wait(params: Any, ctx: Context) -> str:
     """Runs until it is told to end, by a file; says that it has begun by another."""
     if "say" in params:
@@ -95,6 +100,7 @@ HANDLERS = {
     "echo": Handler(echo, json.loads),
     "fail_first": Handler(fail_first, json.loads),
     "die": Handler(die, json.loads),
+    "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "speak": Handler(speak, json.loads),

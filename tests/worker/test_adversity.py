@@ -13,7 +13,7 @@ from tenure.core.lease import Line, Order
 from tenure.core.signals import AttemptSettled, HookFailed, Signal, Troubled, WorkerDraining, WorkerStopped
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.employing import appear, employ, enqueue, reach, until, written
+from tests.worker.employing import ROOT, appear, employ, enqueue, reach, until, written
 from tests.worker.meddling import Meddled
 
 Verb = Callable[..., Awaitable[Any]]
@@ -254,3 +254,30 @@ async def test_a_store_that_does_not_answer_keeps_no_worker_that_ends(
         employed.stop()
     [stopped] = employed.told(WorkerStopped)
     assert (stopped.handed_back, stopped.abandoned) == (0, 1)
+
+
+async def test_an_app_that_can_no_longer_be_imported_costs_no_job_an_attempt(
+    store: Store, tmp_path: Path
+) -> None:
+    """Somebody has deployed a broken module under a running worker: it waits until that is put right."""
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    async with employ(store, target="fragile:app", folder=tmp_path) as employed:
+        await reach(store, await enqueue(store, "echo"), State.SUCCEEDED)
+        (tmp_path / "broken").touch()
+        await reach(store, await enqueue(store, "kill_zygote", policy={"max_attempts": 1}), State.FAILED)
+        job = await enqueue(store, "echo", policy={"max_attempts": 1})
+        await until(lambda: any("broken module" in one.error for one in employed.told(Troubled)))
+        assert not employed.worker.is_ready
+        (tmp_path / "broken").unlink()
+        assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+
+
+FRAGILE = f"""
+import sys
+from pathlib import Path
+
+sys.path.append({str(ROOT)!r})
+if Path(__file__).with_name("broken").exists():
+    raise RuntimeError("broken module")
+from tests.worker.sample import app
+"""

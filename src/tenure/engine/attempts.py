@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tenure.core.lease import Claimed, Lease
 from tenure.core.outcome import Failure, Report
 from tenure.core.retry import Crashed, decide
-from tenure.core.signals import Announce, AttemptLost, AttemptStarted
+from tenure.core.signals import Announce, AttemptLost, AttemptStarted, Troubled
 from tenure.core.spec import Spec
 from tenure.core.trail import Trail, Usage
 from tenure.engine.lane import Lane
@@ -21,6 +21,7 @@ from tenure.engine.manner import Hold
 from tenure.engine.running import Running, Spawn
 from tenure.execution.assignment import Assignment, Limits
 from tenure.execution.halting import Ended, Halt
+from tenure.execution.handler import AppFailed
 
 FILES = 1024
 """How many files an attempt may have open unless its definition says otherwise."""
@@ -58,6 +59,10 @@ class Attempts:
         self.running: dict[Lease, Running] = {}
         self.done: dict[Lease, Done] = {}
         self.killed: list[Lease] = []
+        self.unstarted: list[Lease] = []
+        """Claimed, and not to be run: given back at the next turn."""
+        self.is_stuck = False
+        """The lane can start nothing: whatever were claimed would only be given back."""
         self.idle = asyncio.Event()
         """Set while nothing runs."""
         self.idle.set()
@@ -100,11 +105,24 @@ class Attempts:
                 halt=running.halting,
                 listener=running,
             )
+        except AppFailed as error:
+            self._give_back(running, error)
+            return
         except Exception as error:  # our own failure to run it must not lose it, nor the worker
             problem = Failure(type(error).__name__, f"the attempt could not be run: {error}")
             ended = Ended(Crashed(problem), Usage())
-        del self.running[running.lease]
         self._note(running, ended)
+        self._leave(running)
+
+    def _give_back(self, running: Running, error: AppFailed) -> None:
+        """The app is broken, not the job."""
+        self.is_stuck = True
+        self.unstarted.append(running.lease)
+        self._announce(Troubled("lane", str(error), 1))
+        self._leave(running)
+
+    def _leave(self, running: Running) -> None:
+        del self.running[running.lease]
         if not self.running:
             self.idle.set()
         self._ended()

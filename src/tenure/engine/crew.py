@@ -5,6 +5,7 @@
     fence        halt what may not be ours for much longer
     record       write down what attempts have said, and have a heartbeat tell how far they are
     look, tidy   duties for everybody
+    lane         get a lane going again that could start nothing
     arrivals     hints that jobs stand in line: the dispatcher is poked
     stops        hints that a running job was asked to stop: the heartbeat is poked
 
@@ -28,7 +29,7 @@ from tenure.engine.duties import Duties
 from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.hooks import Hooks
 from tenure.engine.lane import Lane
-from tenure.engine.manner import Manner
+from tenure.engine.manner import POLL, Manner
 from tenure.engine.registry import Registry
 from tenure.engine.service import Service
 from tenure.storage.contract import Store, Wakeups
@@ -53,6 +54,7 @@ class Crew:
         """`drain` is called when an operator wants the worker to claim no more."""
         specs = {(spec.key, spec.version): spec for spec in registry.specs()}
         self._store = store
+        self._lane = lane
         self._client = Client(store, registry)
         self._worker = manner.worker
         self._tasks = tasks
@@ -72,6 +74,7 @@ class Crew:
             Service("record", self._record, announce),
             Service("look", duties.look, announce),
             Service("tidy", duties.tidy, announce),
+            Service("lane", self._mend, announce),
             Service("arrivals", lambda: self._hear(store.listen(), self._jobs_wait), announce),
             Service("stops", lambda: self._hear(store.listen(stops=True), self._heartbeat.poke), announce),
         )
@@ -94,6 +97,13 @@ class Crew:
 
     def _run_hooks(self, moved: list[Moved]) -> None:
         self._tasks.create_task(self.hooks.after_duty(moved))
+
+    async def _mend(self) -> float:
+        if self.attempts.is_stuck:
+            await self._lane.ready()
+            self.attempts.is_stuck = False
+            self._jobs_wait()
+        return POLL.total_seconds()
 
     async def _record(self) -> float:
         await self.dispatcher.record()

@@ -40,8 +40,6 @@ class Dispatcher:
         self._settled = settled
         self._hinted = True
         self.draining = False
-        self.unstarted: list[Lease] = []
-        """Claimed when nothing more was to be claimed; given back at the next turn."""
         self.handed_back = 0
         self.moved_at = time.monotonic()
         """When a turn last went well: a worker that claims no more without wanting to is not ready."""
@@ -58,11 +56,9 @@ class Dispatcher:
             return rest
 
     async def _take_turn(self) -> float:
-        if self.unstarted:
-            returned = await self._store.hand_back(self._manner.worker, unstarted=self.unstarted, killed=[])
-            self.handed_back += len(returned.accepted)
-            self.unstarted.clear()
-        limit = 0 if self.draining else self._manner.slots - len(self._attempts.running)
+        await self._give_back()
+        is_closed = self.draining or self._attempts.is_stuck
+        limit = 0 if is_closed else self._manner.slots - len(self._attempts.running)
         done = dict(self._attempts.done)
         if not done and (limit <= 0 or not self._hinted):
             return POLL.total_seconds()
@@ -78,12 +74,18 @@ class Dispatcher:
             raise
         for claimed in answer.claimed:
             if self.draining:  # it was asked for before somebody told us to stop
-                self.unstarted.append(claimed.lease)
+                self._attempts.unstarted.append(claimed.lease)
             else:
                 self._attempts.start(claimed, self._manner.hold(began))
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
         return 0.0 if self._attempts.done else POLL.total_seconds()
+
+    async def _give_back(self) -> None:
+        if unstarted := list(self._attempts.unstarted):
+            returned = await self._store.hand_back(self._manner.worker, unstarted=unstarted, killed=[])
+            self.handed_back += len(returned.accepted)
+            del self._attempts.unstarted[: len(unstarted)]
 
     async def record(self) -> None:
         """Write down what attempts have said; before their outcome, since that ends their lease."""

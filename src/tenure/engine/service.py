@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import random
 
-from tenure.core.errors import StoreError
+from tenure.core.errors import TenureError
 from tenure.core.signals import Announce, Recovered, Troubled
 
 FIRST_PAUSE = 0.1
@@ -44,7 +44,7 @@ class Service:
     async def _once(self) -> float:
         try:
             rest = await self._turn()
-        except StoreError as error:
+        except TenureError as error:
             return self._failed(str(error))
         except asyncio.CancelledError:
             if _is_being_cancelled():

@@ -56,9 +56,11 @@ class Worker:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the claim loop has come round lately."""
+        """Whether the claim loop has come round lately, and what is claimed can be started."""
         crew = self._crew
-        return crew is not None and time.monotonic() - crew.moved_at < 3 * POLL.total_seconds()
+        if crew is None or crew.attempts.is_stuck:
+            return False
+        return time.monotonic() - crew.moved_at < 3 * POLL.total_seconds()
 
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""
@@ -103,7 +105,7 @@ class Worker:
             if killed
             else Settled({}, [])
         )
-        left = len(crew.attempts.done) + len(crew.dispatcher.unstarted) if settled is None else 0
+        left = len(crew.attempts.done) + len(crew.attempts.unstarted) if settled is None else 0
         kept = 0 if handed is None else len(handed.accepted)
         return WorkerStopped(
             self._manner.worker, kept + crew.dispatcher.handed_back, left + len(killed) - kept
@@ -128,7 +130,7 @@ class Worker:
 
     async def _settle(self, crew: Crew) -> bool:
         await crew.dispatcher.turn()  # even with nothing to settle: it waits for one that still claims
-        while crew.attempts.done or crew.dispatcher.unstarted:
+        while crew.attempts.done or crew.attempts.unstarted:
             await crew.dispatcher.turn()
         return True
 

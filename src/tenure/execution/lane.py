@@ -75,6 +75,10 @@ class ProcessLane:
             await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)
         return ended
 
+    async def ready(self) -> None:
+        """Have a zygote, another one if it has died; raises `AppFailed` when there can be none."""
+        await self._replaced()
+
     async def close(self) -> None:
         """End every child; when this returns, nobody is left. A closed lane runs nothing any more."""
         self._is_closed = True

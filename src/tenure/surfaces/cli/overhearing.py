@@ -20,6 +20,10 @@ class Overheard:
         self._lane = lane
         self._hear = hear
 
+    async def ready(self) -> None:
+        """As the lane is."""
+        await self._lane.ready()
+
     async def run(
         self,
         assignment: Assignment,
