@@ -41,7 +41,7 @@ async def regicide(params: dict[str, Any], ctx: Context) -> int:
 @app.job("parent")
 async def parent(params: dict[str, Any], ctx: Context) -> str:
     """Enqueues another job."""
-    child = await ctx.enqueue(wait, params)
+    child = await ctx.enqueue(wait, params, idempotency_key=params.get("key"))
     return str(child.id)
 
 

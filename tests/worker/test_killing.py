@@ -171,6 +171,20 @@ async def test_a_handler_cannot_open_a_store(store: Store, address: str) -> None
     assert "ctx.enqueue" in failed.error.message
 
 
+async def test_a_handler_is_told_that_a_key_was_used_for_something_else(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """As everybody is: the other job is not passed off as what was asked for."""
+    ledger = Ledger(tmp_path)
+    ledger.let_go()
+    await enqueue(store, "wait", {**ledger.params, "other": True}, key="taken", scope="wait")
+    job = await enqueue(store, "parent", {**ledger.params, "key": "taken"}, policy={"max_attempts": 1})
+    async with commanded(address):
+        failed = await reach(store, job, State.FAILED)
+    assert failed.error is not None
+    assert failed.error.kind.endswith("IdempotencyConflict")
+
+
 async def test_a_handler_may_enqueue_under_its_lease(store: Store, address: str, tmp_path: Path) -> None:
     """Over the pipe, as a child of its job, judged like any other."""
     ledger = Ledger(tmp_path)

@@ -72,15 +72,19 @@ class Client:
         """
         await self.check(jobs)
         answers = await self._store.enqueue(jobs)
-        for job, answer in zip(jobs, answers, strict=True):
-            if not answer.matches and not await self._is_same(job, answer.id):
-                raise IdempotencyConflict(job.key or "", answer.id)
+        await self.check_keys(jobs, answers)
         return answers
 
     async def check(self, jobs: Sequence[NewJob]) -> None:
         """Raise InvalidInput unless each job's definition is known and its params fit it."""
         for job in jobs:
             self._registry.check_params(await self.spec(job.definition, job.version), job.params)
+
+    async def check_keys(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
+        """Raise IdempotencyConflict where a key was used before for something else."""
+        for job, answer in zip(jobs, answers, strict=True):
+            if not answer.matches and not await self._is_same(job, answer.id):
+                raise IdempotencyConflict(job.key or "", answer.id)
 
     async def get(self, job: UUID) -> Job:
         """The job as it stands. Raises JobNotFound."""

@@ -124,4 +124,5 @@ class Crew:
         made = await self._store.spawn(self._worker, lease, jobs)
         if made is None:
             raise LeaseLost("the lease of this attempt is gone: nothing was enqueued")
+        await self._client.check_keys(jobs, made)
         return made
