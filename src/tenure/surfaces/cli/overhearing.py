@@ -1,4 +1,4 @@
-"""A lane whose attempts are overheard: the store learns how far they are by the next heartbeat only."""
+"""A lane whose attempts are overheard: the store is told how far they are now and then, not at every word."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta

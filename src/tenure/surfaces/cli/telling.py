@@ -18,15 +18,7 @@ from tenure.core.signals import (
     WorkerReady,
     WorkerStopped,
 )
-from tenure.core.states import State
-
-COLOURS = {
-    State.SUCCEEDED: "green",
-    State.FAILED: "red",
-    State.BURIED: "red",
-    State.RETRYING: "yellow",
-    State.CANCELLED: "yellow",
-}
+from tenure.surfaces.cli.output import COLOURS, plain
 
 
 def tell(signal: Signal) -> None:
@@ -55,13 +47,13 @@ def said(signal: Signal) -> str | None:
             why = "we could not keep its lease" if fenced else "its lease was gone"
             return f"{definition} {_short(lease.job.hex)} lost: {why}"
         case HookFailed(job, hook, error):
-            return f"hook {hook} of {job[-8:]} failed: {error}"
+            return f"hook {hook} of {job[-8:]} failed: {_first_line(error)}"
         case DutyDone("reap", moved):
             return f"{len(moved)} job(s) taken back from workers that were lost"
         case DutyDone():
             return None
         case Troubled(loop, error, failures):
-            return f"{loop}: {error.strip().splitlines()[-1]} ({failures} in a row)"
+            return f"{loop}: {_last_line(error)} ({failures} in a row)"
         case Recovered(loop):
             return f"{loop} works again"
 
@@ -74,7 +66,7 @@ def _settled(signal: AttemptSettled) -> str:
     if (usage := signal.report.usage) is not None:
         text += f" ({usage.cpu / timedelta(milliseconds=1):.0f} ms of CPU, {usage.peak_memory >> 20} MiB)"
     if isinstance(outcome, Recoverable | Unrecoverable):
-        text += f": {outcome.error.kind}: {_first_line(outcome.error.message)}"
+        text += f": {plain(outcome.error.kind)}: {_first_line(outcome.error.message)}"
     return text
 
 
@@ -83,4 +75,8 @@ def _short(job: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    return (text.splitlines() or [""])[0][:200]
+    return plain((text.splitlines() or [""])[0][:200])
+
+
+def _last_line(text: str) -> str:
+    return plain((text.strip().splitlines() or [""])[-1][:200])
