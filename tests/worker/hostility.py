@@ -1,0 +1,62 @@
+"""A program whose jobs do what no job should, and one that behaves beside them."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tenure import Context, Tenure
+from tests.execution import hostile
+from tests.worker.program import wait
+
+app = Tenure()
+
+
+@app.job("neighbour")
+async def neighbour(params: dict[str, Any], ctx: Context) -> int:
+    """Behaves."""
+    return await wait.function(params, ctx)
+
+
+@app.job("forks")
+def forks(params: dict[str, Any], ctx: Context) -> None:
+    """Makes three hundred processes in three generations, and stays."""
+    hostile.forks_without_end(params["on"], ctx)
+
+
+@app.job("allocates", memory="256MB")
+def allocates(params: dict[str, Any], ctx: Context) -> int:
+    """Takes two gigabytes, of which it may have an eighth."""
+    return hostile.allocates(2 << 30, ctx)
+
+
+@app.job("daemonises")
+def daemonises(params: dict[str, Any], ctx: Context) -> str:
+    """Leaves a daemon behind, by the book, and returns."""
+    return hostile.daemonises(params["on"], ctx)
+
+
+@app.job("floods")
+def floods(params: dict[str, Any], ctx: Context) -> None:
+    """Says very much and never ends the line."""
+    hostile.floods(16 << 20, ctx)
+
+
+@app.job("closes")
+def closes(params: dict[str, Any], ctx: Context) -> None:
+    """Closes the pipe to its worker, and stays."""
+    hostile.closes_its_pipe(None, ctx)
+
+
+@app.job("exits")
+def exits(params: dict[str, Any], ctx: Context) -> None:
+    """Exits as if all were well."""
+    hostile.exits_silently(0, ctx)
+
+
+@app.job("kills_parent")
+def kills_parent(params: dict[str, Any], ctx: Context) -> None:
+    """Ends the process that it was forked from, once its neighbour is there."""
+    ledger = Path(params["ledger"])
+    while not (ledger.exists() and ledger.read_text().endswith("\n")):
+        time.sleep(0.01)
+    hostile.kills_its_parent(params["on"], ctx)
