@@ -41,11 +41,16 @@ class Ledger:
 
     def entries(self, what: str) -> list[Entry]:
         """The lines of one kind so far."""
-        lines = self._path.read_text().splitlines() if self._path.exists() else []
-        found = [line.split() for line in lines]
-        return [
-            Entry(kind, int(fence), int(pid), float(at)) for kind, fence, pid, at in found if kind == what
-        ]
+        return [entry for entry in self.every_entry() if entry.what == what]
+
+    def every_entry(self) -> list[Entry]:
+        """All lines so far."""
+        found = [line.split() for line in _lines(self._path)]
+        return [Entry(kind, int(fence), int(pid), float(at)) for kind, fence, pid, at in found]
+
+    def last_tick(self, pid: int) -> float:
+        """When a job that ticks was there for the last time, by the monotonic clock."""
+        return float(_lines(self._path.with_name(f"{self._path.name}-{pid}"))[-1])
 
     async def reach(self, what: str, count: int) -> list[Entry]:
         """Wait until there are so many lines of a kind."""
@@ -103,6 +108,12 @@ async def commanded(address: str, *flags: str, target: str = PROGRAM) -> AsyncIt
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that somebody may be writing to: one that has no end yet is none."""
+    text = path.read_text() if path.exists() else ""
+    return text[: text.rfind("\n") + 1].splitlines()
 
 
 def descendants(pid: int) -> list[int]:

@@ -28,6 +28,24 @@ async def once(params: dict[str, Any], ctx: Context) -> int:
     return await wait.function(params, ctx)
 
 
+@app.job("tick")
+def tick(params: dict[str, Any], ctx: Context) -> int:
+    """The same as `wait`, and says all the while in a file of its own that it is there."""
+    enter(params, ctx, params["name"])
+    with Path(f"{params['ledger']}-{os.getpid()}").open("a", buffering=1) as file:
+        while not is_let_go(params):
+            print(time.monotonic(), file=file)
+            time.sleep(0.01)
+    return ctx.fence
+
+
+@app.job("short")
+async def short(params: dict[str, Any], ctx: Context) -> int:
+    """One line in the ledger."""
+    enter(params, ctx, params["name"])
+    return ctx.fence
+
+
 @app.job("regicide", retry=backoff(base=0.01, cap=0.05))
 async def regicide(params: dict[str, Any], ctx: Context) -> int:
     """Does its work and kills the worker it was told of before that is known; only the first time."""

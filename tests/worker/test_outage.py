@@ -1,17 +1,39 @@
-"""The database goes away under a worker: what runs is stopped in time, and work goes on when it is back."""
+"""The database goes away under load: what runs is stopped in time, and all is done when it is back."""
 
-from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+import asyncio
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 
+from tenure.core.outcome import Ending
 from tenure.core.states import State
+from tenure.storage.address import store_for
 from tenure.storage.contract import Store
-from tenure.storage.postgres.store import PostgresStore
 from tests.storage.faults.own_server import OwnServer
-from tests.worker.commanding import Ledger, commanded
-from tests.worker.employing import enqueue, reach, vanish
+from tests.storage.faults.sqlite_stores import held_by_another_process
+from tests.worker.commanding import Entry, Ledger, commanded
+from tests.worker.employing import enqueue, reach, until, vanish
+
+LEASE = 4
+SLOTS = 5
+LONG = [f"long-{n}" for n in range(SLOTS + 1)]
+SHORT = [f"short-{n}" for n in range(200)]
+BUSY = 40
+"""So many short jobs have run when the database goes."""
+
+
+class Place(NamedTuple):
+    """Where a database is that may be taken away, and for how long it is."""
+
+    address: str
+    outage: Callable[[], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="module")
@@ -21,35 +43,92 @@ def server() -> Iterator[OwnServer]:
         yield started
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """A file that another process may lock, or a server that may be stopped without a word."""
+    if request.param == "sqlite":
+        path = tmp_path / "tenure.db"
+        return Place(f"sqlite:///{path}", lambda: held_by_another_process(path))
+    own: OwnServer = request.getfixturevalue("server")
+
+    @contextmanager
+    def stopped() -> Iterator[None]:
+        own.stop_at_once()
+        try:
+            yield
+        finally:
+            own.start_again()
+
+    return Place(own.create_database("outage"), stopped)
+
+
 @pytest.fixture
-async def store(server: OwnServer) -> AsyncIterator[Store]:
+async def store(place: Place) -> AsyncIterator[Store]:
     """A store on it."""
-    name = "outage"
-    opened = PostgresStore(server.create_database(name))
+    opened = store_for(place.address)
     await opened.open()
     await opened.migrate()
     yield opened
     await opened.close()
 
 
-async def test_what_runs_is_stopped_before_its_lease_ends_elsewhere(
-    server: OwnServer, store: Store, tmp_path: Path
+async def test_an_outage_under_load_loses_nothing_and_runs_nothing_twice_at_once(
+    place: Place, store: Store, tmp_path: Path
 ) -> None:
-    """S0.76: the child is gone by the time the database would give its job away; then it is run again."""
+    """S0.76, S3.1, S3.59: children are gone before their leases end; then workers go on by themselves."""
     ledger = Ledger(tmp_path)
-    job = await enqueue(store, "wait", ledger.params)
-    async with commanded(server.dsn("outage"), "--lease-seconds", "6") as worker:
-        [start] = await ledger.reach("start", 1)
-        server.stop_at_once()
-        await vanish(start.pid)
-        gone = datetime.now(UTC)
-        server.start_again()
-        orphan = await reach(store, job, State.RUNNING)
-        assert orphan.fence == start.fence
-        assert orphan.lease_expires_at is not None
-        assert gone < orphan.lease_expires_at
-        await worker.says("works again")
+    flags = ("--lease-seconds", str(LEASE), "--slots", str(SLOTS))
+    async with commanded(place.address, *flags) as one, commanded(place.address, *flags) as other:
+        jobs = await enqueued(store, "tick", LONG, ledger)
+        first = {name: (await ledger.reach(name, 1))[0] for name in LONG}
+        jobs |= await enqueued(store, "short", SHORT, ledger)
+        await until(lambda: len(ledger.every_entry()) >= len(LONG) + BUSY)
+
+        with place.outage():
+            for start in first.values():
+                await vanish(start.pid)
+            assert len(ledger.every_entry()) < len(jobs)
+            for worker in (one, other):  # lest they take anything back before we have looked
+                worker.send(signal.SIGSTOP)
+        for name, start in first.items():
+            assert ledger.last_tick(start.pid) < await lease_end(store, jobs[name], start)
+        for worker in (one, other):
+            worker.send(signal.SIGCONT)
+
+        for name in LONG:  # for all of which one worker alone has too few slots
+            _, second = await ledger.reach(name, 2)
+            assert ledger.last_tick(first[name].pid) < second.at
         ledger.let_go()
-        done = await reach(store, job, State.SUCCEEDED)
-    assert done.fence > start.fence
-    assert [effect.fence for effect in ledger.entries("effect")] == [done.fence]
+        for job in jobs.values():
+            await reach(store, job, State.SUCCEEDED)
+    done = Counter((entry.what, entry.fence) for entry in ledger.every_entry())
+    assert set(done.values()) == {1}
+    for name, job in jobs.items():
+        await ended_once(store, job, {fence for what, fence in done if what == name})
+
+
+async def enqueued(store: Store, definition: str, names: list[str], ledger: Ledger) -> dict[str, UUID]:
+    """A job of each name."""
+    ids = await asyncio.gather(
+        *(enqueue(store, definition, {**ledger.params, "name": name}) for name in names)
+    )
+    return dict(zip(names, ids, strict=True))
+
+
+async def lease_end(store: Store, job: UUID, start: Entry) -> float:
+    """When the lease ends under which an attempt was started, by the monotonic clock."""
+    found = await store.get(job)
+    assert found is not None
+    assert (found.state, found.fence) == (State.RUNNING, start.fence)
+    assert found.lease_expires_at is not None
+    return found.lease_expires_at.timestamp() - time.time() + time.monotonic()
+
+
+async def ended_once(store: Store, job: UUID, effects: set[int]) -> None:
+    """It has one outcome, that of its last attempt; what else was done is an attempt that was lost."""
+    *lost, last = await store.attempts(job)
+    assert last.ending is Ending.SUCCEEDED
+    assert {attempt.ending for attempt in lost} <= {Ending.LOST}
+    assert last.fence in effects <= {attempt.fence for attempt in (*lost, last)}
+    final = [event for event in await store.events(job) if event.target and event.target.is_final]
+    assert len(final) == 1

@@ -15,6 +15,7 @@ from tests.storage.telling import enqueue_one
 _HOLDER = """
 import sys, apsw
 connection = apsw.Connection(sys.argv[1])
+connection.set_busy_handler(lambda _: True)
 connection.execute(sys.argv[2])
 print("held", flush=True)
 sys.stdin.read()
