@@ -56,6 +56,7 @@ def test_it_leads_a_session_and_a_group_of_its_own(seen: dict[str, Any]) -> None
 
 
 def test_its_limits_are_those_of_the_definition(seen: dict[str, Any]) -> None:
+    """S1.19, S1.78: memory, CPU time and files."""
     rows = re.findall(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", seen["limits"], re.MULTILINE)
     limits = {name: (soft, hard) for name, soft, hard in rows}
     assert limits["Max core file size"] == ("0", "0")
@@ -71,6 +72,7 @@ def test_it_can_gain_no_privileges(seen: dict[str, Any]) -> None:
 
 
 def test_its_environment_holds_what_is_allowed_and_what_its_definition_names(seen: dict[str, Any]) -> None:
+    """S1.78: by a list of what is allowed, not of what is not."""
     assert set(seen["environ"]) == GIVEN | {"SHOP_TOKEN"}
     assert seen["wanted"] == "for one definition"
 

@@ -52,6 +52,7 @@ async def test_a_handler_that_is_not_there_fails_its_own_attempt(lane: ProcessLa
 
 
 async def test_a_handler_knows_its_attempt_and_has_a_process_of_its_own(lane: ProcessLane) -> None:
+    """S1.3, S1.18, S1.57: it is told who it is and what to do, where nobody was before it."""
     answers = []
     for attempt in (1, 2):
         end = (await run(lane, "identifies", {"x": 1}, attempt=attempt, fence=attempt + 4)).end

@@ -107,6 +107,7 @@ async def test_only_the_process_that_was_asked_reports(hostile: ProcessLane) -> 
 
 
 async def test_too_much_memory_is_refused_and_named(hostile: ProcessLane) -> None:
+    """S1.19: by a limit of its own process."""
     ended = await run(hostile, "allocates", 2 << 30, limits=Limits(memory=256 << 20))
     assert ended.end == OutOfMemory()
     assert ended.usage.exit_code == 0

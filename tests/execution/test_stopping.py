@@ -43,6 +43,7 @@ async def halted(
 
 
 async def test_the_task_of_an_async_handler_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
+    """S1.21: asked first, and there is time to clean up."""
     heard = Heard()
     ended = await halted(lane, "stops_when_cancelled", tmp_path / "on", Halt.CANCELLED, heard=heard)
     assert ended.end == WasStopped()
@@ -50,6 +51,7 @@ async def test_the_task_of_an_async_handler_is_cancelled(lane: ProcessLane, tmp_
 
 
 async def test_an_async_handler_may_see_it_and_still_return(lane: ProcessLane, tmp_path: Path) -> None:
+    """S1.57: the context tells it."""
     ended = await halted(lane, "waits_for_cancel", tmp_path / "on", Halt.CANCELLED)
     assert ended.end == Returned('"told"')  # type: ignore[arg-type]
 
@@ -81,6 +83,7 @@ async def test_a_plain_handler_may_wait_for_it_and_let_it_raise(lane: ProcessLan
 
 
 async def test_what_a_handler_runs_is_told_too(lane: ProcessLane, tmp_path: Path) -> None:
+    """S1.20: by the signal that every program knows."""
     ended = await halted(lane, "runs_a_program", tmp_path / "on", Halt.CANCELLED)
     assert ended.end == Returned("-15")  # type: ignore[arg-type]
 
@@ -99,7 +102,7 @@ async def test_it_may_be_halted_before_it_starts(lane: ProcessLane) -> None:
 
 
 async def test_who_ignores_it_is_killed_after_the_grace(hostile: ProcessLane, tmp_path: Path) -> None:
-    """S1.71: the grace, then the kill."""
+    """S1.71, S1.21: the grace, then the kill."""
     ended = await halted(hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=SOON, present=1)
     assert ended.end == WasStopped()
     assert ended.usage.signal == 9

@@ -12,6 +12,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def test_the_job_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    """S1.1: a definition like any other, executed by a worker that serves it."""
     jobs, caller = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     (tmp_path / "jobs.py").write_text(jobs)
     work, enqueue, look = (

@@ -3,7 +3,12 @@
 import asyncio
 import json
 import os
+import random
 import signal
+import socket
+import subprocess
+import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -74,6 +79,23 @@ async def chatter(params: Any, ctx: Context) -> None:
         ctx.log.info(str(n))
 
 
+def roam(_params: Any, _ctx: Context) -> dict[str, Any]:
+    """Does what programs do, and nothing of what it does is the same the next time."""
+    heard: list[str] = []
+    thread = threading.Thread(target=heard.append, args=("by a thread",))
+    thread.start()
+    thread.join()
+    file = Path(tempfile.mkdtemp()) / "file"
+    file.write_text("by a file")
+    heard.append(file.read_text())
+    one, other = socket.socketpair()
+    with one, other:
+        one.sendall(b"by a socket")
+        heard.append(other.recv(100).decode())
+    heard.append(subprocess.check_output(["echo", "by a program"], text=True).strip())
+    return {"heard": heard, "chance": random.random(), "clock": time.time_ns()}
+
+
 def hook(path: str) -> Any:
     """A hook that writes down its name and what it was given."""
 
@@ -103,6 +125,7 @@ HANDLERS = {
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
+    "roam": Handler(roam, json.loads),
     "speak": Handler(speak, json.loads),
     "chatter": Handler(chatter, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),

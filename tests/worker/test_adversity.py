@@ -210,7 +210,7 @@ async def test_where_too_many_hooks_wait_more_are_left_out(
 
 
 async def test_a_heartbeat_that_is_stuck_costs_no_lease(store: Store, tmp_path: Path) -> None:
-    """It is given up in time for another one."""
+    """S1.22: it is given up in time for another one."""
     meddled = Meddled(store)
     stuck = beaten = 0
 

@@ -37,7 +37,7 @@ async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str,
 async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_another(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S0.5: it may run twice and is never lost; the second time has a fence of its own."""
+    """S0.5, S3.2, S3.4: it may run twice and is never lost; the second time has a fence of its own."""
     ledger = Ledger(tmp_path)
     async with commanded(address, *LEASE) as first:
         await first.says("serves")
@@ -52,7 +52,7 @@ async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_
 async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_another(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S0.73: claimed and never begun; the attempt counts, since nobody can know that it never began."""
+    """S0.73, S3.45, S3.62: claimed and never begun; the attempt counts, since nobody can know that."""
     ledger = Ledger(tmp_path)
     async with commanded(address, *LEASE) as first:
         await first.says("serves")
@@ -129,7 +129,7 @@ async def test_a_worker_that_is_told_to_stop_finishes_what_it_has_begun(
 async def test_what_does_not_end_in_time_is_handed_back_uncharged(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S3.57: killed at the deadline; the next worker begins anew, as if nothing had been."""
+    """S3.57, S3.6, S3.55: killed at the deadline; the next worker begins anew, as if nothing had been."""
     ledger = Ledger(tmp_path)
     job = await enqueue(store, "wait", ledger.params)
     async with commanded(address, "--shutdown-seconds", "0.2") as worker:
@@ -142,7 +142,7 @@ async def test_what_does_not_end_in_time_is_handed_back_uncharged(
 
 
 async def test_a_second_signal_ends_it_at_once(store: Store, address: str, tmp_path: Path) -> None:
-    """Who asks twice means it; the job is handed back all the same."""
+    """S3.6: who asks twice means it; the job is handed back all the same."""
     ledger = Ledger(tmp_path)
     job = await enqueue(store, "wait", ledger.params)
     async with commanded(address) as worker:

@@ -31,7 +31,7 @@ async def test_a_job_is_run_and_its_result_kept(store: Store) -> None:
 
 
 async def test_what_is_there_before_the_worker_is_run_too(store: Store) -> None:
-    """S0.4: the database alone says what there is to do."""
+    """S0.4, S3.39, S4.36: the database alone says what there is to do; slots that are free again do it."""
     jobs = [await enqueue(store, "echo") for _ in range(12)]
     async with employ(store, slots=3):
         for job in jobs:
@@ -39,7 +39,7 @@ async def test_what_is_there_before_the_worker_is_run_too(store: Store) -> None:
 
 
 async def test_a_failure_is_tried_again_and_counted(store: Store) -> None:
-    """S0.71, S1.60: as often as it may be, no more."""
+    """S0.71, S1.60, S3.7: as often as it may be, no more."""
     async with employ(store):
         lucky = await enqueue(store, "fail_first", {"failures": 2})
         doomed = await enqueue(store, "fail_first", {"failures": 9})
@@ -98,7 +98,7 @@ async def test_what_an_attempt_says_is_on_record(store: Store) -> None:
 async def test_how_far_an_attempt_is_can_be_seen_before_the_next_heartbeat(
     store: Store, tmp_path: Path
 ) -> None:
-    """S0.2: whoever waits sees it go on."""
+    """S0.2, S1.57: whoever waits sees it go on, as the child has told its worker."""
     async with employ(store, lease=600):
         job = await enqueue(
             store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end"), "progress": 0.5}

@@ -88,18 +88,18 @@ async def test_a_claim_is_on_record(store: Store, clock: Clock) -> None:
 
 
 async def test_attempts_are_counted_when_they_begin(store: Store, clock: Clock) -> None:
-    """S3.35: claimed, started and one more attempt, in the same step."""
+    """S3.35, S4.25, S4.32: running, since now, and one attempt more, in the same step."""
     job = await enqueue_one(store)
     assert (await found(store, job)).attempt == 0
 
-    [first] = await claim(store)
-    assert (first.attempt, (await found(store, job)).attempt) == (1, 1)
-    await settle(store, [recoverable(first, after=seconds(5))])
-    await clock.advance(seconds(5))
-    await store.promote(10)
-
-    [second] = await claim(store)
-    assert (second.attempt, (await found(store, job)).attempt) == (2, 2)
+    for attempt in (1, 2):
+        now = await clock.advance(seconds(5))
+        await store.promote(10)
+        [claimed] = await claim(store)
+        there = await found(store, job)
+        assert (there.state, there.started_at, there.attempt) == (State.RUNNING, now, attempt)
+        assert claimed.attempt == attempt
+        await settle(store, [recoverable(claimed, after=seconds(5))])
 
 
 async def test_a_running_job_is_not_claimed_again(store: Store) -> None:

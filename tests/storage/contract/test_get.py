@@ -68,9 +68,9 @@ async def test_what_was_not_asked_for_has_its_default(store: Store) -> None:
 
 
 async def test_a_new_job_has_no_owner_and_no_past(store: Store) -> None:
-    """S0.32, S0.13: its times are the store's; nobody owns it."""
+    """S0.32, S0.13, S4.25: its times are the store's; nobody owns it."""
     job = await found(store, await enqueue_one(store))
-    assert (job.created_at, job.updated_at, job.queued_at) == (START, START, START)
+    assert (job.state, job.created_at, job.updated_at, job.queued_at) == (State.QUEUED, START, START, START)
     assert (job.started_at, job.finished_at, job.cancel_requested_at) == (None, None, None)
     assert (job.worker, job.heartbeat_at, job.lease_expires_at, job.fence) == (None, None, None, 0)
     assert (job.failures, job.hand_backs, job.suspensions, job.events) == (0, 0, 0, 1)

@@ -300,6 +300,6 @@ async def test_the_state_of_one_job_never_becomes_that_of_another(store: Store, 
 
 @pytest.mark.parametrize("attempt", ["max_attempts + 1", "-1"])
 async def test_the_database_itself_bounds_attempts(store: Store, backend: Backend, attempt: str) -> None:
-    """S0.30, S3.23: no attempt is counted beyond those that were given."""
+    """S0.30, S3.23, S3.46: no attempt is counted beyond those that were given, whoever reports it."""
     job = await enqueue_one(store)
     assert not await passes(backend, change(job, f"attempt = {attempt}"))

@@ -72,7 +72,7 @@ async def test_room_is_filled_in_claims_of_any_size(store: Store, batch: int) ->
 
 
 async def test_never_too_many_with_many_workers_of_two_processes(store: Store, other: Store) -> None:
-    """Counted after every turn of any of them; and all jobs are done in the end."""
+    """S1.68, S1.82: counted after every turn of any of them; and all jobs are done in the end."""
     size, jobs = 3, await enqueue_many(store, 30, Limit("api", size=3))
     running: set[UUID] = set()
     done: list[UUID] = []

@@ -52,7 +52,7 @@ async def test_a_job_whose_time_has_not_come_stays_as_it_is(store: Store, clock:
 
 
 async def test_a_job_with_a_date_waits_for_it(store: Store, clock: Clock) -> None:
-    """S3.33: run_at is a moment of the store's own time."""
+    """S3.33, S1.83: run_at is a moment of the store's own time."""
     job = await enqueue_one(store, run_at=clock.now + seconds(3600))
     await clock.advance(seconds(3599))
     assert await store.promote(10) == []

@@ -200,7 +200,7 @@ async def test_links_to_a_pruned_job_may_stay(store: Store, clock: Clock) -> Non
 
 
 async def test_no_worker_and_no_duty_deletes_a_job(store: Store, backend: Backend, clock: Clock) -> None:
-    """S0.72: whatever verb is called and however much time passes, retention alone removes."""
+    """S0.72, S3.63: whatever verb is called and however much time passes, retention alone removes."""
     async for verb, jobs in lives(store, clock):
         await store.tidy()
         assert await count(backend, "tenure.job") == await count(backend, "tenure.job_state") == len(jobs), (

@@ -83,7 +83,7 @@ async def test_two_bulk_claims_share_nothing(store: Store, other: Store) -> None
 
 
 async def test_many_workers_run_every_job_once(store: Store, other: Store) -> None:
-    """S0.60, S0.77: however many workers there are, each job has one owner and all of them are done."""
+    """S0.60, S0.77, S3.32: however many workers there are, each job has one owner and all are done."""
     jobs = await enqueue_many(store, 400)
 
     ran = await asyncio.gather(*(work_off((store, other)[n % 2], f"worker-{n}") for n in range(8)))

@@ -49,7 +49,7 @@ async def claim_the_rest(store: Store) -> set[UUID]:
 async def test_a_claim_passes_over_a_locked_job(
     store: Store, foreign: asyncpg.Connection, table: str
 ) -> None:
-    """S0.66, S0.68: it takes the next ones instead of waiting, and the locked one another time."""
+    """S0.66, S0.68, S1.22: it takes the next ones instead of waiting, and the locked one another time."""
     jobs = [await enqueue_one(store) for _ in range(12)]
     await lock(foreign, table, jobs[1])
 
@@ -63,7 +63,7 @@ async def test_a_claim_passes_over_a_locked_job(
 
 
 async def test_a_claim_of_one_passes_over_a_locked_job(store: Store, foreign: asyncpg.Connection) -> None:
-    """S0.66: the job behind it is as good."""
+    """S0.66, S1.14: the job behind it is as good."""
     locked, following = await enqueue_one(store), await enqueue_one(store)
     await lock(foreign, "job_state", locked)
     async with asyncio.timeout(PATIENCE):

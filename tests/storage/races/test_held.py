@@ -44,7 +44,7 @@ def jobs_of(claimed: list[Claimed]) -> list[UUID]:
 
 
 async def test_a_claim_passes_over_what_another_is_claiming(store: Store, stage: Stage) -> None:
-    """No job is in both answers, none is left out, and each is owned by whoever was told so."""
+    """S3.37: no job is in both answers, none is left out, and each is owned by whoever was told so."""
     jobs = [await enqueue_one(store) for _ in range(4)]
 
     first, second = await stage.meet(claims("a", 2), claims("b", 2), passes=True)

@@ -11,7 +11,7 @@ from tenure.storage.sqlite.store import SqliteStore
 
 
 def test_the_writer_syncs_every_commit_to_disk(tmp_path: Path) -> None:
-    """S3.28: in write-ahead mode only FULL keeps what was committed through a power cut."""
+    """S3.28, S3.61: in write-ahead mode only FULL keeps what was committed through a power cut."""
     connection = open_writer(tmp_path / "tenure.db")
     assert connection.pragma("journal_mode") == "wal"
     assert connection.pragma("synchronous") == 2

@@ -67,6 +67,7 @@ def held_by_another(path: Path) -> Iterator[None]:
 
 
 async def test_what_gathers_while_the_writer_is_busy_shares_one_commit(writer: Writer) -> None:
+    """S3.31: one thread writes for everybody in the process, so that nobody there contends for the file."""
     commits: list[None] = []
     go, holding = await held_up(writer, commits)
     adding = [asyncio.create_task(add(writer, number)) for number in range(50)]
