@@ -28,6 +28,7 @@ from tenure.engine.following import Said
 from tenure.engine.registry import Registry
 from tenure.engine.waiting import Endings
 from tenure.storage.contract import Store
+from tenure.storage.draft import Draft
 
 FRESH = 10.0
 """Seconds for which what others have registered is taken from memory."""
@@ -74,6 +75,11 @@ class Client:
         answers = await self._store.enqueue(jobs)
         await self.check_keys(jobs, answers)
         return answers
+
+    async def draft(self, jobs: Sequence[NewJob]) -> Draft:
+        """Judge jobs and make them ready for the caller's own transaction. Raises as `enqueue` does."""
+        await self.check(jobs)
+        return await self._store.draft(jobs)
 
     async def check(self, jobs: Sequence[NewJob]) -> None:
         """Raise InvalidInput unless each job's definition is known and its params fit it."""

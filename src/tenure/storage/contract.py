@@ -31,6 +31,7 @@ from tenure.core.operations import (
 from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position
 from tenure.core.trail import Logged, Note, Recorded, Trail
+from tenure.storage.draft import Draft
 from tenure.storage.migrate import Applied
 
 
@@ -85,6 +86,13 @@ class Store(Protocol):
         now, for a held job too. Limits that are not yet known are made with the size they bring. When the
         answer comes, the jobs are durable.
         StoreBusy when another open transaction holds one of the keys; only this call fails then.
+        """
+
+    async def draft(self, jobs: Sequence[NewJob]) -> Draft:
+        """Make jobs ready to be recorded by the caller's own connection, in the caller's own transaction.
+
+        Recording is as `enqueue`, but who holds one of the keys is waited for as long as the connection
+        waits for anything. Nothing is written before, except that their lines and limits may be made known.
         """
 
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:

@@ -1,6 +1,7 @@
 """Ids for new jobs: UUIDv7 by the store's time, each larger than the one before it in this process."""
 
 import os
+import threading
 import time
 from datetime import datetime
 from uuid import UUID
@@ -14,12 +15,14 @@ class Identity:
     def __init__(self, store_now: datetime) -> None:
         self._ahead_ms = int(store_now.timestamp() * 1000) - time.time_ns() // 1_000_000
         self._last = 0
+        self._making = threading.Lock()
 
     def make(self) -> UUID:
-        """A new id. Not safe across threads: each store makes its ids in one place."""
-        made = uuid7(time.time_ns() // 1_000_000 + self._ahead_ms, os.urandom(10))
-        if made.int <= self._last:
-            # Same millisecond, smaller random part: count on from the last id instead, so that order holds.
-            made = UUID(int=self._last + 1 + int.from_bytes(os.urandom(3)))
-        self._last = made.int
-        return made
+        """A new id."""
+        with self._making:
+            made = uuid7(time.time_ns() // 1_000_000 + self._ahead_ms, os.urandom(10))
+            if made.int <= self._last:
+                # Same millisecond, smaller random part: count on from the last id, so that order holds.
+                made = UUID(int=self._last + 1 + int.from_bytes(os.urandom(3)))
+            self._last = made.int
+            return made

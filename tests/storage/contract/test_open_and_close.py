@@ -40,6 +40,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "verify": lambda store: store.verify(),
     "now": lambda store: store.now(),
     "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
+    "draft": lambda store: store.draft([NewJob(definition="of_a_line_never_seen")]),
     "spawn": lambda store: store.spawn("a", Lease(JOB, 1), [NewJob(definition="mail")]),
     "accept": lambda store: store.accept([JOB]),
     "cancel": lambda store: store.cancel([JOB]),

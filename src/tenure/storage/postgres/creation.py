@@ -17,9 +17,11 @@ from tenure.core.lease import Lease, Line
 from tenure.core.operations import Replayed
 from tenure.core.states import State
 from tenure.storage import reading, values
+from tenure.storage.draft import Draft
 from tenure.storage.identity import Identity
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.coalesce import Coalescer
+from tenure.storage.postgres.draft import PostgresDraft
 from tenure.storage.postgres.lines import Lines, line_of
 from tenure.storage.postgres.places import Place, Places
 from tenure.storage.postgres.pool import Pool
@@ -28,7 +30,10 @@ from tenure.storage.postgres.wakeups import Switchboard
 MOST_A_STATEMENT = 1_000
 """How many coalesced jobs ride on one statement; a single call may bring more."""
 
-Columns = dict[str, list[Any]]
+PATIENCE = "200ms"
+"""How long a statement of many callers waits for somebody who holds a key."""
+
+Columns = dict[str, Any]
 Recording = Callable[[Columns], Awaitable[list[asyncpg.Record]]]
 """Runs the statement that records jobs."""
 
@@ -52,6 +57,12 @@ class Creation(ABC):
         if not jobs:
             return []
         return await self._enqueues.call(jobs)
+
+    async def draft(self, jobs: Sequence[NewJob]) -> Draft:
+        values.check_batch(jobs)
+        identity = await self._ids()
+        ids = [job.id or identity.make() for job in jobs]
+        return PostgresDraft(jobs, rows.asked(jobs, ids, await self._lines.numbers(jobs), None))
 
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         printable("worker", worker, least=1)
@@ -142,7 +153,7 @@ class Creation(ABC):
     async def _record(
         self, jobs: Sequence[NewJob], ids: Sequence[UUID], record: Recording
     ) -> tuple[list[asyncpg.Record], Columns]:
-        columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
+        columns = rows.asked(jobs, ids, await self._lines.numbers(jobs), PATIENCE)
         try:
             return await record(columns), columns
         except StoreRefused as refusal:
@@ -150,7 +161,7 @@ class Creation(ABC):
             if getattr(refusal.__cause__, "column_name", None) != "line":
                 raise
             self._lines.forget()
-            columns = rows.asked(jobs, ids, await self._lines.numbers(jobs))
+            columns = rows.asked(jobs, ids, await self._lines.numbers(jobs), PATIENCE)
             return await record(columns), columns
 
     async def _alone(self, columns: Columns) -> list[asyncpg.Record]:

@@ -24,10 +24,13 @@ _PLACE = slice(CLAIM_COLUMNS, CLAIM_COLUMNS + 2)
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
 
 
-def asked(jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]) -> dict[str, list[Any]]:
-    """New jobs."""
+def asked(
+    jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int], patience: str | None
+) -> dict[str, Any]:
+    """New jobs, and how long to wait for whoever holds one of their keys; None for as long as usual there."""
     policies = [job.policy for job in jobs]
     return {
+        "patience": patience,
         "ids": list(ids),
         "lines": list(lines),
         "queues": [job.queue for job in jobs],

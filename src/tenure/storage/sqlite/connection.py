@@ -80,7 +80,13 @@ def _prepare(connection: apsw.Connection, opening: Opening) -> None:
     connection.execute(_SYNCS[opening.durability])
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cell_size_check = ON")
-    connection.execute(files("tenure.storage.sqlite").joinpath("scratch.sql").read_text("utf-8"))
+    for tables in ("given_job", "scratch"):
+        connection.execute(scratch(tables))
+
+
+def scratch(name: str) -> str:
+    """The statements that make scratch tables."""
+    return files("tenure.storage.sqlite").joinpath(f"{name}.sql").read_text("utf-8")
 
 
 def _use_write_ahead_log(connection: apsw.Connection, patience: float) -> None:

@@ -49,7 +49,8 @@ class Database:
         return await self._writer.run(schema.by_hand)
 
     async def verify(self) -> None:
-        await self._writer.run(schema.verify)
+        # Beside the writer: a program may look for the first time while it holds the file itself.
+        await self._readers.look(schema.verify)
 
     async def now(self) -> datetime:
         return rows.moment(await self._writer.run(lambda _, turn: turn.now))

@@ -12,7 +12,7 @@ import apsw
 
 from tenure.core.errors import SchemaMismatch, StoreUnavailable
 from tenure.storage.sqlite import schema
-from tenure.storage.sqlite.clock import StoreClock, Turn
+from tenure.storage.sqlite.clock import StoreClock
 from tenure.storage.sqlite.connection import Opening, close, open_reader, open_writer, translated
 from tenure.storage.sqlite.filesystem import require_local_file
 from tenure.storage.sqlite.whereabouts import Whereabouts
@@ -76,7 +76,7 @@ class Holding:
         connection = open_reader(self._path, self._opening)
         try:
             with translated(self._path):
-                schema.verify(connection, Turn(0, 0))
+                schema.verify(connection)
         except (SchemaMismatch, StoreUnavailable) as error:
             raise StoreUnavailable(
                 f"{self._path} was replaced while in use by what is not a current tenure database; nothing"

@@ -1,10 +1,11 @@
 """Reading beside the writer: in write-ahead mode neither waits for the other."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
@@ -12,6 +13,8 @@ from tenure.core.errors import StoreUnavailable
 from tenure.storage.sqlite.clock import StoreClock
 from tenure.storage.sqlite.connection import Opening, close, fetch, open_reader, translated
 from tenure.storage.sqlite.writer import Writer
+
+T = TypeVar("T")
 
 _THREADS = 2
 
@@ -50,19 +53,38 @@ class Readers:
 
     async def run(self, text: str, /, **values: object) -> list[dict[str, Any]]:
         """Run one statement that reads; where it names `:now`, it is given the store's time."""
+
+        def read(reader: _Reader) -> list[dict[str, Any]]:
+            if ":now" in text:
+                values["now"] = reader.clock.read(reader.connection).now
+            return fetch(reader.connection, text, values)
+
+        return await self._lend(read)
+
+    async def look(self, task: Callable[[apsw.Connection], T]) -> T:
+        """Run several statements that read, all of them on the same state of the file."""
+
+        def look(reader: _Reader) -> T:
+            reader.connection.execute("BEGIN")
+            try:
+                return task(reader.connection)
+            finally:
+                reader.connection.execute("ROLLBACK")
+
+        return await self._lend(look)
+
+    async def _lend(self, task: Callable[[_Reader], T]) -> T:
         if self._threads is None:
             raise StoreUnavailable("the store is not open: call open() first")
         if not self._writer.whereabouts.are_as_known():
             await self._writer.find()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, text, values)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._lent, task)
 
-    def _read(self, text: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+    def _lent(self, task: Callable[[_Reader], T]) -> T:
         with translated(self._path):
             reader = self._reader()
             try:
-                if ":now" in text:
-                    values["now"] = reader.clock.read(reader.connection).now
-                return fetch(reader.connection, text, values)
+                return task(reader)
             finally:
                 self._idle.put(reader)
 

@@ -36,7 +36,7 @@ def by_hand(connection: apsw.Connection, _turn: Turn) -> str:
     return ledger.by_hand(ledger.SQLITE, _numbers(connection))
 
 
-def verify(connection: apsw.Connection, _turn: Turn) -> None:
+def verify(connection: apsw.Connection) -> None:
     """Raise SchemaMismatch unless the schema is current and whole and the guards are the table of steps."""
     migrations.require_current(PACKAGE, _numbers(connection))
     catalogue.require(_expected(), _held(connection))

@@ -2,13 +2,6 @@
 -- `given` is what the caller brought (`place`: which of it), `moving` the jobs that the verb found and where it has decided to move them.
 -- They are always the outer side of a join (CROSS JOIN keeps SQLite from turning it round): they are as small
 -- as the call, the tables behind them as large as history.
-CREATE TEMP TABLE given_job (
-    position INTEGER PRIMARY KEY, id, queue, definition, version, priority, namespace, scope, key, params, params_hash,
-    run_at, delay, hold, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on,
-    fatal_on, parent, replay_of, traceparent, tags, limits
-);
-CREATE INDEX temp.given_job_id ON given_job (id);
-CREATE INDEX temp.given_job_key ON given_job (key) WHERE key IS NOT NULL;
 CREATE TEMP TABLE given (
     job, fence, place, ending, result, error, after, killed, progress, cpu_ms, peak_bytes, exit_code, signal,
     lines, notes, PRIMARY KEY (job, fence)

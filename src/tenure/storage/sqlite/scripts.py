@@ -14,9 +14,10 @@ from tenure.storage.sqlite.connection import fetch
 from tenure.storage.sqlite.rows import native
 
 _CLEAR = """
-    DELETE FROM temp.given_job; DELETE FROM temp.given; DELETE FROM temp.moving;
-    DELETE FROM temp.place; DELETE FROM temp.picked
+    DELETE FROM temp.given; DELETE FROM temp.moving; DELETE FROM temp.place; DELETE FROM temp.picked
 """
+# Runs on connections of callers, too, which have no other scratch table.
+_CLEAR_BEFORE = {"enqueue": "DELETE FROM temp.given_job"}
 
 
 class Scripts:
@@ -47,7 +48,7 @@ class Scripts:
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], values: dict[str, Any]
     ) -> str:
         """Run all parts but the last, which is the answer; its text is left to be run."""
-        connection.execute(_CLEAR)
+        connection.execute(_CLEAR_BEFORE.get(verb, _CLEAR))
         *parts, (last, answer) = self._parts[verb]
         if last != "answer":
             raise LookupError(f"{verb}.sql has no part named answer")

@@ -20,11 +20,13 @@ from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
 from tenure.core.text import storable
 from tenure.storage import values
+from tenure.storage.draft import Draft
 from tenure.storage.identity import Identity
 from tenure.storage.reading import replayed_from, written_lines
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Durability, Opening, intact
+from tenure.storage.sqlite.draft import SqliteDraft
 from tenure.storage.sqlite.operations import Operations
 from tenure.storage.sqlite.reading import Reading
 from tenure.storage.sqlite.trails import Trails
@@ -60,6 +62,11 @@ class SqliteStore(Reading, Operations, Trails):
             if jobs
             else []
         )
+
+    async def draft(self, jobs: Sequence[NewJob]) -> Draft:
+        values.check_batch(jobs)
+        await self._readers.look(lambda _: None)  # the file at the path is the one that we have open
+        return SqliteDraft(self._path, lambda connection, turn: self._enqueue(connection, turn, jobs))
 
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         printable("worker", worker, least=1)
@@ -153,7 +160,6 @@ class SqliteStore(Reading, Operations, Trails):
         return values.moved_from(await self._run("reap", limit=limit))
 
     def _new_id(self, turn: Turn) -> UUID:
-        """Called in the writer's thread alone, which is therefore the one place where ids are made."""
         if self._identity is None:
             self._identity = Identity(rows.moment(turn.now))
         return self._identity.make()

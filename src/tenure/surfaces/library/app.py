@@ -13,14 +13,14 @@ from tenure.core.documents import EMPTY, write
 from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.job import NewJob
 from tenure.core.spec import Spec
-from tenure.engine.client import Client
 from tenure.engine.registry import Code, Registry
 from tenure.execution.handler import Handler
 from tenure.settings import Settings, load
-from tenure.surfaces.library.blocking import blocking
+from tenure.storage.draft import Connection
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
+from tenure.surfaces.library.recording import record, record_sync
 from tenure.surfaces.library.runtime import Runtimes
 from tenure.surfaces.library.signature import origin_of, signature_of
 from tenure.surfaces.library.terms import Terms, spec_of
@@ -67,22 +67,36 @@ class Tenure:
         return decorate
 
     async def enqueue(
-        self, key: str, params: object = None, *, version: int | None = None, **options: Unpack[Options]
+        self,
+        key: str,
+        params: object = None,
+        *,
+        version: int | None = None,
+        connection: Connection | None = None,
+        **options: Unpack[Options],
     ) -> JobHandle:
         """Record a job by the key of its definition, which may be another program's.
 
         Without a version the newest one that is known here, else the newest that a worker has registered.
+        With a `connection` it is recorded in the transaction that is open there, and kept once that commits.
         """
-        document = EMPTY if params is None else write(params)
-        asked = checked(options)
+        job = await self._named(key, params, version, options)
+        [handle] = await record(self._runtimes, [job], connection)
+        return handle
 
-        async def record(client: Client) -> UUID:
-            spec = await client.spec(key, version)
-            job = spec.new_job(document, namespace=self.namespace, sent_version=version, **asked)
-            [answer] = await client.enqueue([job])
-            return answer.id
-
-        return self.handle(await self._runtimes.here().call(record))
+    def enqueue_sync(
+        self,
+        key: str,
+        params: object = None,
+        *,
+        version: int | None = None,
+        connection: Connection | None = None,
+        **options: Unpack[Options],
+    ) -> JobHandle:
+        """`enqueue` for plain synchronous code."""
+        job = self._block_on(self._named(key, params, version, options))
+        [handle] = record_sync(self._runtimes, [job], connection)
+        return handle
 
     def new_job(
         self, key: str, params: object = None, *, version: int | None = None, **options: Unpack[Options]
@@ -94,13 +108,17 @@ class Tenure:
         document = EMPTY if params is None else write(params)
         return spec.new_job(document, namespace=self.namespace, sent_version=version, **checked(options))
 
-    async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[JobHandle]:
+    async def enqueue_many(
+        self, jobs: Sequence[NewJob], *, connection: Connection | None = None
+    ) -> list[JobHandle]:
         """Record jobs of any definitions, made by their `new_job`, all or none, in one transaction."""
-        answers = await self._runtimes.here().call(lambda client: client.enqueue(jobs))
-        return [self.handle(answer.id) for answer in answers]
+        return await record(self._runtimes, jobs, connection)
 
-    enqueue_sync = blocking(enqueue)
-    enqueue_many_sync = blocking(enqueue_many)
+    def enqueue_many_sync(
+        self, jobs: Sequence[NewJob], *, connection: Connection | None = None
+    ) -> list[JobHandle]:
+        """`enqueue_many` for plain synchronous code."""
+        return record_sync(self._runtimes, jobs, connection)
 
     def handle(self, job: UUID | str) -> JobHandle:
         """A handle on a job whose id is known; whether there is such a job, its methods will tell."""
@@ -146,6 +164,12 @@ class Tenure:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close_sync()
+
+    async def _named(self, key: str, params: object, version: int | None, options: Options) -> NewJob:
+        document = EMPTY if params is None else write(params)
+        asked = checked(options)
+        spec = await self._runtimes.here().call(lambda client: client.spec(key, version))
+        return spec.new_job(document, namespace=self.namespace, sent_version=version, **asked)
 
     def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runtimes.here().block_on(work)

@@ -1,20 +1,20 @@
 """A decorated function: still the plain function when called, and the way to enqueue jobs that run it."""
 
 import functools
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack
 
 from tenure.core.documents import EMPTY, write
 from tenure.core.job import NewJob
 from tenure.core.spec import Spec
 from tenure.engine.registry import Registry
-from tenure.surfaces.library.blocking import blocking
+from tenure.storage.draft import Connection
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
+from tenure.surfaces.library.recording import record, record_sync
 from tenure.surfaces.library.runtime import Runtimes
 from tenure.surfaces.library.signature import hook_of
 
-T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
@@ -54,17 +54,34 @@ class JobDefinition(Generic[P, R]):
         # The caller names the function, not its version: after a deploy a repeat must still find its job.
         return self.spec.new_job(document, namespace=self._namespace, **checked(options))
 
-    async def enqueue(self, params: object = None, **options: Unpack[Options]) -> JobHandle:
-        """Record a job. When this returns, the job is kept, whatever happens."""
-        [handle] = await self._record([self.new_job(params, **options)])
+    async def enqueue(
+        self, params: object = None, *, connection: Connection | None = None, **options: Unpack[Options]
+    ) -> JobHandle:
+        """Record a job. When this returns, the job is kept, whatever happens.
+
+        With a `connection` it is recorded in the transaction that is open there, and kept once that commits.
+        """
+        [handle] = await record(self._runtimes, [self.new_job(params, **options)], connection)
         return handle
 
-    async def enqueue_many(self, params: Iterable[object], **options: Unpack[Options]) -> list[JobHandle]:
+    async def enqueue_many(
+        self, params: Iterable[object], *, connection: Connection | None = None, **options: Unpack[Options]
+    ) -> list[JobHandle]:
         """Record many jobs with the same options, all or none, in one transaction; at most 10,000."""
-        return await self._record([self.new_job(one, **options) for one in params])
+        return await record(self._runtimes, [self.new_job(one, **options) for one in params], connection)
 
-    enqueue_sync = blocking(enqueue)
-    enqueue_many_sync = blocking(enqueue_many)
+    def enqueue_sync(
+        self, params: object = None, *, connection: Connection | None = None, **options: Unpack[Options]
+    ) -> JobHandle:
+        """`enqueue` for plain synchronous code."""
+        [handle] = record_sync(self._runtimes, [self.new_job(params, **options)], connection)
+        return handle
+
+    def enqueue_many_sync(
+        self, params: Iterable[object], *, connection: Connection | None = None, **options: Unpack[Options]
+    ) -> list[JobHandle]:
+        """`enqueue_many` for plain synchronous code."""
+        return record_sync(self._runtimes, [self.new_job(one, **options) for one in params], connection)
 
     def on_start(self, hook: Hook) -> Hook:
         """Call the function at the start of each attempt, as `hook(ctx)`."""
@@ -92,10 +109,3 @@ class JobDefinition(Generic[P, R]):
     def _add(self, name: str, hook: Hook) -> Hook:
         self._registry.add_hook((self.key, self.version), name, hook_of(hook))
         return hook
-
-    async def _record(self, jobs: list[NewJob]) -> list[JobHandle]:
-        answers = await self._runtimes.here().call(lambda client: client.enqueue(jobs))
-        return [JobHandle(answer.id, self._runtimes) for answer in answers]
-
-    def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._runtimes.here().block_on(work)

@@ -59,9 +59,10 @@ SELECT wanted.position, line.id AS line
 
 -- part: record
 WITH
--- A key may be held by a transaction that somebody left open: wait for it briefly, not for ever.
+-- A key may be held by a transaction that somebody left open: wait for it briefly, not for ever. In a transaction that
+-- is not ours the patience is its owner's.
 patience AS MATERIALIZED (
-    SELECT set_config('lock_timeout', '200ms', true)
+    SELECT set_config('lock_timeout', coalesce(:patience::text, current_setting('lock_timeout')), true)
 ),
 given AS MATERIALIZED (
     SELECT asked.*, line.id AS line, tenure.now() AS at, coalesce(asked.run_at, tenure.now() + asked.delay) AS due_at,

@@ -1,0 +1,49 @@
+"""Putting jobs in: in a transaction of their own, or in one that the caller has open.
+
+What a caller's connection does, it does in the caller's thread and on the caller's loop. Were it done on
+ours, a transaction that waits for another one of the same program could keep that from ever committing.
+"""
+
+from collections.abc import Sequence
+
+from tenure.core.job import Enqueued, NewJob
+from tenure.storage.draft import Connection
+from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.runtime import Runtimes
+
+
+async def record(
+    runtimes: Runtimes, jobs: Sequence[NewJob], connection: Connection | None = None
+) -> list[JobHandle]:
+    """Record jobs, all or none. Raises IdempotencyConflict for a key that was used for something else."""
+    runtime = runtimes.here()
+    if connection is None:
+        answers = await runtime.call(lambda client: client.enqueue(jobs))
+    else:
+        draft = await runtime.call(lambda client: client.draft(jobs))
+        answers = await draft.record_async(connection)
+        if _are_in_doubt(answers):
+            await runtime.call(lambda client: client.check_keys(jobs, answers))
+    return _handles(answers, runtimes)
+
+
+def record_sync(
+    runtimes: Runtimes, jobs: Sequence[NewJob], connection: Connection | None = None
+) -> list[JobHandle]:
+    """The same for plain code; it blocks."""
+    runtime = runtimes.here()
+    if connection is None:
+        return runtime.block_on(record(runtimes, jobs))
+    draft = runtime.block_on(runtime.call(lambda client: client.draft(jobs)))
+    answers = draft.record(connection)
+    if _are_in_doubt(answers):
+        runtime.block_on(runtime.call(lambda client: client.check_keys(jobs, answers)))
+    return _handles(answers, runtimes)
+
+
+def _are_in_doubt(answers: Sequence[Enqueued]) -> bool:
+    return not all(answer.matches for answer in answers)
+
+
+def _handles(answers: Sequence[Enqueued], runtimes: Runtimes) -> list[JobHandle]:
+    return [JobHandle(answer.id, runtimes) for answer in answers]
