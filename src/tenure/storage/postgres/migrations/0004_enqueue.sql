@@ -1,0 +1,209 @@
+-- Jobs from triggers and from other languages: SELECT tenure.enqueue('email.welcome', '{"to": "ada@example.com"}').
+--
+-- The job is made in the caller's transaction, of a definition that a worker has registered, with its policy and limits.
+-- What can be judged here is: names, numbers, and of the params the fields that must be there or must not. Whatever is
+-- wrong raises TN002 with the field in front, and nothing is written.
+
+CREATE FUNCTION tenure.refuse_input(field text, problem text, remedy text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'tenure: %: %', field, problem USING ERRCODE = 'TN002', HINT = remedy;
+END $$;
+
+-- An id that begins with the time, as those that clients make.
+CREATE FUNCTION tenure.new_id() RETURNS uuid LANGUAGE sql VOLATILE AS $$
+SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+                                      PLACING substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
+                                      FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid
+$$;
+
+-- The limits that jobs of a definition run under, as {name: {key, size}}; the key of its own is taken from the params.
+CREATE FUNCTION tenure.limits_of(definition text, spec jsonb, params jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    place text := spec ->> 'concurrency_key';
+    steps text[] := ARRAY[place];
+    value jsonb;
+    named jsonb := '{}';
+BEGIN
+    SELECT coalesce(jsonb_object_agg(name, jsonb_build_object('key', '', 'size', size)), '{}')
+      INTO named FROM jsonb_each(coalesce(spec -> 'limits', '{}')) AS shared (name, size);
+    IF coalesce((spec ->> 'concurrency')::integer, 0) > 0 THEN
+        IF place LIKE '/%' THEN
+            steps := ARRAY(SELECT replace(replace(step, '~1', '/'), '~0', '~')
+                             FROM unnest(string_to_array(substring(place FROM 2), '/')) WITH ORDINALITY AS path (step, n)
+                            ORDER BY n);
+        END IF;
+        value := params #> steps;
+        IF jsonb_typeof(value) IN ('object', 'array') THEN
+            PERFORM tenure.refuse_input('params', format('leads to no plain value at %L', place), 'name one');
+        END IF;
+        named := named || jsonb_build_object(definition, jsonb_build_object(
+            'key', coalesce(value #>> '{}', ''), 'size', (spec ->> 'concurrency')::integer));
+    END IF;
+    RETURN named;
+END $$;
+
+-- The line for jobs of one kind; made, with its limits and their slots, where there is none.
+CREATE FUNCTION tenure.line_for(in_queue text, of_definition text, of_version integer, limits jsonb) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+    ids integer[];
+    line_id integer;
+BEGIN
+    IF limits <> '{}' THEN
+        INSERT INTO tenure.limit_size (name, size)
+        SELECT name, (said ->> 'size')::integer FROM jsonb_each(limits) AS wanted (name, said) ORDER BY name
+        ON CONFLICT DO NOTHING;
+        INSERT INTO tenure.limited (name, key)
+        SELECT name, said ->> 'key' FROM jsonb_each(limits) AS wanted (name, said) ORDER BY name
+        ON CONFLICT DO NOTHING;
+        INSERT INTO tenure.slot (limited, n)
+        SELECT limited.id, n
+          FROM jsonb_each(limits) AS wanted (name, said)
+          JOIN tenure.limited ON limited.name = wanted.name AND limited.key = said ->> 'key'
+          JOIN tenure.limit_size ON limit_size.name = wanted.name
+         CROSS JOIN generate_series(1, limit_size.size) AS n
+         ORDER BY limited.id, n
+        ON CONFLICT DO NOTHING;
+    END IF;
+    ids := ARRAY(SELECT limited.id
+                   FROM jsonb_each(limits) AS wanted (name, said)
+                   JOIN tenure.limited ON limited.name = wanted.name AND limited.key = said ->> 'key'
+                  ORDER BY limited.id);
+    LOOP
+        SELECT id INTO line_id FROM tenure.line
+         WHERE line.queue = in_queue AND line.definition = of_definition AND line.version = of_version AND line.limits = ids;
+        IF FOUND THEN
+            RETURN line_id;
+        END IF;
+        INSERT INTO tenure.line (queue, definition, version, limits) VALUES (in_queue, of_definition, of_version, ids)
+        ON CONFLICT DO NOTHING;
+    END LOOP;
+END $$;
+
+-- Refuses params that lack a field which their definition requires, or have one that it does not know.
+CREATE FUNCTION tenure.judge_params(params jsonb, schema jsonb) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    name text;
+BEGIN
+    IF jsonb_typeof(params) IS DISTINCT FROM 'object' THEN
+        PERFORM tenure.refuse_input('params', format('is %s', coalesce(jsonb_typeof(params), 'null')), 'give a JSON object');
+    END IF;
+    IF octet_length(params::text) > 262144 THEN
+        PERFORM tenure.refuse_input('params', 'has more than 262144 bytes', 'keep large data elsewhere and name its place');
+    END IF;
+    FOR name IN SELECT jsonb_array_elements_text(coalesce(schema -> 'required', '[]')) LOOP
+        IF NOT params ? name THEN
+            PERFORM tenure.refuse_input('params/' || name, 'is missing', 'give it');
+        END IF;
+    END LOOP;
+    IF schema -> 'additionalProperties' = 'false' THEN
+        FOR name IN SELECT jsonb_object_keys(params) LOOP
+            IF NOT coalesce(schema -> 'properties', '{}') ? name THEN
+                PERFORM tenure.refuse_input('params/' || name, 'is not known', 'leave it out');
+            END IF;
+        END LOOP;
+    END IF;
+END $$;
+
+CREATE FUNCTION tenure.enqueue(
+    definition       text,
+    params           jsonb       DEFAULT '{}',
+    version          integer     DEFAULT NULL,
+    queue            text        DEFAULT NULL,
+    priority         integer     DEFAULT NULL,
+    run_at           timestamptz DEFAULT NULL,
+    idempotency_key  text        DEFAULT NULL,
+    max_attempts     integer     DEFAULT NULL,
+    tags             text[]      DEFAULT '{}',
+    hold             boolean     DEFAULT false,
+    namespace        text        DEFAULT 'default'
+) RETURNS uuid LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    a_name CONSTANT text := '^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$';
+    spec jsonb;
+    of_version integer;
+    a_line integer;
+    known record;
+    new_job uuid := tenure.new_id();
+    a_scope text := '';
+    a_state tenure.state;
+    a_seq bigint;
+BEGIN
+    SELECT d.spec::jsonb || coalesce(d.override::jsonb, '{}'), d.version INTO spec, of_version
+      FROM tenure.definition d
+     WHERE d.key = enqueue.definition AND d.version = coalesce(enqueue.version, d.version)
+     ORDER BY d.version DESC LIMIT 1;
+    IF NOT FOUND THEN
+        PERFORM tenure.refuse_input('definition', format('%L is not known', definition), 'start a worker that serves it');
+    END IF;
+    queue := coalesce(queue, spec ->> 'queue', 'default');
+    priority := coalesce(priority, (spec ->> 'priority')::integer, 0);
+    max_attempts := coalesce(max_attempts, (spec ->> 'max_attempts')::integer, 3);
+    tags := ARRAY(SELECT jsonb_array_elements_text(coalesce(spec -> 'tags', '[]'))) || tags;
+    tags := ARRAY(SELECT name FROM unnest(tags) WITH ORDINALITY AS given (name, n) GROUP BY name ORDER BY min(n));
+    IF spec ->> 'on_lost' = 'bury' THEN
+        max_attempts := 1;
+    END IF;
+    PERFORM tenure.judge_params(params, spec -> 'params_schema');
+    IF queue !~ a_name THEN
+        PERFORM tenure.refuse_input('queue', 'is not a name', 'use letters, digits and . _ : -');
+    ELSIF namespace !~ a_name THEN
+        PERFORM tenure.refuse_input('namespace', 'is not a name', 'use letters, digits and . _ : -');
+    ELSIF priority NOT BETWEEN -100 AND 100 THEN
+        PERFORM tenure.refuse_input('priority', format('is %s', priority), 'give a value from -100 to 100');
+    ELSIF max_attempts NOT BETWEEN 1 AND 100 THEN
+        PERFORM tenure.refuse_input('max_attempts', format('is %s', max_attempts), 'give a value from 1 to 100');
+    ELSIF run_at NOT BETWEEN '1970-01-01Z' AND '3000-01-01Z' THEN
+        PERFORM tenure.refuse_input('run_at', format('is %s', run_at), 'give a time before the year 3000');
+    ELSIF idempotency_key IS NOT NULL AND (length(idempotency_key) NOT BETWEEN 1 AND 255 OR idempotency_key ~ '[[:cntrl:]]') THEN
+        PERFORM tenure.refuse_input('idempotency_key', 'is not 1 to 255 printable characters', 'give another');
+    ELSIF cardinality(tags) > 20 OR EXISTS (SELECT FROM unnest(tags) AS name WHERE name !~ a_name) THEN
+        PERFORM tenure.refuse_input('tags', 'are too many, or one is not a name', 'give at most 20 names');
+    END IF;
+    IF idempotency_key IS NOT NULL THEN
+        a_scope := definition || coalesce('@' || version, '');
+    END IF;
+    a_line := tenure.line_for(queue, definition, of_version, tenure.limits_of(definition, spec, params));
+    a_state := CASE WHEN hold THEN 'created' WHEN run_at > tenure.now() THEN 'scheduled' ELSE 'queued' END;
+    LOOP
+        INSERT INTO tenure.job (
+            id, line, priority, max_attempts, created_at, run_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
+            on_lost, namespace, scope, params, key, retry_on, fatal_on, tags)
+        SELECT new_job, a_line, enqueue.priority, enqueue.max_attempts, tenure.now(), enqueue.run_at,
+               coalesce((spec ->> 'timeout_seconds')::numeric, 3600) * 1000,
+               coalesce((spec ->> 'grace_seconds')::numeric, 10) * 1000,
+               coalesce((spec -> 'retry' ->> 'base_seconds')::numeric, 1) * 1000,
+               coalesce((spec -> 'retry' ->> 'cap_seconds')::numeric, 300) * 1000,
+               coalesce(spec ->> 'on_lost', 'retry'), enqueue.namespace, a_scope, enqueue.params::text,
+               enqueue.idempotency_key,
+               nullif(spec -> 'retry' -> 'retry_on', '[]')::text, nullif(spec -> 'retry' -> 'fatal_on', '[]')::text,
+               nullif(to_jsonb(enqueue.tags), '[]')::text
+        ON CONFLICT DO NOTHING;
+        EXIT WHEN FOUND;
+        SELECT job.id, job.params::jsonb = enqueue.params AS matches INTO known
+          FROM tenure.job
+         WHERE job.namespace = enqueue.namespace AND job.scope = a_scope AND job.key = enqueue.idempotency_key;
+        IF FOUND THEN
+            IF NOT known.matches THEN
+                PERFORM tenure.refuse_input('idempotency_key', format('was used before, with other params, for job %s', known.id),
+                                            'use another key');
+            END IF;
+            RETURN known.id;
+        END IF;
+    END LOOP;
+    a_seq := nextval('tenure.place');
+    INSERT INTO tenure.job_state (id, line, rank, max_attempts, state, n, seq, updated_at, due_at, queued_at)
+    VALUES (new_job, a_line, -priority, max_attempts, a_state, 1, a_seq, tenure.now(),
+            CASE WHEN a_state <> 'queued' THEN run_at END, CASE WHEN a_state = 'queued' THEN tenure.now() END);
+    IF a_state = 'queued' THEN
+        INSERT INTO tenure.ready (line, rank, seq, job) VALUES (a_line, -priority, a_seq, new_job);
+        PERFORM pg_notify('tenure', 'queued ');
+    ELSE
+        INSERT INTO tenure.timer (due_at, job, kind)
+        VALUES (CASE WHEN hold THEN 'infinity' ELSE run_at END, new_job, CASE WHEN hold THEN 'hold' ELSE 'scheduled' END);
+    END IF;
+    INSERT INTO tenure.tag (name, job) SELECT unnest(tags), new_job;
+    INSERT INTO tenure.tally (line, state, n) VALUES (a_line, a_state, 1);
+    RETURN new_job;
+END $$;
