@@ -197,7 +197,7 @@ class Model(Lines):
         }
         event, reason = (
             "handed_back" if is_queued else target.value,
-            "killed at shutdown" if is_killed else how,
+            "killed before its end" if is_killed else how,
         )
         self.step(job, target, event, "worker", actor=self.owner(job), reason=reason, **changed)
         return target

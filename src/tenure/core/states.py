@@ -86,7 +86,7 @@ STEPS: tuple[Step, ...] = (
         "the owner gives it back; the attempt is refunded",
     ),
     Step(State.RUNNING, State.BURIED, "buried", "reaper", "lease ran out and it must not run twice"),
-    Step(State.RUNNING, State.BURIED, "buried", "worker", "killed at shutdown and it must not run twice"),
+    Step(State.RUNNING, State.BURIED, "buried", "worker", "killed before its end and it must not run twice"),
     Step(State.RUNNING, State.SUSPENDED, "suspended", "worker", "the handler waits; the attempt is refunded"),
     Step(State.RUNNING, State.CANCELLING, "cancelling", "api", "cancel request"),
     Step(State.CANCELLING, State.CANCELLED, "cancelled", "worker", "the owner stopped it"),

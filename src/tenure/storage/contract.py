@@ -193,7 +193,7 @@ class Store(Protocol):
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
-        """Give jobs back: those not started, and those killed at the shutdown deadline.
+        """Give jobs back: those not started, and those killed at the shutdown deadline or with their zygote.
 
         Back to `queued` with the attempt refunded; after 20 hand-backs the attempt is charged, and the job
         `failed` when none is left. Killed ones that must not run twice are `buried`. Cancelling ones are

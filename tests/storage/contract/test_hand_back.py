@@ -54,7 +54,7 @@ async def test_a_job_handed_back_is_anybodys_at_once(store: Store, way: str) -> 
 
 @pytest.mark.parametrize(
     ("way", "ending", "reason"),
-    [("unstarted", Ending.HANDED_BACK, "not started"), ("killed", Ending.KILLED, "killed at shutdown")],
+    [("unstarted", Ending.HANDED_BACK, "not started"), ("killed", Ending.KILLED, "killed before its end")],
 )
 async def test_a_hand_back_is_on_record(
     store: Store, clock: Clock, way: str, ending: Ending, reason: str

@@ -46,7 +46,7 @@ moved AS (
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
     SELECT id, n, CASE WHEN state = 'queued' THEN 'handed_back' ELSE state::text END, source, state, attempt, fence,
-           at, :worker::text, CASE WHEN killed THEN 'killed at shutdown' ELSE 'not started' END, mark
+           at, :worker::text, CASE WHEN killed THEN 'killed before its end' ELSE 'not started' END, mark
       FROM moved
 ),
 -- The slots its limits had given each of them are free again.

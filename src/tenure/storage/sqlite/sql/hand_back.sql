@@ -40,7 +40,7 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'handed_back' ELSE s.state END, m.source, s.state, m.attempt,
-       s.fence, :now, :worker, CASE WHEN m.ending = 'killed' THEN 'killed at shutdown' ELSE 'not started' END,
+       s.fence, :now, :worker, CASE WHEN m.ending = 'killed' THEN 'killed before its end' ELSE 'not started' END,
        :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
