@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -55,9 +56,21 @@ class Heard:
 
 
 def lane_of(target: str, **options: Any) -> ProcessLane:
+    """A lane that the caller closes, whatever happens."""
     options.setdefault("environment", os.environ)
     options.setdefault("folder", ROOT)
     return ProcessLane(target, **options)
+
+
+@asynccontextmanager
+async def opened(target: str, **options: Any) -> AsyncIterator[ProcessLane]:
+    """A lane that has started, and is closed at the end."""
+    lane = lane_of(target, **options)
+    try:
+        await lane.start()
+        yield lane
+    finally:
+        await lane.close()
 
 
 async def run(
@@ -74,7 +87,7 @@ async def run(
 ) -> Ended:
     """Run one attempt of a handler; generous where the test does not say otherwise."""
     assignment = Assignment(
-        job=JOB,
+        job=assigned.pop("job", JOB),
         fence=assigned.pop("fence", 1),
         attempt=assigned.pop("attempt", 1),
         definition=definition,

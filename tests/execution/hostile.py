@@ -159,6 +159,26 @@ def stops_its_parent(params: str, ctx: Context) -> None:
     time.sleep(FOREVER)
 
 
+def sleeps(params: float, ctx: Context) -> None:
+    time.sleep(params)
+
+
+def stops_its_elders(params: str, ctx: Context) -> None:
+    """Stop the guard, which would notice, and then the zygote."""
+    zygote = os.getppid()
+    guard = int(Path(f"/proc/{zygote}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(guard, signal.SIGSTOP)
+    os.kill(zygote, signal.SIGSTOP)
+    _write_down(params)
+    time.sleep(FOREVER)
+
+
+def reports_and_stays(params: str, ctx: Context) -> None:
+    os.write(_socket(), frame(Reported(Returned('"done"'))))  # type: ignore[arg-type]
+    _write_down(params)
+    time.sleep(FOREVER)
+
+
 def returns_badly(params: str, ctx: Context) -> object:
     made: dict[str, Callable[[], object]] = {
         "nan": lambda: float("nan"),

@@ -104,6 +104,14 @@ async def spawns(params: Any, ctx: Context) -> list[str]:
     return [str(job.id) for job in jobs]
 
 
+async def spawns_and_leaves(params: str, ctx: Context) -> str:
+    """Ask for a child, write down who asked, and do not wait for the answer."""
+    asked = asyncio.create_task(ctx.enqueue(_child(0)))
+    await asyncio.sleep(0)
+    _mark(params)
+    return "gone" if not asked.done() else "answered"
+
+
 def spawns_plainly(params: Any, ctx: Context) -> list[str]:
     jobs = [ctx.enqueue_sync(_child(0)), *ctx.enqueue_many_sync([_child(1), _child(2)])]
     return [str(job.id) for job in jobs]

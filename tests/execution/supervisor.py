@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from tenure.execution.assignment import Limits
-from tests.execution.attempts import ROOT, lane_of, run
+from tests.execution.attempts import ROOT, opened, run
 
 NOBODY = 65534
 ORDINARY = "ordinary"
@@ -47,12 +47,10 @@ def belongings(folder: Path, user: str) -> Path:
 
 
 async def _main(target: str, definition: str, params: str, limits: str) -> None:
-    lane = lane_of(target, folder=Path.cwd())
-    await lane.start()
-    ended = await run(
-        lane, definition, json.loads(params), timeout=600, limits=msgspec.json.decode(limits, type=Limits)
-    )
-    await lane.close()
+    async with opened(target, folder=Path.cwd()) as lane:
+        ended = await run(
+            lane, definition, json.loads(params), timeout=600, limits=msgspec.json.decode(limits, type=Limits)
+        )
     print(msgspec.json.encode(ended.end).decode())
 
 

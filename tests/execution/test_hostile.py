@@ -12,14 +12,14 @@ from tenure.core.retry import AttemptEnd, Crashed, OutOfMemory, Raised, Returned
 from tenure.core.trail import Usage
 from tenure.execution import attempt, output
 from tenure.execution.assignment import Limits
-from tenure.execution.lane import Halt, Halting, ProcessLane
+from tenure.execution.lane import Halt, Halting, Interrupted, ProcessLane, Unstarted
 from tests.execution.attempts import Heard, eventually, is_alive, run
 from tests.execution.test_stopping import pids
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def kind(end: AttemptEnd | None) -> str:
+def kind(end: AttemptEnd | Unstarted | Interrupted | None) -> str:
     assert isinstance(end, Crashed | Raised)
     return end.error.kind
 

@@ -14,10 +14,11 @@ import pytest
 import pytest_asyncio
 
 from tenure.core.errors import TenureError
+from tenure.core.outcome import Failure
 from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
 from tenure.execution.handler import AppFailed
-from tenure.execution.lane import Halt, Halting, ProcessLane
-from tests.execution.attempts import BOUND, Heard, is_alive, lane_of, run
+from tenure.execution.lane import Halt, Halting, ProcessLane, Unstarted
+from tests.execution.attempts import BOUND, Heard, is_alive, lane_of, opened, run
 
 APP = """
 import json, os, signal, threading, time
@@ -61,6 +62,7 @@ for _ in range(2):
 """
 
 Make = Callable[..., ProcessLane]
+ENDED_FIRST = Unstarted(Failure("NotStarted", "the worker ended before the app was imported again"))
 
 
 @pytest_asyncio.fixture
@@ -177,10 +179,8 @@ async def test_a_variable_that_the_zygote_uses_is_given_where_it_is_allowed(tmp_
         (allowing, ["C", "/p"]),
         ({**allowing, "TENURE_CHILD_ENV": ""}, [None, None]),
     ):
-        lane = lane_of("shop:app", folder=tmp_path, environment=environment)
-        await lane.start()
-        seen = await told(lane)
-        await lane.close()
+        async with opened("shop:app", folder=tmp_path, environment=environment) as lane:
+            seen = await told(lane)
         assert seen["taken"] == expected
 
 
@@ -214,7 +214,7 @@ async def test_when_descriptors_run_out_the_attempt_is_not_started(make: Make) -
         for room in range(6):
             resource.setrlimit(resource.RLIMIT_NOFILE, (gaps[-1] + 1 + room, hard))
             end = (await run(lane, "tells")).end
-            assert isinstance(end, Crashed)
+            assert isinstance(end, Unstarted)
             assert end.error.kind == "NotStarted"
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -245,7 +245,12 @@ async def told(lane: ProcessLane) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("halt", "end"),
-    [(None, TimedOut(timedelta(seconds=0.1))), (Halt.CANCELLED, WasStopped()), (Halt.LOST, None)],
+    [
+        (None, TimedOut(timedelta(seconds=0.1))),
+        (Halt.CANCELLED, WasStopped()),
+        (Halt.LOST, None),
+        (Halt.SHUTDOWN, ENDED_FIRST),
+    ],
 )
 async def test_an_attempt_that_waits_for_another_zygote_can_be_stopped(
     make: Make, tmp_path: Path, halt: Halt | None, end: object

@@ -1,18 +1,22 @@
 """What an attempt says while it runs: output, log lines, progress, events, and children it asks for."""
 
+import asyncio
 import json
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from tenure.core.errors import StoreUnavailable
+from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
 from tenure.core.outcome import Failure
 from tenure.core.retry import Raised, Returned
-from tenure.execution import conversation, output
+from tenure.execution import attempt, conversation, output
 from tenure.execution.context import LARGEST_PAYLOAD
 from tenure.execution.lane import ProcessLane
-from tests.execution.attempts import Heard, lane_of, run
+from tests.execution.attempts import Heard, eventually, is_alive, opened, run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -95,6 +99,25 @@ async def test_a_refusal_of_the_store_reaches_the_handler_as_that_error(lane: Pr
     assert end == Returned('"unavailable: disk full"')  # type: ignore[arg-type]
 
 
+async def test_a_store_that_is_slow_to_enqueue_costs_no_result(
+    lane: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a child has said before it ended counts, however long what it asked for takes."""
+    monkeypatch.setattr(attempt, "_LAST_WORDS", 0.02)
+    ledger = tmp_path / "on"
+
+    class Slow(Heard):
+        async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+            await eventually(lambda: ledger.exists() and not is_alive(int(ledger.read_text() or 0)))
+            await asyncio.wait({running}, timeout=1)  # time enough for an end that does not wait
+            return await super().spawn(jobs)
+
+    heard = Slow()
+    running = asyncio.create_task(run(lane, "spawns_and_leaves", str(ledger), heard=heard))
+    assert (await running).end == Returned('"gone"')  # type: ignore[arg-type]
+    assert len(heard.spawned) == 1
+
+
 async def test_an_error_of_the_listener_ends_the_attempt_and_is_not_hidden(lane: ProcessLane) -> None:
     class Broken(Heard):
         def progress(self, progress: Progress) -> None:
@@ -152,10 +175,9 @@ async def test_what_is_left_in_the_temporary_folder_is_removed(lane: ProcessLane
 
 @pytest.mark.parametrize("how", ["open", "gone", "file", "not at all"])
 async def test_a_temporary_folder_is_used_again_only_as_it_was(how: str) -> None:
-    lane = lane_of("tests.execution.sample:app", spares=0)
-    await lane.start()
-    first, second = (await run(lane, "spoils_its_folder", how)).end, (await run(lane, "sees_its_folder")).end
-    await lane.close()
+    async with opened("tests.execution.sample:app", spares=0) as lane:
+        first = (await run(lane, "spoils_its_folder", how)).end
+        second = (await run(lane, "sees_its_folder")).end
     assert isinstance(first, Returned)
     assert isinstance(second, Returned)
     name, mode, entries = json.loads(second.result)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tenure.core.retry import FatalAsked, Raised, Returned, TimedOut, WasStopped
+from tenure.execution import attempt
 from tenure.execution.lane import Ended, Halt, Halting, ProcessLane
 from tests.execution.attempts import BOUND, Heard, eventually, is_alive, run
 
@@ -138,6 +139,15 @@ async def test_one_whose_outcome_nobody_wants_is_killed_at_once(
     assert ended.end is None
     assert ended.usage.signal == 9
     assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_a_result_that_was_reported_counts_though_the_worker_is_stopped(
+    hostile: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt, "LINGER", BOUND)  # so that it still lives when it is halted
+    ended = await halted(hostile, "reports_and_stays", tmp_path / "on", Halt.SHUTDOWN, present=1)
+    assert ended.end == Returned('"done"')  # type: ignore[arg-type]
+    assert ended.usage.signal == signal.SIGKILL
 
 
 async def test_the_lease_may_be_lost_during_the_grace(hostile: ProcessLane, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """All attempts in this worker's hands: those that run, and those that ended and wait to be settled.
 
 A slot is free as soon as its attempt has ended; the outcome rides on the round trip that fills it again. An
-attempt that was halted because its lease is gone leaves nothing behind; one that was halted for shutdown is
-handed back.
+attempt that was halted because its lease is gone leaves nothing behind. One that was halted for shutdown, or
+has come to no end of its own, is handed back.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from random import random
 from typing import NamedTuple
@@ -20,11 +21,14 @@ from tenure.engine.lane import Lane
 from tenure.engine.manner import Hold
 from tenure.engine.running import Running, Spawn
 from tenure.execution.assignment import Assignment, Limits
-from tenure.execution.halting import Ended, Halt
+from tenure.execution.halting import Ended, Halt, Interrupted, Unstarted
 from tenure.execution.handler import AppFailed
 
 FILES = 1024
 """How many files an attempt may have open unless its definition says otherwise."""
+
+LONGEST_PAUSE = 60.0
+"""Seconds for which a worker claims nothing, after it could start nothing several times in a row."""
 
 Specs = Mapping[tuple[str, int], Spec]
 """The definitions that a worker serves, by key and version."""
@@ -58,11 +62,15 @@ class Attempts:
         self._announce = announce
         self.running: dict[Lease, Running] = {}
         self.done: dict[Lease, Done] = {}
-        self.killed: list[Lease] = []
-        self.unstarted: list[Lease] = []
-        """Claimed, and not to be run: given back at the next turn."""
+        self.killed: dict[Lease, Running] = {}
+        """Begun, and ended by no fault of its own that could be named: handed back."""
+        self.unstarted: dict[Lease, Running] = {}
+        """Claimed, and not to be run: handed back too."""
         self.is_stuck = False
-        """The lane can start nothing: whatever were claimed would only be given back."""
+        """The lane can start nothing: whatever were claimed would only be handed back."""
+        self.mend_at = 0.0
+        """When to try again, by the monotonic clock."""
+        self._failures = 0
         self.idle = asyncio.Event()
         """Set while nothing runs."""
         self.idle.set()
@@ -75,9 +83,19 @@ class Attempts:
         self._announce(AttemptStarted(claimed))
         self._tasks.create_task(self._run(running))
 
+    def decline(self, claimed: Claimed, hold: Hold) -> None:
+        """Do not run a job that was just claimed."""
+        self.unstarted[claimed.lease] = Running(claimed, hold, self._spawn)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the store knows of everything that has ended."""
+        return not (self.done or self.killed or self.unstarted)
+
     def held(self) -> list[Running]:
         """Everything under a lease of ours: what runs, and what has ended and is not settled."""
-        return [*self.running.values(), *(done.running for done in self.done.values())]
+        done = (done.running for done in self.done.values())
+        return [*self.running.values(), *done, *self.killed.values(), *self.unstarted.values()]
 
     def halt(self, why: Halt) -> None:
         """Halt whatever runs."""
@@ -105,20 +123,12 @@ class Attempts:
                 halt=running.halting,
                 listener=running,
             )
-        except AppFailed as error:
-            self._give_back(running, error)
-            return
+        except AppFailed as error:  # it is the app that is broken, not the job
+            ended = Ended(Unstarted(Failure("AppFailed", str(error))), Usage())
         except Exception as error:  # our own failure to run it must not lose it, nor the worker
             problem = Failure(type(error).__name__, f"the attempt could not be run: {error}")
             ended = Ended(Crashed(problem), Usage())
         self._note(running, ended)
-        self._leave(running)
-
-    def _give_back(self, running: Running, error: AppFailed) -> None:
-        """The app is broken, not the job."""
-        self.is_stuck = True
-        self.unstarted.append(running.lease)
-        self._announce(Troubled("lane", str(error), 1))
         self._leave(running)
 
     def _leave(self, running: Running) -> None:
@@ -128,15 +138,33 @@ class Attempts:
         self._ended()
 
     def _note(self, running: Running, ended: Ended) -> None:
-        claimed = running.claimed
-        if ended.end is not None:
-            outcome = decide(ended.end, claimed.attempt, claimed.policy.retry, random)
-            report = Report(claimed.lease, outcome, ended.usage)
-            self.done[claimed.lease] = Done(running, report)
-        elif running.halting.asked is Halt.SHUTDOWN:
-            self.killed.append(claimed.lease)
-        else:
-            self._announce(AttemptLost(claimed.lease, claimed.definition, fenced=True))
+        claimed, lease = running.claimed, running.lease
+        match ended.end, running.halting.asked:
+            case ((None | Unstarted() | Interrupted()), Halt.LOST):
+                self._announce(AttemptLost(lease, claimed.definition, fenced=True))
+            case Unstarted(error), asked:
+                self.unstarted[lease] = running
+                if asked is not Halt.SHUTDOWN:
+                    self._pause(error.message)
+            case Interrupted(error), _:
+                self.killed[lease] = running
+                self._announce(Troubled("lane", error.message, 1))
+            case None, Halt.SHUTDOWN:
+                self.killed[lease] = running
+            case None, _:  # killed at its deadline, before anybody here had noticed
+                self._announce(AttemptLost(lease, claimed.definition, fenced=True))
+            case end, _:
+                self._failures = 0
+                outcome = decide(end, claimed.attempt, claimed.policy.retry, random)
+                self.done[lease] = Done(running, Report(lease, outcome, ended.usage))
+
+    def _pause(self, problem: str) -> None:
+        """Claim nothing for a while, longer each time: every claim costs its job one of its hand-backs."""
+        if not self.is_stuck:
+            self.is_stuck = True
+            self.mend_at = time.monotonic() + min(2.0**self._failures, LONGEST_PAUSE)
+            self._failures += 1
+        self._announce(Troubled("lane", problem, self._failures))
 
 
 def assignment(claimed: Claimed, spec: Spec, **more: object) -> Assignment:

@@ -14,6 +14,7 @@ heartbeat what to stop.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -99,7 +100,7 @@ class Crew:
         self._tasks.create_task(self.hooks.after_duty(moved))
 
     async def _mend(self) -> float:
-        if self.attempts.is_stuck:
+        if self.attempts.is_stuck and time.monotonic() >= self.attempts.mend_at:
             await self._lane.ready()
             self.attempts.is_stuck = False
             self._jobs_wait()

@@ -56,7 +56,9 @@ class Dispatcher:
             return rest
 
     async def _take_turn(self) -> float:
-        await self._give_back()
+        if self._attempts.unstarted or self._attempts.killed:
+            await self.record()
+            await self.give_back()
         is_closed = self.draining or self._attempts.is_stuck
         limit = 0 if is_closed else self._manner.slots - len(self._attempts.running)
         done = dict(self._attempts.done)
@@ -74,18 +76,27 @@ class Dispatcher:
             raise
         for claimed in answer.claimed:
             if self.draining:  # it was asked for before somebody told us to stop
-                self._attempts.unstarted.append(claimed.lease)
+                self._attempts.decline(claimed, self._manner.hold(began))
             else:
                 self._attempts.start(claimed, self._manner.hold(began))
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
         return 0.0 if self._attempts.done else POLL.total_seconds()
 
-    async def _give_back(self) -> None:
-        if unstarted := list(self._attempts.unstarted):
-            returned = await self._store.hand_back(self._manner.worker, unstarted=unstarted, killed=[])
-            self.handed_back += len(returned.accepted)
-            del self._attempts.unstarted[: len(unstarted)]
+    async def give_back(self) -> None:
+        """Hand back what was not started, and what was killed and is not to blame for it."""
+        unstarted, killed = dict(self._attempts.unstarted), dict(self._attempts.killed)
+        if not unstarted and not killed:
+            return
+        returned = await self._store.hand_back(
+            self._manner.worker, unstarted=list(unstarted), killed=list(killed)
+        )
+        self.handed_back += len(returned.accepted)
+        for lease, running in (unstarted | killed).items():
+            self._attempts.unstarted.pop(lease, None)
+            self._attempts.killed.pop(lease, None)
+            if lease not in returned.accepted:
+                self._announce(AttemptLost(lease, running.claimed.definition, fenced=False))
 
     async def record(self) -> None:
         """Write down what attempts have said; before their outcome, since that ends their lease."""

@@ -20,7 +20,7 @@ from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.engine.attempts import Specs, assignment
 from tenure.engine.lane import Lane
-from tenure.execution.halting import Ended, Halt, Halting
+from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Unstarted
 from tenure.storage.contract import Store
 
 AFTER: dict[State, tuple[str, ...]] = {
@@ -148,7 +148,7 @@ def _problem(ended: Ended) -> Failure | None:
     match ended.end:
         case None | Returned():
             return None
-        case Raised(error) | Crashed(error):
+        case Raised(error) | Crashed(error) | Unstarted(error) | Interrupted(error):
             return error
         case TimedOut(after):
             return Failure("TimedOut", f"the hook had not ended after {after}")

@@ -11,9 +11,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from tenure.core.errors import StoreError
+from tenure.core.errors import TenureError
 from tenure.core.operations import Worker as Introduction
-from tenure.core.outcome import Settled
 from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerReady, WorkerStopped
 from tenure.engine.crew import Crew
 from tenure.engine.lane import Lane
@@ -98,18 +97,10 @@ class Worker:
         crew.hooks.halt()
         await crew.attempts.idle.wait()
         await crew.hooks.idle.wait()
-        killed = crew.attempts.killed
-        settled = await self._tried(lambda: self._settle(crew))
-        handed = (
-            await self._tried(lambda: self._store.hand_back(self._manner.worker, unstarted=[], killed=killed))
-            if killed
-            else Settled({}, [])
-        )
-        left = len(crew.attempts.done) + len(crew.attempts.unstarted) if settled is None else 0
-        kept = 0 if handed is None else len(handed.accepted)
-        return WorkerStopped(
-            self._manner.worker, kept + crew.dispatcher.handed_back, left + len(killed) - kept
-        )
+        await self._tried(lambda: self._settle(crew))
+        await self._tried(crew.dispatcher.give_back)  # even if what they have said cannot be recorded
+        left = len(crew.attempts.held())
+        return WorkerStopped(self._manner.worker, crew.dispatcher.handed_back, left)
 
     async def _until_idle(self, crew: Crew) -> None:
         """Wait for what runs and its hooks, up to the deadline or until forced."""
@@ -130,7 +121,7 @@ class Worker:
 
     async def _settle(self, crew: Crew) -> bool:
         await crew.dispatcher.turn()  # even with nothing to settle: it waits for one that still claims
-        while crew.attempts.done or crew.attempts.unstarted:
+        while not crew.attempts.is_settled:
             await crew.dispatcher.turn()
         return True
 
@@ -141,7 +132,7 @@ class Worker:
                 for n in range(LAST_TRIES):
                     try:
                         return await action()
-                    except StoreError:
+                    except TenureError:  # also what a store will never take: the rest is told all the same
                         await asyncio.sleep(0.1 * 2**n)
         return None
 

@@ -8,14 +8,16 @@ from collections.abc import Coroutine
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from tenure.execution.conversation import Conversation
 from tenure.execution.endings import Course, name, usage_of
-from tenure.execution.halting import Ended, Halt, Halting, Listener
-from tenure.execution.nursery import Nursery
+from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Listener
+from tenure.execution.nursery import Lost, Nursery
 from tenure.execution.output import Budget, Journal, Stream
 from tenure.execution.protocol import Begin, Cancel, Exited, frame
+from tenure.execution.wire import Wire
 
 LINGER = 1.0
 """Seconds that a child may live on after it has reported or closed its socket."""
@@ -23,7 +25,12 @@ LINGER = 1.0
 PATIENCE = 10.0
 """Seconds that a zygote may take to end a child; then it is itself what is stuck, and is replaced."""
 
+AT_LEAST = 0.5
+"""Seconds that it may take in any case, even if the attempt's time is over: it may be about to."""
+
 _LAST_WORDS = 1.0
+"""Seconds that what a killed child has said may still take to be heard."""
+
 _AT_ONCE = 65_536
 _MOST_READS = 64
 
@@ -37,18 +44,19 @@ class Attempt:
     def __init__(self, nursery: Nursery, begin: Begin, listener: Listener) -> None:
         self._loop = asyncio.get_running_loop()
         self._nursery = nursery
-        self._begin = frame(begin)
-        journal = Journal(listener.log)
-        self._conversation = Conversation(listener, journal)
+        self._journal = Journal(listener.log)
+        self._conversation = Conversation(listener, self._journal)
         self._course = Course()
-        self._writer: asyncio.StreamWriter | None = None
         self._lingering: asyncio.TimerHandle | None = None
         self._pipes: dict[int, Stream] = {}
         with ExitStack() as undo:
-            self._connection, theirs = map(undo.enter_context, socket.socketpair())
-            output = Budget(journal, "the output")
+            ours, theirs = map(undo.enter_context, socket.socketpair())
+            output = Budget(self._journal, "the output")
             written = [self._open_pipe(Stream(level, output), undo) for level in ("stdout", "stderr")]
             undo.pop_all()
+        self._wire = Wire(ours)
+        # Before there is a child: what is lost unread with the zygote shows that the attempt never began.
+        self._wire.send(frame(begin))
         self._number, self._ending = nursery.start([theirs.detach(), *written])
         for pipe in self._pipes:
             self._loop.add_reader(pipe, self._read, pipe)
@@ -59,18 +67,25 @@ class Attempt:
         hearing = asyncio.create_task(self._hear())
         try:
             await self._supervise(timeout, grace, halt)
-            await asyncio.wait({hearing}, timeout=_LAST_WORDS)
+            await self._hear_out(hearing, halt)
         finally:
             if not self._ending.done():  # this very call is being cancelled
                 self._kill()
-                await self._await_ending()
+                await self._await_ending(PATIENCE)
             self._close(hearing)
         if hearing.done() and not hearing.cancelled():
             hearing.result()  # an error of the listener's own is not the attempt's
         ending = self._ending.result()
         end = name(self._course, self._conversation, ending)
+        if isinstance(end, Interrupted):
+            self._journal.add("warning", f"{end.error.message}; it is handed back")
         litter = ending.litter if isinstance(ending, Exited) else None
         return Ended(end, usage_of(ending)), litter
+
+    @property
+    def has_lost_its_zygote(self) -> bool:
+        """Whether it ended because the zygote did, or was given up."""
+        return self._ending.done() and isinstance(self._ending.result(), Lost)
 
     async def _supervise(self, timeout: timedelta, grace: timedelta, halt: Halting) -> None:
         """Wait until nobody of the attempt is left, having asked and killed in due course."""
@@ -85,9 +100,9 @@ class Attempt:
             await self._until(halt.wait_for_the_end(), grace)
         if self._ending.done():
             return
-        self._course.is_dropped = halt.asked in {Halt.LOST, Halt.SHUTDOWN}
+        self._course.dropped = halt.asked if halt.asked in {Halt.LOST, Halt.SHUTDOWN} else None
         self._kill()
-        await self._await_ending()
+        await self._await_ending(_patience(halt))
 
     async def _until(self, halted: Coroutine[Any, Any, Halt], longest: timedelta) -> None:
         """Wait until the attempt has ended, or is to stop, or has taken so long."""
@@ -98,17 +113,29 @@ class Attempt:
         finally:
             waiting.cancel()
 
-    async def _await_ending(self) -> None:
-        await asyncio.wait({self._ending}, timeout=PATIENCE)
+    async def _hear_out(self, hearing: asyncio.Task[None], halt: Halting) -> None:
+        """Wait for what was said before the end: to enqueue what the child asked for may take its time."""
+        if hearing.done():
+            return
+        halted = asyncio.ensure_future(halt.wait_for_the_end())
+        either: set[asyncio.Future[Any]] = {hearing, halted}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            halted.cancel()
+        if not hearing.done():
+            self._course.dropped = halt.asked
+            await asyncio.wait({hearing}, timeout=_LAST_WORDS)
+
+    async def _await_ending(self, patience: float) -> None:
+        await asyncio.wait({self._ending}, timeout=patience)
         if not self._ending.done():
             self._nursery.hang_up()
             await asyncio.wait({self._ending})
 
     async def _hear(self) -> None:
         try:
-            reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
-            self._writer.write(self._begin)
-            await self._conversation.hear(reader, self._writer)
+            await self._conversation.hear(self._wire)
         except Exception:  # the listener's own
             self._kill()
             raise
@@ -119,8 +146,7 @@ class Attempt:
             self._lingering = self._loop.call_later(LINGER, self._kill_lingerer)
 
     def _ask_to_stop(self) -> None:
-        if self._writer is not None:
-            self._writer.write(frame(Cancel()))
+        self._wire.send(frame(Cancel()))
         self._nursery.signal(self._number, signal.SIGTERM)
 
     def _kill_lingerer(self) -> None:
@@ -164,7 +190,11 @@ class Attempt:
         hearing.cancel()
         if self._lingering is not None:
             self._lingering.cancel()
-        if self._writer is not None:
-            self._writer.close()
-        else:
-            self._connection.close()
+        self._wire.close()
+
+
+def _patience(halt: Halting) -> float:
+    """How long a killed child may take: who has lost its lease is gone before that has run out."""
+    if halt.asked is not Halt.LOST or halt.deadline is None:
+        return PATIENCE
+    return min(max(halt.deadline - monotonic(), AT_LEAST), PATIENCE)

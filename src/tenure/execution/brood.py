@@ -18,7 +18,8 @@ from time import monotonic
 from tenure.core.retry import describe
 from tenure.execution import child, kernel
 from tenure.execution.handler import App, AppFailed, load
-from tenure.execution.protocol import Exited, Unborn, frame
+from tenure.execution.outbox import Outbox
+from tenure.execution.protocol import Exited, Unborn
 
 _COUNT_HOLDS = 1.0
 """Seconds for which a count of the kernel's is taken as current."""
@@ -50,10 +51,8 @@ class _Child:
 class Brood:
     """All children of a zygote; `app` is None where each of them imports the target anew."""
 
-    def __init__(
-        self, control: socket.socket, target: str, app: App | None, spares: int, scratch: str
-    ) -> None:
-        self._control = control
+    def __init__(self, outbox: Outbox, target: str, app: App | None, spares: int, scratch: str) -> None:
+        self._outbox = outbox
         self._target = target
         self._app = app
         self._wanted_spares = spares
@@ -83,7 +82,7 @@ class Brood:
         try:
             self._assign(self._fork(descriptors, None), number)
         except OSError as error:
-            self._control.sendall(frame(Unborn(number, f"{type(error).__name__}: {error}")))
+            self._outbox.put(Unborn(number, f"{type(error).__name__}: {error}"))
 
     def fork_spare(self) -> None:
         """Fork a child that waits."""
@@ -130,7 +129,7 @@ class Brood:
             kernel.kill_group(pid, signal.SIGKILL)
         if not strays:
             for known in self._ended:
-                self._control.sendall(frame(self._account(known)))
+                self._outbox.put(self._account(known))
             self._ended.clear()
 
     def _fork(self, kept: list[int], handover: socket.socket | None) -> _Child:

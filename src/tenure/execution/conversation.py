@@ -1,6 +1,7 @@
 """The worker's end of a child's socket: what a child says is checked, bounded and passed on."""
 
 import asyncio
+from collections.abc import Iterator
 
 from tenure.core.bounds import named
 from tenure.core.documents import Document, check, write
@@ -14,8 +15,8 @@ from tenure.execution.halting import Listener
 from tenure.execution.output import Budget, Journal
 from tenure.execution.protocol import (
     FROM_CHILD,
-    HEAD,
     Emitted,
+    Frames,
     FromChild,
     Garbage,
     HookFailed,
@@ -26,9 +27,9 @@ from tenure.execution.protocol import (
     SpawnAsked,
     Spawned,
     frame,
-    length,
     read,
 )
+from tenure.execution.wire import Wire
 
 MOST_NOTES = 10_000
 """How many events one attempt may emit."""
@@ -49,6 +50,8 @@ class Conversation:
     def __init__(self, listener: Listener, journal: Journal) -> None:
         self.report: Report | None = None
         self.garbage: str | None = None
+        self.is_unread = False
+        """The socket was closed before the child had read what it was there for."""
         self._listener = listener
         self._lines = Budget(journal, "the handler's log")
         self._notes = 0
@@ -56,27 +59,31 @@ class Conversation:
         self._has_noted_enough = False
         self._journal = journal
 
-    async def hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def hear(self, wire: Wire) -> None:
         """Take in messages until there is nothing more to hear."""
-        heard = 0
+        frames = Frames()
+        has_heard = False
         try:
-            while self.report is None:
-                size = length(await reader.readexactly(HEAD))
-                message = read(FROM_CHILD, await reader.readexactly(size))
-                if isinstance(message, SpawnAsked):
-                    writer.write(frame(await self._spawn(message)))
-                    await writer.drain()  # who does not take the answer is not heard further
-                else:
-                    self._take(message)
-                heard += 1
-                if (
-                    heard % _AT_A_TIME == 0
-                ):  # what has arrived is read without a pause: others want to run too
-                    await asyncio.sleep(0)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
+            while self.report is None and (data := await wire.receive()):
+                has_heard = True
+                await self._take_all(frames.feed(data), wire)
+        except ConnectionError:
+            self.is_unread = not has_heard
         except (Garbage, InvalidInput) as error:
             self.garbage = storable(str(error))
+
+    async def _take_all(self, bodies: Iterator[bytes], wire: Wire) -> None:
+        for n, body in enumerate(bodies):
+            message = read(FROM_CHILD, body)
+            if isinstance(message, SpawnAsked):
+                wire.send(frame(await self._spawn(message)))
+                await wire.sent()  # who does not take the answer is not heard further
+            else:
+                self._take(message)
+            if self.report is not None:
+                return
+            if n % _AT_A_TIME == _AT_A_TIME - 1:  # others want to run too
+                await asyncio.sleep(0)
 
     def _take(self, message: FromChild) -> None:
         match message:

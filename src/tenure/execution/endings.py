@@ -17,8 +17,13 @@ from tenure.core.retry import (
 )
 from tenure.core.trail import Usage
 from tenure.execution.conversation import Conversation
-from tenure.execution.nursery import Ending
+from tenure.execution.halting import Halt, Interrupted, Unstarted
+from tenure.execution.nursery import Ending, Lost
 from tenure.execution.protocol import Exited, Unborn
+
+_ZYGOTE_DIED = Failure(
+    "ZygoteDied", "the process from which attempts are forked has died or was stuck, and the attempt with it"
+)
 
 
 @dataclass
@@ -27,15 +32,17 @@ class Course:
 
     timed_out: timedelta | None = None
     is_cancelled: bool = False
-    is_dropped: bool = False
+    dropped: Halt | None = None
     """Killed because nobody wants its outcome any more."""
     has_lingered: bool = False
     """Killed because it lived on without its socket, or after its report."""
 
 
-def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | None:
+def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | Unstarted | Interrupted | None:
     """How the attempt ended; None where nobody wants to know, as its lease is gone or as good as gone."""
-    if course.is_dropped or (isinstance(ending, Exited) and ending.expired):
+    if course.dropped is Halt.LOST or (isinstance(ending, Exited) and ending.expired):
+        return None
+    if course.dropped is Halt.SHUTDOWN and said.report is None:
         return None
     if course.timed_out is not None:
         return TimedOut(course.timed_out)
@@ -48,7 +55,7 @@ def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | Non
         return said.report
     if said.garbage is not None:
         return Crashed(Failure("GarbageOnPipe", f"the process sent {said.garbage}"))
-    return _crash(course, ending)
+    return _crash(course, said, ending)
 
 
 def usage_of(ending: Ending) -> Usage:
@@ -60,13 +67,14 @@ def usage_of(ending: Ending) -> Usage:
     )
 
 
-def _crash(course: Course, ending: Ending) -> AttemptEnd:
+def _crash(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | Unstarted | Interrupted:
     match ending:
-        case None:
-            message = "the process from which attempts are forked has died, and the attempt with it"
-            return Crashed(Failure("ZygoteDied", message))
+        case Lost(is_alone):
+            if said.is_unread:
+                return Unstarted(_ZYGOTE_DIED)
+            return Crashed(_ZYGOTE_DIED) if is_alone else Interrupted(_ZYGOTE_DIED)
         case Unborn(problem=problem):
-            return Crashed(Failure("NotStarted", f"no process could be made for it: {problem}"))
+            return Unstarted(Failure("NotStarted", f"no process could be made for it: {problem}"))
         case Exited(out_of_memory=True):
             return OutOfMemory()
         case Exited(signal=signal.SIGKILL) if course.has_lingered:

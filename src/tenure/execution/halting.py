@@ -5,8 +5,11 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from msgspec import Struct
+
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
+from tenure.core.outcome import Failure
 from tenure.core.retry import AttemptEnd
 from tenure.core.trail import LogLine, Note, Usage
 
@@ -19,7 +22,7 @@ class Halt(Enum):
     LOST = auto()
     """Its lease is gone: it is killed at once, and nobody wants to know how it ended."""
     SHUTDOWN = auto()
-    """The worker ends and hands it back: the same."""
+    """The worker ends and hands it back: it is killed at once, and counts only if it had reported before."""
 
 
 class Halting:
@@ -29,20 +32,21 @@ class Halting:
         self.asked: Halt | None = None
         self._is_asked = asyncio.Event()
         self._is_final = asyncio.Event()
-        self._deadline: float | None = None
+        self.deadline: float | None = None
+        """The time of the monotonic clock after which nothing of the attempt may live."""
         self._prolonged: Callable[[float], None] | None = None
 
     def prolong(self, deadline: float) -> None:
         """Let the attempt live until this time of the monotonic clock, even if nobody is there to halt it."""
-        self._deadline = deadline
+        self.deadline = deadline
         if self._prolonged is not None:
             self._prolonged(deadline)
 
     def on_prolonged(self, prolonged: Callable[[float], None]) -> None:
         """Be told of the deadline, now if there is one, and whenever it changes."""
         self._prolonged = prolonged
-        if self._deadline is not None:
-            prolonged(self._deadline)
+        if self.deadline is not None:
+            prolonged(self.deadline)
 
     def ask(self, halt: Halt) -> None:
         """Ask to stop; losing the lease or shutting down overrules cancelling, and nothing overrules them."""
@@ -80,8 +84,20 @@ class Listener(Protocol):
         """Enqueue children; a `TenureError` is passed on to the handler."""
 
 
+class Unstarted(Struct, frozen=True):
+    """The attempt has not begun: there was no process for it, and that is none of its doing."""
+
+    error: Failure
+
+
+class Interrupted(Struct, frozen=True):
+    """The attempt had begun and was killed, by somebody of whom it cannot be known that it was itself."""
+
+    error: Failure
+
+
 class Ended(NamedTuple):
     """How an attempt ended, None after LOST or SHUTDOWN, and what its processes used."""
 
-    end: AttemptEnd | None
+    end: AttemptEnd | Unstarted | Interrupted | None
     usage: Usage

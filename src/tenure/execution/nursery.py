@@ -2,11 +2,15 @@
 
 import asyncio
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tenure.core.errors import TenureError
@@ -21,6 +25,8 @@ from tenure.execution.protocol import (
     Frames,
     FromZygote,
     Garbage,
+    Ping,
+    Pong,
     Ready,
     Signal,
     Start,
@@ -31,8 +37,22 @@ from tenure.execution.protocol import (
     read,
 )
 
-Ending = Exited | Unborn | None
-"""How a child ended; None where its zygote did, of which then nobody is left."""
+PING_EVERY = 1.0
+"""Seconds after which a zygote that has children is asked for a sign of life, again and again."""
+
+MOST_UNANSWERED = 10
+"""How often it may fail to give one. Counted, not timed: who was frozen himself has not asked."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The zygote has died, or was given up, and nobody of it is left; `is_alone`: it had no other child."""
+
+    is_alone: bool
+
+
+Ending = Exited | Unborn | Lost
+"""How a child ended."""
 
 _AT_ONCE = 65_536
 
@@ -51,8 +71,16 @@ class Nursery:
         self._unsent: deque[tuple[bytes, list[int]]] = deque()
         self._endings: dict[int, asyncio.Future[Ending]] = {}
         self._count = 0
-        self._gone: asyncio.Future[int] | None = None
+        self._unanswered = 0
+        self._is_watching = False
+        self._lost = Lost(is_alone=False)
+        self._gone: asyncio.Future[None] | None = None
         self.is_open = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it was open once, and nobody of it is left."""
+        return self._gone is not None and self._gone.done()
 
     async def open(self) -> Ready:
         """Start the zygote; raises `AppFailed` when it cannot import the app."""
@@ -77,12 +105,17 @@ class Nursery:
     def start(self, descriptors: list[int]) -> tuple[int, asyncio.Future[Ending]]:
         """Have a child started with these descriptors, which are closed here; its number, and its ending."""
         self._count += 1
-        ending = self._endings[self._count] = self._loop.create_future()
+        ending: asyncio.Future[Ending] = self._loop.create_future()
         if self.is_open:
+            self._endings[self._count] = ending
             self._send(Start(self._count), descriptors)
+            if not self._is_watching:
+                self._is_watching = True
+                self._unanswered = 0
+                self._loop.call_later(PING_EVERY, self._watch)
         else:
             _close(descriptors)
-            ending.set_result(None)
+            ending.set_result(Lost(is_alone=False))
         return self._count, ending
 
     def signal(self, number: int, sent: int) -> None:
@@ -97,24 +130,64 @@ class Nursery:
 
     async def close(self) -> None:
         """Let the guard end everybody, and wait until it has."""
-        self.hang_up()
+        self._hang_up(Lost(is_alone=False))
         if self._gone is not None:
             await asyncio.shield(self._gone)
         self._lose_everybody()
 
     def hang_up(self) -> None:
         """Stop talking to the zygote; the guard notices and ends everybody."""
+        self._hang_up(Lost(is_alone=len(self._endings) == 1))
+
+    def _hang_up(self, lost: Lost) -> None:
         if self.is_open:
             self.is_open = False
+            self._lost = lost
             self._loop.remove_reader(self._control.fileno())
             self._loop.remove_writer(self._control.fileno())
             self._control.close()
             while self._unsent:
                 _close(self._unsent.popleft()[1])
-            self._gone = self._loop.run_in_executor(None, self._process.wait)
+            self._gone = self._loop.run_in_executor(None, self._await_guard)
             self._gone.add_done_callback(lambda _: self._lose_everybody())
+            self._resume_guard()
+
+    def _await_guard(self) -> None:
+        """Wait for the guard's end; it removes the folder, unless somebody has killed it."""
+        self._process.wait()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _resume_guard(self) -> None:
+        """Who has stopped the zygote may have stopped the guard too, which then ends nobody."""
+        if not self.is_gone:
+            self._process.send_signal(signal.SIGCONT)
+            self._loop.call_later(PING_EVERY, self._resume_guard)
+
+    def _watch(self) -> None:
+        """Ask the zygote for a sign of life as long as it has children; hang up when it gives none.
+
+        A child may stop its zygote, which then starts, ends and tells nothing any more.
+        """
+        self._receive()  # first what came while this process itself was busy, or frozen
+        self._is_watching = self.is_open and bool(self._endings)
+        if not self._is_watching:
+            return
+        if self._unanswered >= MOST_UNANSWERED:
+            self.hang_up()
+            return
+        self._unanswered += 1
+        self._send(Ping(), [])
+        self._loop.call_later(PING_EVERY, self._watch)
 
     def _launched(self, control: socket.socket) -> subprocess.Popen[bytes]:
+        self._scratch = tempfile.mkdtemp(prefix="tenure-", dir=self._environment.get("TMPDIR"))
+        try:
+            return self._started(control)
+        except OSError:
+            Path(self._scratch).rmdir()
+            raise
+
+    def _started(self, control: socket.socket) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [
                 sys.executable,
@@ -123,6 +196,7 @@ class Nursery:
                 str(control.fileno()),
                 self._target,
                 str(self._spares),
+                self._scratch,
             ],
             cwd=self._folder,
             env=self._environment | {"PYTHONPATH": _own_path()},
@@ -159,6 +233,8 @@ class Nursery:
         self._loop.remove_writer(self._control.fileno())
 
     def _receive(self) -> None:
+        if not self.is_open:
+            return
         try:
             data = self._control.recv(_AT_ONCE)
             for body in self._frames.feed(data):
@@ -171,7 +247,10 @@ class Nursery:
             self.hang_up()
 
     def _hear(self, message: FromZygote) -> None:
+        self._unanswered = 0
         match message:
+            case Pong():
+                pass
             case Ready():
                 self._ready.set_result(message)
             case Broken(error):
@@ -188,7 +267,7 @@ class Nursery:
             self._ready.set_exception(AppFailed(self._target, error))
         for ending in self._endings.values():
             if not ending.done():
-                ending.set_result(None)
+                ending.set_result(self._lost)
         self._endings.clear()
 
 

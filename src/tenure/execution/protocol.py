@@ -58,7 +58,15 @@ class Until(Struct, frozen=True, tag=True):
     deadline: float
 
 
+class Ping(Struct, frozen=True, tag=True):
+    """Give a sign of life."""
+
+
 # From the zygote to the worker.
+class Pong(Struct, frozen=True, tag=True):
+    """The sign of life that was asked for."""
+
+
 class Ready(Struct, frozen=True, tag=True):
     """The app was imported. With `threads` it had started some, and each child will import it anew."""
 
@@ -164,8 +172,8 @@ class Reported(Struct, frozen=True, tag=True):
     end: Returned | Raised | OutOfMemory
 
 
-ToZygote = Start | Signal | Until
-FromZygote = Ready | Broken | Exited | Unborn
+ToZygote = Start | Signal | Until | Ping
+FromZygote = Ready | Broken | Exited | Unborn | Pong
 ToChild = Begin | Cancel | Spawned | Refused
 FromChild = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Reported
 

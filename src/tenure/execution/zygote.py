@@ -20,7 +20,8 @@ How nobody is left behind:
 - The worker may be killed at any time: the guard sees the hang-up of the control socket.
 
 An attempt may have a deadline, which the worker moves on as long as it keeps the attempt's lease. A worker
-that is frozen moves nothing: the zygote kills the child then, before somebody else may take the job.
+that is frozen moves nothing: the zygote kills the child then, before somebody else may take the job. For that
+it must never wait for the worker to listen.
 
 Forking needs a process of one thread: a lock that another thread holds would stay locked in the child for
 ever. A module that starts threads at import is not kept: the zygote says so, executes itself anew without
@@ -35,7 +36,6 @@ import select
 import signal
 import socket
 import sys
-import tempfile
 import time
 from collections import deque
 from io import TextIOWrapper
@@ -45,12 +45,15 @@ from tenure.core.retry import describe
 from tenure.execution import context, guard, kernel, limits
 from tenure.execution.brood import Brood
 from tenure.execution.handler import App, load
+from tenure.execution.outbox import Outbox
 from tenure.execution.protocol import (
     DESCRIPTORS,
     LARGEST_MANIFEST,
     TO_ZYGOTE,
     Broken,
     Frames,
+    Ping,
+    Pong,
     Ready,
     Signal,
     Start,
@@ -60,9 +63,11 @@ from tenure.execution.protocol import (
     read,
 )
 
+_READABLE = select.POLLIN
 _AT_ONCE = 4096
 _MOST_DESCRIPTORS = 64
 _LONGEST_POLL = 3_600_000
+_RESUMED = "resumed"
 _QUIET_MS = 10
 """How long nothing has happened before a spare is forked: sooner, it would delay the attempt just started."""
 
@@ -70,8 +75,9 @@ _QUIET_MS = 10
 class Zygote:
     """The loop: obeys the worker, lets the brood reap, and forks spares when there is nothing else to do."""
 
-    def __init__(self, control: socket.socket, brood: Brood) -> None:
+    def __init__(self, control: socket.socket, outbox: Outbox, brood: Brood) -> None:
         self._control = control
+        self._outbox = outbox
         self._brood = brood
         self._frames = Frames()
         self._descriptors: deque[int] = deque()
@@ -80,17 +86,21 @@ class Zygote:
         """Serve until the worker is gone."""
         woken = _wake_on_signals()
         events = select.poll()
-        events.register(self._control, select.POLLIN)
-        events.register(woken, select.POLLIN)
+        events.register(self._control, _READABLE)
+        events.register(woken, _READABLE)
         while True:
             deadline = self._brood.expire()
+            events.modify(self._control, _READABLE if self._outbox.is_empty else _READABLE | select.POLLOUT)
             ready = dict(events.poll(_QUIET_MS if self._brood.lacks_spares() else _milliseconds_to(deadline)))
             if not ready and self._brood.lacks_spares():
                 self._brood.fork_spare()
             if woken.fileno() in ready:
                 woken.recv(_AT_ONCE)
                 self._brood.reap()
-            if self._control.fileno() in ready:
+            heard = ready.get(self._control.fileno(), 0)
+            if heard & select.POLLOUT:
+                self._outbox.flush()
+            if heard & ~select.POLLOUT:
                 self._listen()
 
     def _listen(self) -> None:
@@ -114,6 +124,8 @@ class Zygote:
                 self._brood.signal(number, sent)
             case Until(number, deadline):
                 self._brood.prolong(number, deadline)
+            case Ping():
+                self._outbox.put(Pong())
 
 
 def _milliseconds_to(deadline: float) -> int | None:
@@ -123,8 +135,11 @@ def _milliseconds_to(deadline: float) -> int | None:
 
 
 def main() -> NoReturn:
-    """Fork into guard and zygote; the arguments are the control socket, the target and how many spares."""
-    control, target, spares, *resumed = sys.argv[1:]
+    """Fork into guard and zygote.
+
+    The arguments are the control socket, the target, how many spares, and a folder for what children write.
+    """
+    control, target, spares, scratch, *resumed = sys.argv[1:]
     connection = socket.socket(fileno=int(control))
     os.set_inheritable(connection.fileno(), False)
     environment = dict(os.environ)
@@ -136,10 +151,9 @@ def main() -> NoReturn:
     context.confine()
     faulthandler.enable()
     if resumed:
-        _serve(connection, Brood(connection, target, None, int(spares), resumed[0]))
+        _serve(connection, target, None, int(spares), scratch)
     kernel.forgo_privileges()
     kernel.adopt_orphans()
-    scratch = tempfile.mkdtemp(prefix="tenure-")
     own = os.getpid()
     zygote = os.fork()
     if zygote:
@@ -149,15 +163,26 @@ def main() -> NoReturn:
     app, threads = _introduced(connection, target)
     if threads:
         os.set_inheritable(connection.fileno(), True)
-        program = [sys.executable, "-m", "tenure.execution.zygote", control, target, spares, scratch]
+        program = [
+            sys.executable,
+            "-m",
+            "tenure.execution.zygote",
+            control,
+            target,
+            spares,
+            scratch,
+            _RESUMED,
+        ]
         os.execve(sys.executable, program, environment)  # noqa: S606
-    _serve(connection, Brood(connection, target, app, int(spares), scratch))
+    _serve(connection, target, app, int(spares), scratch)
 
 
-def _serve(connection: socket.socket, brood: Brood) -> NoReturn:
+def _serve(connection: socket.socket, target: str, app: App | None, spares: int, scratch: str) -> NoReturn:
+    outbox = Outbox(connection)
+    brood = Brood(outbox, target, app, spares, scratch)
     gc.collect()
     gc.freeze()  # a collection in a child must not touch, and so copy, what it shares
-    Zygote(connection, brood).run()
+    Zygote(connection, outbox, brood).run()
 
 
 def _introduced(connection: socket.socket, target: str) -> tuple[App, int]:

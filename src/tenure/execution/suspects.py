@@ -1,0 +1,42 @@
+"""Jobs whose attempts were running when a zygote died: one of them may have killed it, nobody can say which.
+
+Such a job is run apart when it comes again, in a zygote of its own: if that dies too it is known by whom, and
+nobody else is harmed.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+MOST_SUSPECTS = 1_000
+"""How many are remembered; others may have taken them, and acquitted them, without our knowing."""
+
+MOST_APART = 4
+"""How many are run apart at a time, as each has the app imported anew; more run among the others."""
+
+
+class Suspects:
+    """Who is under suspicion, and how many of them run apart."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[UUID, None] = {}
+        self._apart = 0
+
+    @contextmanager
+    def room(self, job: UUID) -> Iterator[bool]:
+        """Whether a job is to be run apart; its room is taken meanwhile."""
+        is_apart = job in self._jobs and self._apart < MOST_APART
+        self._apart += is_apart
+        try:
+            yield is_apart
+        finally:
+            self._apart -= is_apart
+
+    def judge(self, job: UUID, *, zygote_died: bool) -> None:
+        """Suspect a job, or acquit it, by what became of the zygote that it ran in."""
+        if not zygote_died:
+            self._jobs.pop(job, None)
+            return
+        self._jobs[job] = None
+        if len(self._jobs) > MOST_SUSPECTS:
+            del self._jobs[next(iter(self._jobs))]
