@@ -1,0 +1,1 @@
+"""Breaks a running Tenure on purpose, by a seed, and checks what is left against what was promised."""

@@ -1,0 +1,231 @@
+"""All that a run leaves to judge it by, as plain data: gathered once, kept in a folder, read back as it was.
+
+`Evidence` says nothing of how it came about, so the checker is the same for a campaign over real processes,
+a scripted life in one process, and evidence forged by a test.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from chaos.history import Call
+from chaos.ledger import Entry
+from tenure.core.job import Event, Job
+from tenure.core.lease import Line
+from tenure.core.limit import LimitUse
+from tenure.core.operations import LineStatus
+from tenure.core.outcome import Attempt
+from tenure.core.reading import Filter, Position
+from tenure.storage.contract import Store
+
+T = TypeVar("T")
+
+AT_ONCE = 16
+"""How many questions are put to a store at a time."""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What the run was promised and set up with."""
+
+    lease: timedelta = timedelta(seconds=30)
+    heartbeat: timedelta = timedelta(seconds=10)
+    poll: timedelta = timedelta(seconds=1)
+    overlap: timedelta = timedelta(seconds=1)
+    """For how long two attempts of one job may be seen at work at once."""
+    stopping: timedelta = timedelta(seconds=2)
+    """Within which a cancelled job has ended, beyond its own grace."""
+    resuming: timedelta = timedelta(seconds=2)
+    """Within which something is claimed when the database is back."""
+    fuzz: timedelta = timedelta(milliseconds=50)
+    """How far two readings of one clock may be apart."""
+    quiet: bool = True
+    """Whether the run came to rest: no fault any more, and every job that somebody serves has ended."""
+    served: frozenset[Line] = frozenset()
+    """The lines that workers served; empty where that is not to be judged."""
+    slots: int | None = None
+    """How many jobs one worker ran at once, at most."""
+    effects: frozenset[str] = frozenset()
+    """The definitions whose handlers write start, effect and end into the ledger."""
+    one_by_one: bool = False
+    """Whether there was a single worker that claimed one job at a time: then the order is to be judged."""
+
+
+class Clocks(Struct, frozen=True, gc=False):
+    """CLOCK_MONOTONIC before and after the store was asked for its time."""
+
+    before: float
+    store: datetime
+    after: float
+
+
+class Sighting(Struct, frozen=True, gc=False):
+    """A job as it was seen during the run, not before `at` by the store's clock."""
+
+    at: datetime
+    job: Job
+
+
+class Stay(Struct, frozen=True, kw_only=True):
+    """The life of one worker process. Times are CLOCK_MONOTONIC.
+
+    `stop_at` is when it was sent SIGTERM, `killed` whether something of the run killed it.
+    """
+
+    worker: str
+    pid: int
+    started_at: float
+    stop_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    killed: bool = False
+
+
+class Outage(Struct, frozen=True):
+    """When the database was away, by CLOCK_MONOTONIC."""
+
+    began: float
+    ended: float
+
+
+class Leftovers(Struct, frozen=True, kw_only=True):
+    """What should have gone when all was over, in words for who has to look for it."""
+
+    processes: list[str] = []
+    leases: list[str] = []
+    folders: list[str] = []
+    descriptors: list[str] = []
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """What there is to judge a run by. Events are by job and n, attempts by job and fence."""
+
+    terms: Terms = Terms()
+    now: datetime
+    """The store's time when all was over."""
+    jobs: list[Job]
+    events: list[Event]
+    attempts: list[Attempt]
+    limits: list[LimitUse] = []
+    lines: list[LineStatus] = []
+    ledger: list[Entry] = []
+    history: list[Call] = []
+    clocks: list[Clocks] = []
+    sightings: list[Sighting] = []
+    stays: list[Stay] = []
+    outages: list[Outage] = []
+    leftovers: Leftovers = Leftovers()
+    resources: dict[str, list[tuple[float, float]]] = {}
+    """What was measured again and again, as (CLOCK_MONOTONIC, value): memory, descriptors, file sizes."""
+
+
+class Watch:
+    """Looks at a store during a run: at its clock, at leases, and at jobs that have ended.
+
+    `look` may be called as often as one likes; it asks for events from where it stopped, and for the jobs
+    that these events are of.
+    """
+
+    def __init__(self) -> None:
+        self.clocks: list[Clocks] = []
+        self.sightings: list[Sighting] = []
+        self._behind: Position | None = None
+
+    async def look(self, store: Store) -> None:
+        """See what has changed."""
+        self.clocks.append(await read_clocks(store))
+        at = self.clocks[-1].store
+        touched: dict[UUID, None] = {}
+        while entries := await store.feed(self._behind):
+            self._behind = entries[-1].position
+            touched.update((entry.event.job, None) for entry in entries)
+        seen = [job for job in await _each(touched, store.get) if job is not None]
+        self.sightings += [Sighting(at, job) for job in seen if job.state.is_owned or job.state.is_final]
+
+
+async def read_clocks(store: Store) -> Clocks:
+    """The store's time, between two readings of our own clock."""
+    before = monotonic()
+    store_time = await store.now()
+    return Clocks(before, store_time, monotonic())
+
+
+async def gather(
+    store: Store,
+    terms: Terms,
+    *,
+    watch: Watch | None = None,
+    ledger: Sequence[Entry] = (),
+    history: Sequence[Call] = (),
+    stays: Sequence[Stay] = (),
+    outages: Sequence[Outage] = (),
+    leftovers: Leftovers | None = None,
+    resources: dict[str, list[tuple[float, float]]] | None = None,
+) -> Evidence:
+    """Read all that a store has, and put it beside what others saw."""
+    watch = watch or Watch()
+    clocks = await read_clocks(store)
+    ids = await _ids(store)
+    jobs = [job for job in await _each(ids, store.get) if job is not None]
+    return Evidence(
+        terms=terms,
+        now=clocks.store,
+        jobs=jobs,
+        events=[event for of_job in await _each(ids, store.events) for event in of_job],
+        attempts=[attempt for of_job in await _each(ids, store.attempts) for attempt in of_job],
+        limits=await store.limits(),
+        lines=await store.lines(),
+        ledger=list(ledger),
+        history=list(history),
+        clocks=[*watch.clocks, clocks],
+        sightings=list(watch.sightings),
+        stays=list(stays),
+        outages=list(outages),
+        leftovers=leftovers or Leftovers(),
+        resources=dict(resources or {}),
+    )
+
+
+def save(evidence: Evidence, folder: Path) -> None:
+    """Keep evidence in a folder, one file a kind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for field in msgspec.structs.fields(Evidence):
+        body = msgspec.json.encode(getattr(evidence, field.name))
+        (folder / f"{field.name}.json").write_bytes(msgspec.json.format(body, indent=1) + b"\n")
+
+
+def load(folder: Path) -> Evidence:
+    """Evidence as it was saved; a kind that has no file is empty."""
+    kinds = {
+        field.name: msgspec.json.decode(path.read_bytes(), type=field.type)
+        for field in msgspec.structs.fields(Evidence)
+        if (path := folder / f"{field.name}.json").exists()
+    }
+    return Evidence(**kinds)
+
+
+async def _ids(store: Store) -> list[UUID]:
+    ids: list[UUID] = []
+    after: UUID | None = None
+    while True:
+        page = await store.page(Filter(), after=after, newest_first=False, limit=200)
+        ids += [job.id for job in page.jobs]
+        if (after := page.next) is None:
+            return ids
+
+
+async def _each(questions: Iterable[UUID], ask: Callable[[UUID], Awaitable[T]]) -> list[T]:
+    """The answers in the order of the questions, a few of which are put at a time."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def put(question: UUID) -> T:
+        async with room:
+            return await ask(question)
+
+    return list(await asyncio.gather(*[put(question) for question in questions]))
