@@ -1,14 +1,24 @@
 """The judge: one pure function over the evidence of a run, made of one small function an invariant."""
 
-from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from msgspec import Struct
 
+from chaos.casebook import Casebook
 from chaos.evidence import Evidence
+from chaos.invariants import accepted, attempts, cancelling, leases, leftovers, record, serving, timing
+
+_THEMES = (accepted, record, leases, attempts, timing, cancelling, serving, leftovers)
+
+INVARIANTS = {
+    invariant.__name__.partition("_")[0].upper(): invariant
+    for theme in _THEMES
+    for invariant in theme.INVARIANTS
+}
+"""By number."""
 
 
-class Violation(Struct, frozen=True, order=True):
+class Violation(Struct, frozen=True):
     """A promise that was broken: which, by what job (None: by the run as a whole), and how that shows."""
 
     invariant: str
@@ -16,16 +26,11 @@ class Violation(Struct, frozen=True, order=True):
     message: str
 
 
-Invariant = Callable[[Evidence], Iterable[tuple[UUID | None, str]]]
-"""What it finds broken: the job, if it is one, and how that shows."""
-
-INVARIANTS: dict[str, Invariant] = {}
-
-
 def check(evidence: Evidence) -> list[Violation]:
-    """Every violation that the evidence shows, by invariant."""
+    """Every violation that the evidence shows."""
+    book = Casebook(evidence)
     return [
         Violation(number, job, message)
         for number, invariant in INVARIANTS.items()
-        for job, message in invariant(evidence)
+        for job, message in invariant(book)
     ]

@@ -20,7 +20,7 @@ from chaos.ledger import Entry
 from tenure.core.job import Event, Job
 from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
-from tenure.core.operations import LineStatus
+from tenure.core.operations import LineStatus, Retention
 from tenure.core.outcome import Attempt
 from tenure.core.reading import Filter, Position
 from tenure.storage.contract import Store
@@ -39,8 +39,10 @@ class Terms(Struct, frozen=True, kw_only=True):
     poll: timedelta = timedelta(seconds=1)
     overlap: timedelta = timedelta(seconds=1)
     """For how long two attempts of one job may be seen at work at once."""
+    rescue: timedelta = timedelta(seconds=1)
+    """Within which a job is taken from a lost worker, once its lease has run out."""
     stopping: timedelta = timedelta(seconds=2)
-    """Within which a cancelled job has ended, beyond its own grace."""
+    """Within which a job that was asked to stop has ended, beyond its own grace."""
     resuming: timedelta = timedelta(seconds=2)
     """Within which something is claimed when the database is back."""
     fuzz: timedelta = timedelta(milliseconds=50)
@@ -55,6 +57,10 @@ class Terms(Struct, frozen=True, kw_only=True):
     """The definitions whose handlers write start, effect and end into the ledger."""
     one_by_one: bool = False
     """Whether there was a single worker that claimed one job at a time: then the order is to be judged."""
+    backoff_by_policy: bool = False
+    """Whether every retry waited as its policy says; a handler may wish for something else."""
+    retention: Retention | None = None
+    """What was pruned by, if anything was."""
 
 
 class Clocks(Struct, frozen=True, gc=False):
@@ -75,7 +81,8 @@ class Sighting(Struct, frozen=True, gc=False):
 class Stay(Struct, frozen=True, kw_only=True):
     """The life of one worker process. Times are CLOCK_MONOTONIC.
 
-    `stop_at` is when it was sent SIGTERM, `killed` whether something of the run killed it.
+    `stop_at` is when it was sent SIGTERM, `killed` whether something of the run killed it, `held_up` from
+    when to when the run kept it from its work (stopped it, cut its connections, starved it).
     """
 
     worker: str
@@ -85,6 +92,7 @@ class Stay(Struct, frozen=True, kw_only=True):
     ended_at: float | None = None
     exit_code: int | None = None
     killed: bool = False
+    held_up: list[tuple[float, float]] = []
 
 
 class Outage(Struct, frozen=True):
@@ -126,11 +134,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Watch:
-    """Looks at a store during a run: at its clock, at leases, and at jobs that have ended.
-
-    `look` may be called as often as one likes; it asks for events from where it stopped, and for the jobs
-    that these events are of.
-    """
+    """Looks at a store during a run: at its clock, and at every job that has moved since the last look."""
 
     def __init__(self) -> None:
         self.clocks: list[Clocks] = []
@@ -146,7 +150,7 @@ class Watch:
             self._behind = entries[-1].position
             touched.update((entry.event.job, None) for entry in entries)
         seen = [job for job in await _each(touched, store.get) if job is not None]
-        self.sightings += [Sighting(at, job) for job in seen if job.state.is_owned or job.state.is_final]
+        self.sightings += [Sighting(at, job) for job in seen]
 
 
 async def read_clocks(store: Store) -> Clocks:

@@ -1,0 +1,52 @@
+"""What must not stay behind, and what must not grow."""
+
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from statistics import fmean, linear_regression
+
+from chaos.casebook import Casebook, Finding
+
+_FEWEST = 20
+_GROWTH = 0.1
+"""A rise by less than this part over the whole run is nothing to speak of."""
+_SURE = 3.0
+"""How many standard errors a rise must be away from none."""
+
+
+def i28_no_leftovers(book: Casebook) -> Iterator[Finding]:
+    """I28: when all is over, no process of any job is left, no folder and no descriptor."""
+    left = book.evidence.leftovers
+    for kind, things in (
+        ("process", left.processes),
+        ("folder", left.folders),
+        ("descriptor", left.descriptors),
+    ):
+        for thing in things:
+            yield None, f"a {kind} is left: {thing}"
+
+
+def i45_bounded_resources(book: Casebook) -> Iterator[Finding]:
+    """I45: what was measured all along does not grow."""
+    for name, samples in book.evidence.resources.items():
+        settled = samples[len(samples) // 5 :]  # it may take a while to warm up
+        if len(settled) >= _FEWEST and (growth := _growth(settled)) > _GROWTH:
+            yield (
+                None,
+                f"{name} grew by {growth:.0%} over the run, from {settled[0][1]:g} to {settled[-1][1]:g}",
+            )
+
+
+INVARIANTS = (
+    i28_no_leftovers,
+    i45_bounded_resources,
+)
+
+
+def _growth(samples: Sequence[tuple[float, float]]) -> float:
+    """The part by which a measure has surely grown, by a straight line; 0 when that might be chance."""
+    times, values = [at for at, _ in samples], [value for _, value in samples]
+    slope, intercept = linear_regression(times, values)
+    off = sum((value - intercept - slope * at) ** 2 for at, value in samples) / (len(samples) - 2)
+    spread = sum((at - fmean(times)) ** 2 for at in times)
+    sure = slope - _SURE * sqrt(off / spread)
+    return sure * (times[-1] - times[0]) / (abs(fmean(values)) or 1.0)

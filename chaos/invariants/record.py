@@ -1,0 +1,175 @@
+"""What is on record: legal steps without a gap, a row that is their sum, and an end that stays as it is."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from chaos.casebook import CLOCK, REAPER, Casebook, Finding, Life, is_note
+from tenure.core.bounds import MOST_HAND_BACKS
+from tenure.core.job import Event, Job
+from tenure.core.lease import Line
+from tenure.core.outcome import Attempt
+from tenure.core.states import FINAL, STEPS, State
+
+_LEGAL = {(step.source, step.target, step.event) for step in STEPS}
+_BY = {
+    (source, target, event): {step.by for step in STEPS if step[:3] == (source, target, event)}
+    for source, target, event in _LEGAL
+}
+
+
+def i7_legal_moves_only(book: Casebook) -> Iterator[Finding]:
+    """I7: every step is in the table, begins where the one before ended, and is taken by who may take it."""
+    for life in book.lives.values():
+        state: State | None = None
+        for step in life.steps:
+            move = (step.source, step.target, step.type)
+            if step.source is not None and step.source.is_final:
+                pass  # I15 speaks of those
+            elif move not in _LEGAL:
+                yield life.id, f"{_told(step)} is no step of the table"
+            elif step.actor in {CLOCK, REAPER} and step.actor not in _BY[move]:
+                yield life.id, f"{_told(step)} was taken by the {step.actor}"
+            elif step.source is not state:
+                yield life.id, f"{_told(step)} follows {state}"
+            state = step.target
+
+
+def i8_row_is_the_sum_of_its_events(book: Casebook) -> Iterator[Finding]:
+    """I8: folding a job's events gives its row and its attempts; counting jobs gives the totals of lines."""
+    for job, life in book.known():
+        if not _is_whole(job, life.events):
+            continue  # I10 and I11 speak of those
+        for name, folded in _fold(life.steps).items():
+            if getattr(job, name) != folded:
+                yield job.id, f"{name} is {getattr(job, name)}, and its events make it {folded}"
+        yield from _attempts_agree(life)
+    counted: dict[Line, Counter[State]] = {}
+    for job, _ in book.known():
+        counted.setdefault(Line(job.queue, job.definition, job.version), Counter())[job.state] += 1
+    for status in book.evidence.lines:
+        total = Counter({state: n for state, n in status.counts.items() if n})
+        if total != counted.get(status.line, Counter()):
+            yield None, f"{status.line}: the totals say {total}, its jobs {counted.get(status.line)}"
+
+
+def i9_terminal_is_frozen(book: Casebook) -> Iterator[Finding]:
+    """I9: a job that was once seen finished is at the end what it was; running it again makes a new one."""
+    for job, life in book.known():
+        for sighting in life.sightings:
+            then = _but_for_notes(sighting.job)
+            if then.state.is_final and then != (now := _but_for_notes(job)):
+                changed = [
+                    name for name in Job.__struct_fields__ if getattr(then, name) != getattr(now, name)
+                ]
+                yield (
+                    job.id,
+                    f"was seen {then.state} at {sighting.at}; since then changed {', '.join(changed)}",
+                )
+                break
+        again = book.jobs.get(job.replay_of) if job.replay_of else None
+        if again is not None and (again.finished_at is None or again.finished_at > job.created_at):
+            yield job.id, f"replays {again.id}, which had not ended"
+
+
+def i10_history_is_whole(book: Casebook) -> Iterator[Finding]:
+    """I10: events are numbered 1, 2, 3 … without a gap, and time never runs backwards between them."""
+    for life in book.lives.values():
+        numbers = [event.n for event in life.events]
+        if numbers != list(range(1, len(numbers) + 1)):
+            yield life.id, f"its events are numbered {numbers}"
+        for one, next_ in pairwise(life.events):
+            if next_.at < one.at:
+                yield life.id, f"event {next_.n} was at {next_.at}, the one before it at {one.at}"
+
+
+def i11_row_and_event_commit_together(book: Casebook) -> Iterator[Finding]:
+    """I11: at the end and at every look in between, a row says of itself what its last event says."""
+    for job, life in book.known():
+        numbers = {event.n: event for event in life.events}
+        for seen in [*(sighting.job for sighting in life.sightings), job]:
+            last = numbers.get(seen.events)
+            if last is None or (seen is job and len(numbers) != job.events):
+                yield job.id, f"was {seen.state} after {seen.events} events; {len(numbers)} are on record"
+                break
+            if seen is not job and (seen.state, seen.fence) != (last.target, last.fence):
+                yield job.id, f"was seen {seen.state} under fence {seen.fence}, and {_told(last)}"
+                break
+
+
+INVARIANTS = (
+    i7_legal_moves_only,
+    i8_row_is_the_sum_of_its_events,
+    i9_terminal_is_frozen,
+    i10_history_is_whole,
+    i11_row_and_event_commit_together,
+)
+
+
+def _is_whole(job: Job, events: list[Event]) -> bool:
+    return len(events) == job.events and [event.n for event in events] == list(range(1, job.events + 1))
+
+
+def _fold(steps: list[Event]) -> dict[str, object]:
+    """What a job's row must say after these steps."""
+    attempt = failures = hand_backs = suspensions = fence = 0
+    last: dict[str, Event] = {}
+    for step in steps:
+        last[step.target] = step
+        last[step.type] = step
+        fence = max(fence, step.fence)
+        match step.type:
+            case "started":
+                attempt += 1
+            case "suspended":
+                attempt, suspensions = attempt - 1, suspensions + 1
+            case "handed_back" if hand_backs < MOST_HAND_BACKS:
+                attempt, hand_backs = attempt - 1, hand_backs + 1
+            case "retrying" | "orphaned" | "buried":
+                failures += 1
+            case "failed":
+                failures += step.actor != CLOCK  # the clock only gives up what had failed before
+    ended = next((last[state] for state in FINAL if state in last), None)
+    return {
+        "state": steps[-1].target,
+        "fence": fence,
+        "attempt": attempt,
+        "failures": failures,
+        "hand_backs": hand_backs,
+        "suspensions": suspensions,
+        "queued_at": last[State.QUEUED].at if State.QUEUED in last else None,
+        "started_at": last["started"].at if "started" in last else None,
+        "finished_at": ended.at if ended else None,
+    }
+
+
+def _attempts_agree(life: Life) -> Iterator[Finding]:
+    left = dict(life.attempts)
+    for claim, end in life.claims():
+        attempt = left.pop(claim.fence, None)
+        if attempt is None:
+            yield life.id, f"{_told(claim)}, and no attempt is on record"
+        elif _said_by(claim, end) != _said(attempt):
+            yield life.id, f"the attempt under fence {claim.fence} says {_said(attempt)}, its events not"
+    for fence in left:
+        yield life.id, f"an attempt under fence {fence} is on record, and no claim"
+
+
+def _said(attempt: Attempt) -> tuple[object, ...]:
+    return attempt.number, attempt.started_at, attempt.ended_at
+
+
+def _said_by(claim: Event, end: Event | None) -> tuple[object, ...]:
+    return claim.attempt, claim.at, end.at if end else None
+
+
+def _but_for_notes(job: Job) -> Job:
+    # A note may be added behind the end, and a limit's size belongs to its name, not to the job.
+    return replace(job, events=0, limits=())
+
+
+def _told(event: Event) -> str:
+    kind = "note" if is_note(event) else "step"
+    return f"{kind} {event.n}, {event.source} to {event.target} ({event.type}) by {event.actor},"

@@ -1,0 +1,222 @@
+"""Workers: neighbours are left alone, caps hold, the order is kept, nobody starves, stopping is clean."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from uuid import UUID
+
+from chaos.casebook import Casebook, Finding, Life, whole_seconds
+from chaos.evidence import Stay
+from tenure.core.job import Event, Job
+from tenure.core.outcome import Attempt, Ending
+from tenure.core.states import State
+
+
+def i29_neighbours_unaffected(book: Casebook) -> Iterator[Finding]:
+    """I29: an attempt is lost only with its worker: whatever its neighbours do, their worker serves on."""
+    for job, life in book.known():
+        for attempt in life.attempts.values():
+            if attempt.ending is not Ending.LOST or attempt.ended_at is None or not book.time:
+                continue
+            begin = max(attempt.started_at, attempt.ended_at - 2 * book.terms.lease - book.terms.rescue)
+            for stay in book.stays.get(attempt.worker, ()):
+                if not _was_harmed(book, stay, begin, attempt.ended_at):
+                    yield job.id, f"was lost under fence {attempt.fence}, and nobody had harmed {stay.worker}"
+
+
+def i30_caps_hold(book: Casebook) -> Iterator[Finding]:
+    """I30: never more at once than a limit or a worker's slots allow, and no place is held by nobody."""
+    owned: dict[tuple[str, str], list[tuple[datetime, int]]] = {}
+    sizes: dict[tuple[str, str], int] = {}
+    running: Counter[tuple[str, str]] = Counter()
+    by_worker: dict[str, list[tuple[datetime, int]]] = {}
+    fuzz = book.terms.fuzz
+    for job, life in book.known():
+        for limit in job.limits:
+            place = (limit.name, limit.key)
+            sizes[place] = max(limit.size, sizes.get(place, 0))
+            running[place] += job.state.is_owned
+            for attempt in life.attempts.values():
+                # Two statements of two transactions may be dated in the other order than they took effect.
+                end = (attempt.ended_at or book.evidence.now) - fuzz
+                owned.setdefault(place, []).extend(_span(attempt.started_at, end))
+        for attempt in life.attempts.values() if book.terms.slots is not None else ():
+            if attempt.ended_at is not None and attempt.ending is not Ending.LOST:
+                by_worker.setdefault(attempt.worker, []).extend(
+                    _span(attempt.started_at, attempt.ended_at - fuzz)
+                )
+    for place, size in sizes.items():
+        if (most := _most_at_once(owned.get(place, []))) > size:
+            yield None, f"{most} ran at once under limit {place}, which is {size}"
+    for use in book.evidence.limits:
+        if use.held != running[use.name, use.key]:
+            yield (
+                None,
+                f"{use.held} places are held under {use.name}, {use.key!r}; {running[use.name, use.key]} run",
+            )
+    for worker, spans in by_worker.items():
+        if book.terms.slots is not None and (most := _most_at_once(spans)) > book.terms.slots:
+            yield None, f"{worker} ran {most} at once and has {book.terms.slots} slots"
+
+
+def i31_graceful_stop(book: Casebook) -> Iterator[Finding]:
+    """I31: after SIGTERM no new claim, nothing lost; exit 0 then, and not when it was killed."""
+    for stay in book.evidence.stays:
+        if stay.killed and stay.exit_code == 0:
+            yield None, f"{stay.worker} was killed and exited 0"
+        if stay.stop_at is None or stay.killed:
+            continue
+        if stay.ended_at is not None and stay.exit_code != 0:
+            yield None, f"{stay.worker} was asked to stop and exited {stay.exit_code}"
+        if book.time:
+            yield from _after_its_stop(book, stay, stay.stop_at)
+
+
+def i32_priority_order(book: Casebook) -> Iterator[Finding]:
+    """I32: with a single worker, nothing is claimed while something of higher priority stands in line."""
+    if not book.terms.one_by_one:
+        return
+    waiting: dict[UUID, tuple[int, datetime]] = {}
+    for step, job in _moves_in_line(book):
+        if step.target is State.QUEUED:
+            waiting[job.id] = (job.priority, step.at)
+            continue
+        waiting.pop(job.id, None)
+        if step.type == "started":
+            for other, (priority, since) in waiting.items():
+                if priority > job.priority and since < step.at:
+                    yield job.id, f"was claimed at {step.at}, before {other}, whose priority is {priority}"
+                    break
+
+
+def i33_no_starvation(book: Casebook) -> Iterator[Finding]:
+    """I33: while a slot is free, nothing that could run waits for longer than two polls."""
+    slots = (book.terms.slots or 0) * sum(stay.ended_at is None for stay in book.evidence.stays)
+    if slots <= sum(job.state.is_owned for job, _ in book.known()):
+        return
+    for job, _ in book.known():
+        since = _waits_since(job)
+        if since is None or not book.is_served(job) or _is_full(book, job):
+            continue
+        if book.evidence.now - since > 2 * book.terms.poll + book.terms.rescue:
+            yield job.id, f"is {job.state} for {whole_seconds(book.evidence.now - since)}; slots are free"
+
+
+def i34_no_deaf_workers(book: Casebook) -> Iterator[Finding]:
+    """I34: when the database is back, claims go on at once, if there is anything to claim."""
+    starts = sorted(
+        (step.at, queued) for _, life in book.known() for queued, step in _waits(life) if book.time
+    )
+    for outage in book.evidence.outages:
+        back = book.time.latest(outage.ended)
+        by = back + book.terms.resuming
+        is_cut_short = any(
+            outage.ended < other.began and book.time.earliest(other.began) <= by
+            for other in book.evidence.outages
+        )
+        stood_in_line = [at for at, queued in starts if at > back and queued <= back]
+        if stood_in_line and not is_cut_short and min(stood_in_line) > by:
+            waited = min(stood_in_line) - back
+            yield None, f"{whole_seconds(waited)} after the database was back came the first claim"
+
+
+def i35_unknown_kind_is_not_loss(book: Casebook) -> Iterator[Finding]:
+    """I35: a job that no worker knows waits: nobody runs it, and nobody's ignorance ends it."""
+    for job, life in book.known():
+        if book.is_served(job):
+            continue
+        if job.state in {State.FAILED, State.BURIED}:
+            yield job.id, f"is {job.state}; no worker serves {job.definition}@{job.version} in {job.queue}"
+        elif any(attempt.ending is not Ending.HANDED_BACK for attempt in life.attempts.values()):
+            yield job.id, f"was run; no worker serves {job.definition}@{job.version} in {job.queue}"
+
+
+INVARIANTS = (
+    i29_neighbours_unaffected,
+    i30_caps_hold,
+    i31_graceful_stop,
+    i32_priority_order,
+    i33_no_starvation,
+    i34_no_deaf_workers,
+    i35_unknown_kind_is_not_loss,
+)
+
+
+def _was_harmed(book: Casebook, stay: Stay, begin: datetime, end: datetime) -> bool:
+    spans = [(outage.began, outage.ended) for outage in book.evidence.outages] + stay.held_up
+    if stay.ended_at is not None:
+        spans.append((stay.stop_at or stay.ended_at, float("inf")))
+    return any(
+        book.time.earliest(began) <= end and (ended == float("inf") or book.time.latest(ended) >= begin)
+        for began, ended in spans
+    )
+
+
+def _after_its_stop(book: Casebook, stay: Stay, stop_at: float) -> Iterator[Finding]:
+    last = book.time.latest(stop_at) + book.terms.poll
+    for job, life in book.known():
+        for attempt in life.attempts.values():
+            if attempt.worker != stay.worker:
+                continue
+            if attempt.started_at > last:
+                yield job.id, f"was claimed by {stay.worker} after it was asked to stop"
+            elif attempt.ending is Ending.LOST and not _is_excused(book, stay, attempt):
+                yield job.id, f"was lost when {stay.worker} was asked to stop"
+
+
+def _is_excused(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
+    """Whether an attempt was lost before its worker was asked to stop, or when it could not give it back."""
+    ended = attempt.ended_at or book.evidence.now
+    before = stay.stop_at is None or ended < book.time.earliest(stay.stop_at)
+    return before or bool(stay.held_up) or bool(book.outages_between(attempt.started_at, ended))
+
+
+def _span(start: datetime, end: datetime) -> list[tuple[datetime, int]]:
+    return [(start, 1), (end, -1)] if start < end else []
+
+
+def _most_at_once(edges: list[tuple[datetime, int]]) -> int:
+    now = most = 0
+    for _, change in sorted(edges):  # who leaves goes before who comes at the same moment
+        now += change
+        most = max(most, now)
+    return most
+
+
+def _moves_in_line(book: Casebook) -> list[tuple[Event, Job]]:
+    """Steps into a line and out of it, in the order of time."""
+    moves = [
+        (step, job)
+        for job, life in book.known()
+        if not job.limits and book.is_served(job)
+        for step in life.steps
+        if State.QUEUED in {step.source, step.target}
+    ]
+    return sorted(moves, key=lambda move: (move[0].at, move[0].fence, -move[1].priority))
+
+
+def _waits_since(job: Job) -> datetime | None:
+    """Since when a job could have been claimed, or put in line."""
+    match job.state:
+        case State.QUEUED:
+            return job.queued_at
+        case State.SCHEDULED | State.RETRYING | State.SUSPENDED:
+            return job.due_at
+        case _:
+            return None
+
+
+def _is_full(book: Casebook, job: Job) -> bool:
+    used = {(use.name, use.key): use for use in book.evidence.limits}
+    uses = [used[limit.name, limit.key] for limit in job.limits if (limit.name, limit.key) in used]
+    return any(use.held >= use.size for use in uses)
+
+
+def _waits(life: Life) -> Iterator[tuple[datetime, Event]]:
+    """Each claim, with since when the job had stood in line."""
+    queued: datetime | None = None
+    for step in life.steps:
+        if step.target is State.QUEUED:
+            queued = step.at
+        elif step.type == "started" and queued is not None:
+            yield queued, step
