@@ -12,7 +12,7 @@ from tenure.core.states import State
 def i12_leases_do_not_overlap(book: Casebook) -> Iterator[Finding]:
     """I12: by the store's time, a job is claimed only after its last owner has left it."""
     for life in book.lives.values():
-        held = sorted(life.attempts.values(), key=lambda attempt: attempt.fence)
+        held = sorted(life.attempts.values(), key=lambda attempt: (attempt.started_at, attempt.fence))
         for one, next_ in pairwise(held):
             if one.ended_at is None or next_.started_at < one.ended_at:
                 until = f"until {one.ended_at}" if one.ended_at else "and was never left"

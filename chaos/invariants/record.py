@@ -119,10 +119,9 @@ def _fold(steps: list[Event]) -> dict[str, object]:
     for step in steps:
         last[step.target] = step
         last[step.type] = step
-        fence = max(fence, step.fence)
         match step.type:
             case "started":
-                attempt += 1
+                attempt, fence = attempt + 1, step.fence
             case "suspended":
                 attempt, suspensions = attempt - 1, suspensions + 1
             case "handed_back" if hand_backs < MOST_HAND_BACKS:

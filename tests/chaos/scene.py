@@ -1,0 +1,189 @@
+"""A small run that keeps every promise, told on a real store by a clock that is moved by hand.
+
+Two workers: `a` dies with two jobs on its hands, `b` takes over and is asked to stop. CLOCK_MONOTONIC is the
+hand's clock too, counted in seconds from its start, so that ledger and history fit the record.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from chaos.evidence import Clocks, Evidence, Stay, Terms, Watch, gather
+from chaos.history import Call, Verb
+from chaos.ledger import Entry, Kind
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed, Line
+from tenure.core.limit import Limit
+from tenure.core.policy import Policy
+from tenure.storage.contract import Store
+from tests.storage.clock import START, Clock
+from tests.storage.telling import (
+    MAIL,
+    claim,
+    note,
+    recoverable,
+    seconds,
+    settle,
+    stopped,
+    succeeded,
+    trail,
+)
+
+LEASE = timedelta(seconds=30)
+WIRE = Line("default", "wire")
+API = Limit("api", size=2)
+TERMS = Terms(
+    lease=LEASE, rescue=seconds(5), served=frozenset({MAIL}), effects=frozenset({"mail"}), quiet=False
+)
+
+ASKED = {
+    "good": NewJob(definition="mail", key="good", limits=(API,)),
+    "retried": NewJob(definition="mail", key="retried", limits=(API,)),
+    "rescued": NewJob(definition="mail", key="rescued"),
+    "poison": NewJob(definition="mail", key="poison", policy=Policy(max_attempts=1)),
+    "stopped": NewJob(definition="mail", key="stopped"),
+    "given up": NewJob(definition="mail", key="given up"),
+    "dropped": NewJob(definition="mail", key="dropped"),
+    "delayed": NewJob(definition="mail", key="delayed", delay=seconds(20)),
+    "unserved": NewJob(definition="wire", key="unserved"),
+}
+BATCH = {
+    "twin": NewJob(definition="mail", key="twin"),
+    "other twin": NewJob(definition="mail", key="other twin"),
+}
+
+
+@dataclass
+class Scene:
+    """What a run needs beside its store: a client, test jobs and somebody who watches."""
+
+    store: Store
+    clock: Clock
+    jobs: dict[str, UUID] = field(default_factory=dict)
+    ledger: list[Entry] = field(default_factory=list)
+    history: list[Call] = field(default_factory=list)
+    watch: Watch = field(default_factory=Watch)
+
+    @property
+    def now(self) -> float:
+        """CLOCK_MONOTONIC, as everybody in this run reads it."""
+        return (self.clock.now - START).total_seconds()
+
+    async def wait(self, count: float) -> None:
+        """Let time pass, and look what has happened."""
+        await self.watch.look(self.store)
+        await self.clock.advance(seconds(count))
+
+    async def enqueue(self, asked: dict[str, NewJob], *, batch: bool = False) -> None:
+        """Ask for jobs, in one call each or in one for all."""
+        for names in [list(asked)] if batch else [[name] for name in asked]:
+            made = [one.id for one in await self.store.enqueue([asked[name] for name in names])]
+            self.jobs.update(zip(names, made, strict=True))
+            self._answered("enqueue", keys=[asked[name].key or "" for name in names], jobs=made, batch=batch)
+
+    async def cancel(self, *names: str) -> None:
+        """Ask for jobs to be stopped, in one call."""
+        ids = [self.jobs[name] for name in names]
+        standings = await self.store.cancel(ids)
+        self._answered("cancel", asked=ids, jobs=ids, moved=[one.job for one in standings if one.moved])
+
+    async def replay(self, name: str, again: str) -> None:
+        """Ask for a job to be run again."""
+        [answer] = await self.store.replay([self.jobs[name]])
+        assert answer.replay is not None
+        self.jobs[again] = answer.replay
+        self._answered("replay", asked=[self.jobs[name]], jobs=[answer.replay])
+
+    async def claim(self, worker: str, *names: str) -> dict[str, Claimed]:
+        """Claim exactly these jobs, which are next in line."""
+        found = {one.lease.job: one for one in await claim(self.store, worker, len(names), lease_for=LEASE)}
+        return {name: found[self.jobs[name]] for name in names}
+
+    def wrote(self, claimed: Claimed, *kinds: Kind) -> None:
+        """Let a handler write lines into the ledger."""
+        lease = claimed.lease
+        self.ledger += [
+            Entry(kind, lease.job, claimed.attempt, lease.fence, 1000 + lease.fence, self.now)
+            for kind in kinds
+        ]
+
+    async def succeed(self, worker: str, *claimed: Claimed) -> None:
+        """Let attempts do their work, and settle them."""
+        for one in claimed:
+            self.wrote(one, "start", "effect", "end")
+        await settle(self.store, [succeeded(one) for one in claimed], worker)
+
+    async def evidence(self, terms: Terms = TERMS, stays: Sequence[Stay] = ()) -> Evidence:
+        """All there is to judge the run by."""
+        gathered = await gather(
+            self.store, terms, watch=self.watch, ledger=self.ledger, history=self.history, stays=stays
+        )
+        return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
+
+    def _answered(
+        self,
+        verb: Verb,
+        *,
+        keys: Sequence[str] = (),
+        asked: Sequence[UUID] = (),
+        jobs: Sequence[UUID] = (),
+        moved: Sequence[UUID] | None = None,
+        batch: bool = False,
+    ) -> None:
+        self.history.append(
+            Call(
+                number=len(self.history) + 1,
+                verb=verb,
+                keys=list(keys),
+                asked=list(asked),
+                batch=batch,
+                sent_at=self.now,
+                outcome="acknowledged",
+                jobs=list(jobs),
+                moved=list(jobs if moved is None else moved),
+                answered_at=self.now,
+            )
+        )
+
+
+async def play(scene: Scene) -> Evidence:
+    """The whole run."""
+    store = scene.store
+    await scene.enqueue(ASKED)
+    await scene.enqueue(BATCH, batch=True)
+    await scene.cancel("dropped")
+    await scene.wait(1)
+    held = await scene.claim("a", "good", "retried")
+    await scene.wait(0.5)
+    [child] = await store.spawn("a", held["good"].lease, [NewJob(definition="wire")]) or []
+    scene.jobs["child"] = child.id
+    await store.record("a", [trail(held["good"], note("begun"))])
+    await scene.succeed("a", held["good"])
+    await settle(store, [recoverable(held["retried"], seconds(5))])
+    held = await scene.claim("a", "rescued", "poison", "stopped", "given up")
+    await scene.cancel("stopped")
+    await settle(store, [recoverable(held["given up"], seconds(50))])
+    await scene.wait(5)
+    scene.wrote(held["stopped"], "start")
+    await settle(store, [stopped(held["stopped"])])
+    await scene.cancel("given up")
+    await scene.wait(25)
+    await store.promote(10)
+    await store.reap(10)
+    await scene.wait(1)
+    held = await scene.claim("b", "twin", "other twin", "retried", "delayed", "rescued")
+    await scene.succeed("b", *held.values())
+    await scene.replay("poison", "again")
+    await scene.enqueue({"busy": NewJob(definition="mail", key="busy")})
+    await scene.wait(5)
+    await scene.succeed("b", (await scene.claim("b", "again"))["again"])
+    await scene.claim("b", "busy")
+    await scene.wait(1)
+    stays = [
+        Stay(worker="a", pid=1, started_at=0.0, ended_at=6.5, exit_code=-9, killed=True),
+        Stay(worker="b", pid=2, started_at=0.5, stop_at=37.5, ended_at=38.5, exit_code=0),
+    ]
+    return await scene.evidence(stays=stays)

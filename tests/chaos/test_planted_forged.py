@@ -1,0 +1,196 @@
+"""Every invariant is seen red: evidence with a single forgery breaks that one, and no other.
+
+Where a forgery cannot but break two (an attempt that overlaps the next also differs from its own events), the
+table names both.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from math import sin
+from uuid import uuid4
+
+import pytest
+from msgspec.structs import replace
+
+from chaos.checker import INVARIANTS, check
+from chaos.evidence import Leftovers, Outage, Stay
+from chaos.history import Call
+from tenure.core.documents import Document
+from tenure.core.lease import Line
+from tenure.core.limit import Limit, LimitUse
+from tenure.core.operations import Retention
+from tenure.core.policy import Policy
+from tenure.core.states import State
+from tests.chaos.forging import Forger
+from tests.chaos.scene import TERMS, WIRE, Scene, play
+from tests.storage.backends import SqliteBackend
+from tests.storage.clock import START
+from tests.storage.telling import MAIL, seconds
+
+Forgery = Callable[[Forger], Forger]
+HOUR = timedelta(hours=1)
+LATER = START + HOUR
+ALIVE = {"stop_at": None, "ended_at": None, "killed": False, "exit_code": None}
+ALL = frozenset({MAIL, WIRE})
+NARROW = {"limits": (Limit("api", size=1),)}
+RISING = [(float(n), 100.0 + n + 5 * sin(n)) for n in range(60)]
+LEVEL = [(float(n), 100.0 + 5 * sin(n)) for n in range(60)]
+
+
+@pytest.fixture(scope="module")
+def forger(tmp_path_factory: pytest.TempPathFactory) -> Forger:
+    """The run of `scene`, as it was."""
+
+    async def run() -> Forger:
+        backend = SqliteBackend(tmp_path_factory.mktemp("scene") / "tenure.db")
+        await backend.prepare()
+        store = backend.store()
+        await store.open()
+        scene = Scene(store, backend.clock)
+        evidence = await play(scene)
+        await store.close()
+        return Forger(evidence, scene.jobs)
+
+    return asyncio.run(run())
+
+
+def enqueue_again(forger: Forger) -> Forger:
+    """The key of a job, sent again and answered with another job."""
+    again = Call(
+        number=99,
+        verb="enqueue",
+        keys=["good"],
+        sent_at=38.0,
+        answered_at=38.0,
+        outcome="acknowledged",
+        jobs=[forger.jobs["retried"]],
+    )
+    return forger.but(history=[*forger.evidence.history, again])
+
+
+def half_a_batch(forger: Forger) -> Forger:
+    twins = next(call for call in forger.evidence.history if call.batch)
+    return forger.without("other twin").call(twins.number, outcome="unknown", jobs=[], moved=[])
+
+
+def cancelled_again(forger: Forger) -> Forger:
+    first = next(call for call in forger.evidence.history if call.verb == "cancel")
+    return forger.but(history=[*forger.evidence.history, replace(first, number=99)])
+
+
+def no_attempt(forger: Forger) -> Forger:
+    return forger.but(attempts=[a for a in forger.evidence.attempts if a.job != forger.jobs["poison"]])
+
+
+def left_later(forger: Forger) -> Forger:
+    return forger.attempt("rescued", 1, ended_at=START + seconds(33))
+
+
+def counted_at_the_end(forger: Forger) -> Forger:
+    """A job whose second claim has the number of the first, as if that had never been charged."""
+    second = [replace(e, attempt=1) if e.job == forger.jobs["rescued"] else e for e in forger.evidence.ledger]
+    forged = forger.event("rescued", 4, attempt=1).event("rescued", 5, attempt=1)
+    return forged.attempt("rescued", 2, number=1).but(ledger=second)
+
+
+def event_of_nobody(forger: Forger) -> Forger:
+    return forger.but(events=[*forger.evidence.events, replace(forger.evidence.events[0], job=uuid4())])
+
+
+def pruned(forger: Forger) -> Forger:
+    return forger.without("dropped", unseen=False).terms(retention=Retention(others=HOUR, keyed=HOUR))
+
+
+def grown(forger: Forger) -> Forger:
+    return forger.but(resources={"memory": RISING, "descriptors": LEVEL})
+
+
+def named_twice(forger: Forger) -> Forger:
+    stay = Stay(worker="b", pid=3, started_at=0.0, ended_at=1.0, exit_code=0, stop_at=37.5)
+    return forger.but(stays=[*forger.evidence.stays, stay])
+
+
+FORGERIES: list[tuple[set[str], str, Forgery]] = [
+    ({"I1"}, "a job that was acknowledged is gone", lambda f: f.without("good")),
+    ({"I1"}, "a cancellation that was acknowledged", lambda f: f.call(12, moved=[f.jobs["good"]])),
+    ({"I2"}, "a job of a call that was refused", lambda f: f.call(1, outcome="refused", jobs=[], moved=[])),
+    ({"I3"}, "a key with two rows", lambda f: f.job("other twin", key="twin")),
+    ({"I3"}, "a key with two answers", enqueue_again),
+    ({"I5"}, "half a batch", half_a_batch),
+    ({"I6"}, "at rest while a job runs", lambda f: f.terms(quiet=True)),
+    ({"I7"}, "a step of another name", lambda f: f.event("retried", 4, type="accepted")),
+    ({"I7"}, "a step by somebody who may not", lambda f: f.event("dropped", 2, actor="clock")),
+    ({"I7"}, "a step from elsewhere", lambda f: f.event("delayed", 2, source=State.RETRYING)),
+    ({"I8"}, "a row that counts otherwise", lambda f: f.job("good", failures=1)),
+    ({"I8"}, "a claim without its attempt", no_attempt),
+    ({"I8"}, "totals that miss a job", lambda f: f.but(lines=[replace(f.evidence.lines[0], counts={})])),
+    ({"I9"}, "a result written over", lambda f: f.row("good", result=Document("2"))),
+    ({"I10"}, "a number left out", lambda f: f.event("good", 3, n=7)),
+    ({"I10"}, "a time before the last", lambda f: f.event("good", 3, at=START)),
+    ({"I11"}, "a count without its event", lambda f: f.job("dropped", events=3)),
+    ({"I11"}, "a look between row and event", lambda f: f.sighting("rescued", 3, state=State.RUNNING)),
+    ({"I8", "I12"}, "two owners at once", left_later),
+    ({"I13"}, "a fence lower than the last", lambda f: f.refenced("rescued", 1, 1_000_000)),
+    ({"I13"}, "a fence with two owners", lambda f: f.refenced("again", 1, f.fence("poison", 1))),
+    ({"I14"}, "an end by somebody else", lambda f: f.event("good", 4, actor="b")),
+    ({"I14"}, "a note under an old fence", lambda f: f.event("good", 3, fence=0)),
+    ({"I14"}, "an end after the lease", lambda f: f.sighting("good", 2, lease_expires_at=START)),
+    ({"I14"}, "a child of nobody", lambda f: f.job("child", created_at=START + seconds(20))),
+    ({"I15"}, "reaped while its lease held", lambda f: f.sighting("rescued", 2, lease_expires_at=LATER)),
+    ({"I15"}, "reaped before any lease was over", lambda f: f.terms(lease=HOUR)),
+    ({"I16"}, "a name used twice", named_twice),
+    ({"I17"}, "a lease that ran out long ago", lambda f: f.but(now=LATER)),
+    ({"I17"}, "no lease at all", lambda f: f.job("busy", lease_expires_at=None)),
+    ({"I18"}, "a job dated before it was asked for", lambda f: f.job("good", created_at=START - HOUR)),
+    ({"I18"}, "a claim dated after its start", lambda f: f.entry("start", "poison", 1, 0.5)),
+    ({"I19"}, "work long after it was lost", lambda f: f.entry("end", "rescued", 1, 37.0)),
+    ({"I20"}, "a start that is not on record", lambda f: f.entry("start", "again", 1, 38.0, fence=99)),
+    ({"I20"}, "a success that never ended", lambda f: f.unwritten("good", "end")),
+    ({"I21"}, "a claim that was not charged", counted_at_the_end),
+    ({"I21"}, "given up too soon", lambda f: f.job("poison", policy=Policy(max_attempts=3))),
+    ({"I22"}, "two starts of one claim", lambda f: f.entry("start", "again", 1, 37.5)),
+    ({"I23"}, "a start before its time", lambda f: f.job("delayed", run_at=START + seconds(33))),
+    ({"I23"}, "a wait cut short", lambda f: f.sighting("retried", 3, due_at=LATER)),
+    ({"I23"}, "a wait by no policy", lambda f: f.terms(backoff_by_policy=True)),
+    ({"I24"}, "an effect twice", lambda f: f.entry("effect", "again", 1, 37.5)),
+    ({"I24"}, "a success without effect", lambda f: f.unwritten("good", "effect")),
+    ({"I25"}, "a start after the cancellation", lambda f: f.entry("start", "given up", 1, 10.0)),
+    ({"I26"}, "stopped too late", lambda f: f.job("stopped", policy=Policy(grace=seconds(1)))),
+    ({"I26"}, "at work after it was stopped", lambda f: f.entry("effect", "stopped", 1, 9.0)),
+    ({"I27"}, "a cancellation done twice", cancelled_again),
+    ({"I28"}, "a process left", lambda f: f.but(leftovers=Leftovers(processes=["4711 sleep"]))),
+    ({"I29"}, "lost from a worker that lives", lambda f: f.stay("a", **ALIVE)),
+    ({"I30"}, "more at once than the limit", lambda f: f.job("good", **NARROW).job("retried", **NARROW)),
+    ({"I30"}, "a place held by nobody", lambda f: f.but(limits=[LimitUse("api", "", 2, 1)])),
+    ({"I30"}, "more at once than slots", lambda f: f.terms(slots=0)),
+    ({"I31"}, "asked to stop, and failed", lambda f: f.stay("b", exit_code=1)),
+    ({"I31"}, "claimed after it was asked to stop", lambda f: f.stay("b", stop_at=33.0)),
+    ({"I32"}, "the lower priority first", lambda f: f.terms(one_by_one=True).job("busy", priority=9)),
+    ({"I33"}, "in line while slots are free", lambda f: f.terms(slots=50, served=ALL).stay("b", **ALIVE)),
+    ({"I34"}, "nothing claimed for long", lambda f: f.but(outages=[Outage(20.0, 25.0)])),
+    ({"I35"}, "run by who does not know it", lambda f: f.terms(served=frozenset({Line("other", "mail")}))),
+    ({"I44"}, "gone, though nothing was pruned", lambda f: f.but(history=[]).without("twin", unseen=False)),
+    ({"I44"}, "pruned before its time", pruned),
+    ({"I44"}, "an event of nobody", event_of_nobody),
+    ({"I45"}, "what grows", grown),
+]
+
+
+def test_nothing_is_found_where_nothing_is_forged(forger: Forger) -> None:
+    assert check(forger.evidence) == []
+    assert check(forger.but(resources={"memory": LEVEL}).evidence) == []
+    assert forger.evidence.terms == TERMS
+
+
+@pytest.mark.parametrize(
+    ("broken", "forgery"),
+    [pytest.param(broken, forgery, id=f"{min(broken)}: {story}") for broken, story, forgery in FORGERIES],
+)
+def test_a_forgery_breaks_its_invariant_alone(forger: Forger, broken: set[str], forgery: Forgery) -> None:
+    found = check(forgery(forger).evidence)
+    assert {violation.invariant for violation in found} == broken, found
+
+
+def test_every_invariant_has_been_seen_broken() -> None:
+    assert {number for broken, _, _ in FORGERIES for number in broken} == set(INVARIANTS)
