@@ -30,11 +30,13 @@ def i25_cancel_before_claim_wins(book: Casebook) -> Iterator[Finding]:
 
 
 def i26_cancel_of_running_ends(book: Casebook) -> Iterator[Finding]:
-    """I26: what is asked to stop has stopped within its grace and a little, and does nothing afterwards."""
+    """I26: what is asked to stop ends within its grace and a little, and does nothing afterwards."""
     for job, life in book.known():
         for asked, left in pairwise(life.steps):
             if asked.target is not State.CANCELLING:
                 continue
+            if not left.target.is_final:
+                yield job.id, f"was asked to stop and is {left.target} again"
             allowed = job.policy.grace + book.terms.stopping + _kept_from_it(book, asked, left)
             if left.at - asked.at > allowed:
                 yield job.id, f"ended {whole_seconds(left.at - asked.at)} after it was asked to stop"

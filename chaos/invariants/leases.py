@@ -12,14 +12,13 @@ from tenure.core.states import State
 def i12_leases_do_not_overlap(book: Casebook) -> Iterator[Finding]:
     """I12: by the store's time, a job is claimed only after its last owner has left it."""
     for life in book.lives.values():
+        for (one, left), (next_, _) in pairwise(life.claims()):
+            if left is None:
+                yield life.id, f"was claimed by {next_.actor} at {next_.at}; {one.actor} had not left it"
         held = sorted(life.attempts.values(), key=lambda attempt: (attempt.started_at, attempt.fence))
-        for one, next_ in pairwise(held):
-            if one.ended_at is None or next_.started_at < one.ended_at:
-                until = f"until {one.ended_at}" if one.ended_at else "and was never left"
-                yield (
-                    life.id,
-                    f"{_held(one.worker, one.fence)} {until}; {next_.worker} has it since {next_.started_at}",
-                )
+        for before, after in pairwise(held):
+            if before.ended_at is None or after.started_at < before.ended_at:
+                yield life.id, f"{before.worker} held it when {after.worker} claimed it at {after.started_at}"
 
 
 def i13_fence_grows(book: Casebook) -> Iterator[Finding]:
@@ -63,9 +62,9 @@ def i15_reaper_is_fenced_too(book: Casebook) -> Iterator[Finding]:
     """I15: nothing leaves an end; the reaper takes what is owned, by its fence, when its lease is over."""
     for life in book.lives.values():
         claim: Event | None = None
-        for step in life.steps:
-            if step.source is not None and step.source.is_final:
-                yield life.id, f"step {step.n} by {step.actor} leads from {step.source} to {step.target}"
+        for before, step in pairwise(life.steps):
+            if before.target.is_final:
+                yield life.id, f"step {step.n} by {step.actor} leads from {before.target} to {step.target}"
             if step.type == "started":
                 claim = step
             elif step.actor == REAPER:
@@ -164,7 +163,3 @@ def _is_of_an_attempt(book: Casebook, at: datetime, parent: Life) -> bool:
         attempt.started_at - slack <= at and (attempt.ended_at is None or at <= attempt.ended_at + slack)
         for attempt in parent.attempts.values()
     )
-
-
-def _held(worker: str, fence: int) -> str:
-    return f"{worker} held it under fence {fence}"

@@ -26,7 +26,7 @@ def i7_legal_moves_only(book: Casebook) -> Iterator[Finding]:
         state: State | None = None
         for step in life.steps:
             move = (step.source, step.target, step.type)
-            if step.source is not None and step.source.is_final:
+            if state is not None and state.is_final:
                 pass  # I15 speaks of those
             elif move not in _LEGAL:
                 yield life.id, f"{_told(step)} is no step of the table"

@@ -11,9 +11,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from chaos.evidence import Clocks, Evidence, Stay, Terms, Watch, gather
-from chaos.history import Call, Verb
+from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gather
+from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
+from tenure.core.errors import StoreUnavailable
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Line
 from tenure.core.limit import Limit
@@ -77,25 +78,37 @@ class Scene:
         await self.watch.look(self.store)
         await self.clock.advance(seconds(count))
 
+    async def see(self, name: str) -> None:
+        """Look at one job, whether it has moved or not."""
+        job = await self.store.get(self.jobs[name])
+        assert job is not None
+        self.watch.sightings.append(Sighting(self.clock.now, job))
+
     async def enqueue(self, asked: dict[str, NewJob], *, batch: bool = False) -> None:
         """Ask for jobs, in one call each or in one for all."""
         for names in [list(asked)] if batch else [[name] for name in asked]:
-            made = [one.id for one in await self.store.enqueue([asked[name] for name in names])]
-            self.jobs.update(zip(names, made, strict=True))
-            self._answered("enqueue", keys=[asked[name].key or "" for name in names], jobs=made, batch=batch)
+            keys = [asked[name].key or "" for name in names]
+            try:
+                made = [one.id for one in await self.store.enqueue([asked[name] for name in names])]
+            except StoreUnavailable:
+                self._called("enqueue", keys=keys, batch=batch)
+            else:
+                self.jobs.update(zip(names, made, strict=True))
+                self._called("enqueue", keys=keys, jobs=made, batch=batch, outcome="acknowledged")
 
     async def cancel(self, *names: str) -> None:
         """Ask for jobs to be stopped, in one call."""
         ids = [self.jobs[name] for name in names]
         standings = await self.store.cancel(ids)
-        self._answered("cancel", asked=ids, jobs=ids, moved=[one.job for one in standings if one.moved])
+        moved = [one.job for one in standings if one.moved]
+        self._called("cancel", asked=ids, jobs=ids, moved=moved, outcome="acknowledged")
 
     async def replay(self, name: str, again: str) -> None:
         """Ask for a job to be run again."""
         [answer] = await self.store.replay([self.jobs[name]])
         assert answer.replay is not None
         self.jobs[again] = answer.replay
-        self._answered("replay", asked=[self.jobs[name]], jobs=[answer.replay])
+        self._called("replay", asked=[self.jobs[name]], jobs=[answer.replay], outcome="acknowledged")
 
     async def claim(self, worker: str, *names: str) -> dict[str, Claimed]:
         """Claim exactly these jobs, which are next in line."""
@@ -123,7 +136,7 @@ class Scene:
         )
         return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
 
-    def _answered(
+    def _called(
         self,
         verb: Verb,
         *,
@@ -132,6 +145,7 @@ class Scene:
         jobs: Sequence[UUID] = (),
         moved: Sequence[UUID] | None = None,
         batch: bool = False,
+        outcome: Outcome = "unknown",
     ) -> None:
         self.history.append(
             Call(
@@ -141,10 +155,10 @@ class Scene:
                 asked=list(asked),
                 batch=batch,
                 sent_at=self.now,
-                outcome="acknowledged",
+                outcome=outcome,
                 jobs=list(jobs),
                 moved=list(jobs if moved is None else moved),
-                answered_at=self.now,
+                answered_at=self.now if jobs else None,
             )
         )
 
