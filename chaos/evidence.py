@@ -81,8 +81,9 @@ class Sighting(Struct, frozen=True, gc=False):
 class Stay(Struct, frozen=True, kw_only=True):
     """The life of one worker process. Times are CLOCK_MONOTONIC.
 
-    `stop_at` is when it was sent SIGTERM, `killed` whether something of the run killed it, `held_up` from
-    when to when the run kept it from its work (stopped it, cut its connections, starved it).
+    `stop_at` is when it was sent SIGTERM, `forced` whether it was told twice, `killed` whether something of
+    the run killed it, `held_up` from when to when the run kept it from its work (stopped it, cut its
+    connections, starved it).
     """
 
     worker: str
@@ -92,6 +93,7 @@ class Stay(Struct, frozen=True, kw_only=True):
     ended_at: float | None = None
     exit_code: int | None = None
     killed: bool = False
+    forced: bool = False
     held_up: list[tuple[float, float]] = []
 
 

@@ -61,19 +61,23 @@ def i3_one_job_per_key(book: Casebook) -> Iterator[Finding]:
 
 
 def i5_batch_is_atomic(book: Casebook) -> Iterator[Finding]:
-    """I5: of the jobs of one call all are there, or none."""
-    keys = {job.key for job, _ in book.known()}
-    counted: dict[str, int] = defaultdict(int)
+    """I5: of the jobs of one call all are there, made at one time, or none."""
+    made = {job.key: job.created_at for job, _ in book.known()}
+    company: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    possible: set[str] = set()
     for call in book.evidence.history:
         for key in call.keys:
-            counted[key] += 1
-    for call in book.evidence.history:
-        # A key that another call used as well says nothing about this one.
-        own = [key for key in call.keys if counted[key] == 1]
-        there = sum(key in keys for key in own)
-        is_torn = 0 < there < len(own) if call.outcome == "unknown" else call.outcome == "refused" and there
-        if call.batch and is_torn and book.terms.retention is None:
-            yield None, f"{_named(call)}: {there} of {len(own)} jobs are there, and it was {call.outcome}"
+            company[key].add(tuple(call.keys))
+        if call.outcome != "refused":
+            possible.update(call.keys)
+    for call in book.evidence.history if book.terms.retention is None else ():
+        # A key that another call brought in other company says nothing about this one.
+        own = [key for key in call.keys if len(company[key]) == 1]
+        there = [made[key] for key in own if key in made]
+        is_torn = 0 < len(there) < len(own) and call.outcome != "acknowledged"  # or else I1 speaks of it
+        is_refused = call.outcome == "refused" and bool(there) and not possible.intersection(own)
+        if call.batch and (is_torn or is_refused or len(set(there)) > 1):
+            yield None, f"{_named(call)}, {call.outcome}: of {len(own)} jobs {len(there)} are there: {there}"
 
 
 def i6_one_ending(book: Casebook) -> Iterator[Finding]:

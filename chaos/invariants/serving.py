@@ -1,6 +1,6 @@
 """Workers: neighbours are left alone, caps hold, the order is kept, nobody starves, stopping is clean."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 from uuid import UUID
@@ -10,6 +10,7 @@ from chaos.evidence import Stay
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
 from tenure.core.states import State
+from tenure.surfaces.cli.worker import FORCED
 
 
 def i29_neighbours_unaffected(book: Casebook) -> Iterator[Finding]:
@@ -26,36 +27,28 @@ def i29_neighbours_unaffected(book: Casebook) -> Iterator[Finding]:
 
 def i30_caps_hold(book: Casebook) -> Iterator[Finding]:
     """I30: never more at once than a limit or a worker's slots allow, and no place is held by nobody."""
-    owned: dict[tuple[str, str], list[tuple[datetime, int]]] = {}
-    sizes: dict[tuple[str, str], int] = {}
     running: Counter[tuple[str, str]] = Counter()
-    by_worker: dict[str, list[tuple[datetime, int]]] = {}
-    fuzz = book.terms.fuzz
+    sizes: dict[tuple[str, str], int] = {}
+    under: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
+    by_worker: dict[str, list[Attempt]] = defaultdict(list)
     for job, life in book.known():
         for limit in job.limits:
             place = (limit.name, limit.key)
             sizes[place] = max(limit.size, sizes.get(place, 0))
             running[place] += job.state.is_owned
-            for attempt in life.attempts.values():
-                # Two statements of two transactions may be dated in the other order than they took effect.
-                end = (attempt.ended_at or book.evidence.now) - fuzz
-                owned.setdefault(place, []).extend(_span(attempt.started_at, end))
-        for attempt in life.attempts.values() if book.terms.slots is not None else ():
-            if attempt.ended_at is not None and attempt.ending is not Ending.LOST:
-                by_worker.setdefault(attempt.worker, []).extend(
-                    _span(attempt.started_at, attempt.ended_at - fuzz)
-                )
+            under[place] += life.attempts.values()
+        for attempt in life.attempts.values():
+            # A worker has stopped what it lost long before that is on record.
+            if attempt.ending not in {None, Ending.LOST}:
+                by_worker[attempt.worker].append(attempt)
     for place, size in sizes.items():
-        if (most := _most_at_once(owned.get(place, []))) > size:
+        if (most := _most_at_once(book, under[place])) > size:
             yield None, f"{most} ran at once under limit {place}, which is {size}"
     for use in book.evidence.limits:
-        if use.held != running[use.name, use.key]:
-            yield (
-                None,
-                f"{use.held} places are held under {use.name}, {use.key!r}; {running[use.name, use.key]} run",
-            )
-    for worker, spans in by_worker.items():
-        if book.terms.slots is not None and (most := _most_at_once(spans)) > book.terms.slots:
+        if use.held != (run := running[use.name, use.key]):
+            yield None, f"{use.held} places are held under {use.name}, {use.key!r}; {run} run"
+    for worker, attempts in by_worker.items() if book.terms.slots is not None else ():
+        if (most := _most_at_once(book, attempts)) > (book.terms.slots or 0):
             yield None, f"{worker} ran {most} at once and has {book.terms.slots} slots"
 
 
@@ -66,10 +59,16 @@ def i31_graceful_stop(book: Casebook) -> Iterator[Finding]:
             yield None, f"{stay.worker} was killed and exited 0"
         if stay.stop_at is None or stay.killed:
             continue
-        if stay.ended_at is not None and stay.exit_code != 0:
+        # The second signal may come too late to force anything.
+        if stay.ended_at is not None and stay.exit_code not in ({0, FORCED} if stay.forced else {0}):
             yield None, f"{stay.worker} was asked to stop and exited {stay.exit_code}"
-        if book.time:
-            yield from _after_its_stop(book, stay, stay.stop_at)
+    stopping = {
+        stay.worker: stay for stay in book.evidence.stays if stay.stop_at is not None and not stay.killed
+    }
+    for _, life in book.known() if book.time else ():
+        for attempt in life.attempts.values():
+            if attempt.worker in stopping:
+                yield from _after_its_stop(book, stopping[attempt.worker], attempt)
 
 
 def i32_priority_order(book: Casebook) -> Iterator[Finding]:
@@ -152,30 +151,30 @@ def _was_harmed(book: Casebook, stay: Stay, begin: datetime, end: datetime) -> b
     )
 
 
-def _after_its_stop(book: Casebook, stay: Stay, stop_at: float) -> Iterator[Finding]:
-    last = book.time.latest(stop_at) + book.terms.poll
-    for job, life in book.known():
-        for attempt in life.attempts.values():
-            if attempt.worker != stay.worker:
-                continue
-            if attempt.started_at > last:
-                yield job.id, f"was claimed by {stay.worker} after it was asked to stop"
-            elif attempt.ending is Ending.LOST and not _is_excused(book, stay, attempt):
-                yield job.id, f"was lost when {stay.worker} was asked to stop"
+def _after_its_stop(book: Casebook, stay: Stay, attempt: Attempt) -> Iterator[Finding]:
+    # A claim may have been under way when the signal came; what it brings is given back unstarted.
+    if stay.stop_at is not None and attempt.started_at > book.time.latest(stay.stop_at) + book.terms.poll:
+        yield attempt.job, f"was claimed by {stay.worker} after it was asked to stop"
+    elif attempt.ending is Ending.LOST and not _is_excused(book, stay, attempt):
+        yield attempt.job, f"was lost when {stay.worker} was asked to stop"
 
 
 def _is_excused(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
     """Whether an attempt was lost before its worker was asked to stop, or when it could not give it back."""
     ended = attempt.ended_at or book.evidence.now
     before = stay.stop_at is None or ended < book.time.earliest(stay.stop_at)
-    return before or bool(stay.held_up) or bool(book.outages_between(attempt.started_at, ended))
+    return (
+        before or stay.forced or bool(stay.held_up) or bool(book.outages_between(attempt.started_at, ended))
+    )
 
 
-def _span(start: datetime, end: datetime) -> list[tuple[datetime, int]]:
-    return [(start, 1), (end, -1)] if start < end else []
-
-
-def _most_at_once(edges: list[tuple[datetime, int]]) -> int:
+def _most_at_once(book: Casebook, attempts: list[Attempt]) -> int:
+    edges: list[tuple[datetime, int]] = []
+    for attempt in attempts:
+        # Two transactions may be dated in the other order than they took effect.
+        end = (attempt.ended_at or book.evidence.now) - book.terms.fuzz
+        if attempt.started_at < end:
+            edges += [(attempt.started_at, 1), (end, -1)]
     now = most = 0
     for _, change in sorted(edges):  # who leaves goes before who comes at the same moment
         now += change

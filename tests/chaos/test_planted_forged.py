@@ -118,6 +118,7 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I3"}, "a key with two rows", lambda f: f.job("other twin", key="twin")),
     ({"I3"}, "a key with two answers", enqueue_again),
     ({"I5"}, "half a batch", half_a_batch),
+    ({"I5"}, "a batch in two steps", lambda f: f.job("twin", created_at=START + seconds(0.01))),
     ({"I6"}, "at rest while a job runs", lambda f: f.terms(quiet=True)),
     ({"I7"}, "a step of another name", lambda f: f.event("retried", 4, type="accepted")),
     ({"I7"}, "a step by somebody who may not", lambda f: f.event("dropped", 2, actor="clock")),
