@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from tenure.core.states import State
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
+from tenure.execution.handler import Handler
 from tenure.execution.lane import ProcessLane
 from tenure.storage.contract import Store
 from tests.worker.sample import HANDLERS
@@ -30,7 +31,6 @@ TARGET = "tests.worker.sample:app"
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30.0
 QUICK = RetryPolicy(base=timedelta(milliseconds=5), cap=timedelta(milliseconds=20))
-LINES = tuple(Line("default", key) for key in HANDLERS)
 
 
 class Employed:
@@ -56,10 +56,10 @@ class Employed:
         return self.told(kind)[0]
 
 
-def registry() -> Registry:
-    """The sample's definitions."""
+def registry(handlers: Mapping[str, Handler] = HANDLERS) -> Registry:
+    """The sample's definitions, or others."""
     made = Registry()
-    for key, handler in HANDLERS.items():
+    for key, handler in handlers.items():
         made.add(Spec(key=key, hooks=tuple(handler.hooks)))
     return made
 
@@ -74,21 +74,23 @@ async def employ(
     heard: list[Signal] | None = None,
     target: str = TARGET,
     folder: Path = ROOT,
+    handlers: Mapping[str, Handler] = HANDLERS,
 ) -> AsyncIterator[Employed]:
     """A worker that works while the context lasts, and then stops in good order."""
     name = f"worker-{secrets.token_hex(4)}"
+    lines = tuple(Line("default", key) for key in handlers)
     heard = [] if heard is None else heard
     lane = ProcessLane(target, folder=folder, environment=os.environ)
     await lane.start()
     manner = Manner(
         worker=name,
-        lines=LINES,
+        lines=lines,
         slots=slots,
         lease_for=timedelta(seconds=lease),
         shutdown=timedelta(seconds=shutdown),
     )
-    introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=LINES)
-    worker = Worker(store, lane, introduction, registry(), manner, heard.append)
+    introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)
+    worker = Worker(store, lane, introduction, registry(handlers), manner, heard.append)
     task = asyncio.create_task(worker.run())
     employed = Employed(worker, heard)
     try:
