@@ -140,7 +140,7 @@ def is_note(event: Event) -> bool:
     return event.type.startswith(CUSTOM) or event.type == HOOK_FAILED
 
 
-def whole_seconds(span: timedelta) -> str:
+def in_seconds(span: timedelta) -> str:
     """A span of time in words."""
     return f"{span.total_seconds():.3f} s"
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
 
-from chaos.casebook import REAPER, Casebook, Finding, Life, whole_seconds
+from chaos.casebook import REAPER, Casebook, Finding, Life, in_seconds
 from tenure.core.job import Event
 from tenure.core.states import State
 
@@ -39,12 +39,12 @@ def i26_cancel_of_running_ends(book: Casebook) -> Iterator[Finding]:
                 yield job.id, f"was asked to stop and is {left.target} again"
             allowed = job.policy.grace + book.terms.stopping + _kept_from_it(book, asked, left)
             if left.at - asked.at > allowed:
-                yield job.id, f"ended {whole_seconds(left.at - asked.at)} after it was asked to stop"
+                yield job.id, f"ended {in_seconds(left.at - asked.at)} after it was asked to stop"
         last = life.steps[-1] if life.steps else None
         if last is not None and last.target is State.CANCELLING:
             since, allowed = book.evidence.now - last.at, job.policy.grace + book.terms.stopping
             if book.terms.quiet and since > allowed + book.terms.lease:
-                yield job.id, f"was asked to stop {whole_seconds(since)} ago"
+                yield job.id, f"was asked to stop {in_seconds(since)} ago"
         yield from _worked_on(book, life, last)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 
-from chaos.casebook import REAPER, Casebook, Finding, Life, whole_seconds
+from chaos.casebook import REAPER, Casebook, Finding, Life, in_seconds
 from tenure.core.job import Event
 from tenure.core.states import State
 
@@ -89,7 +89,7 @@ def i17_no_orphan_rests(book: Casebook) -> Iterator[Finding]:
         elif job.lease_expires_at + rescue < now:
             yield (
                 job.id,
-                f"is {job.state}; its lease was over {whole_seconds(now - job.lease_expires_at)} ago",
+                f"is {job.state}; its lease was over {in_seconds(now - job.lease_expires_at)} ago",
             )
     for lease in book.evidence.leftovers.leases if book.terms.quiet else ():
         yield None, f"a lease is left: {lease}"
@@ -125,7 +125,7 @@ def _reaped(book: Casebook, life: Life, claim: Event | None, step: Event) -> Ite
         return
     # On PostgreSQL a lease counts from the begin of its transaction, a claim from the job's last step on.
     if step.at < claim.at + book.terms.lease - book.terms.fuzz:
-        yield life.id, f"was reaped {whole_seconds(step.at - claim.at)} after it was claimed"
+        yield life.id, f"was reaped {in_seconds(step.at - claim.at)} after it was claimed"
     for sighting in life.sightings:
         expires = sighting.job.lease_expires_at
         if sighting.job.fence == step.fence and expires is not None and step.at < expires:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from uuid import UUID
 
-from chaos.casebook import Casebook, Finding, Life, whole_seconds
+from chaos.casebook import Casebook, Finding, Life, in_seconds
 from chaos.evidence import Stay
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
@@ -98,7 +98,7 @@ def i33_no_starvation(book: Casebook) -> Iterator[Finding]:
         if since is None or not book.is_served(job) or _is_full(book, job):
             continue
         if book.evidence.now - since > 2 * book.terms.poll + book.terms.rescue:
-            yield job.id, f"is {job.state} for {whole_seconds(book.evidence.now - since)}; slots are free"
+            yield job.id, f"is {job.state} for {in_seconds(book.evidence.now - since)}; slots are free"
 
 
 def i34_no_deaf_workers(book: Casebook) -> Iterator[Finding]:
@@ -116,7 +116,7 @@ def i34_no_deaf_workers(book: Casebook) -> Iterator[Finding]:
         stood_in_line = [at for at, queued in starts if at > back and queued <= back]
         if stood_in_line and not is_cut_short and min(stood_in_line) > by:
             waited = min(stood_in_line) - back
-            yield None, f"{whole_seconds(waited)} after the database was back came the first claim"
+            yield None, f"{in_seconds(waited)} after the database was back came the first claim"
 
 
 def i35_unknown_kind_is_not_loss(book: Casebook) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from chaos.casebook import Casebook, Finding, Life, whole_seconds
+from chaos.casebook import Casebook, Finding, Life, in_seconds
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
 from tenure.core.policy import RetryPolicy
@@ -16,7 +16,7 @@ def i18_store_clock_only(book: Casebook) -> Iterator[Finding]:
     now, fuzz, time = book.evidence.now, book.terms.fuzz, book.time
     for life in book.lives.values():
         if life.events and (last := max(event.at for event in life.events)) > now + fuzz:
-            yield life.id, f"has an event {whole_seconds(last - now)} ahead of the store's time"
+            yield life.id, f"has an event {in_seconds(last - now)} ahead of the store's time"
         for entry in life.entries if time else ():
             attempt = life.attempts.get(entry.fence)
             if attempt is None:
@@ -41,7 +41,7 @@ def i23_never_early(book: Casebook) -> Iterator[Finding]:
     for job, life in book.known():
         first = next((step for step in life.steps if step.type == "started"), None)
         if first is not None and job.run_at is not None and first.at < job.run_at:
-            yield job.id, f"was claimed {whole_seconds(job.run_at - first.at)} before its time"
+            yield job.id, f"was claimed {in_seconds(job.run_at - first.at)} before its time"
         if job.run_at is not None and book.time:
             for entry in life.entries:
                 if book.time.latest(entry.at) + book.terms.fuzz < job.run_at:
@@ -78,7 +78,7 @@ def _backed_off_otherwise(job: Job, life: Life) -> Iterator[Finding]:
         if failed.type == "retrying" and next_.target is State.QUEUED:
             least, _ = _bounds(job.policy.retry, failed.attempt)
             if next_.at - failed.at < least:
-                yield job.id, f"was tried again after {whole_seconds(next_.at - failed.at)}, not {least}"
+                yield job.id, f"was tried again after {in_seconds(next_.at - failed.at)}, not {least}"
     for sighting in life.sightings:
         seen = sighting.job
         failure = _event(life, seen.events)
@@ -90,7 +90,7 @@ def _backed_off_otherwise(job: Job, life: Life) -> Iterator[Finding]:
         ):
             least, most = _bounds(job.policy.retry, failure.attempt)
             if not least <= seen.due_at - failure.at <= most + timedelta(milliseconds=1):
-                yield job.id, f"waits {whole_seconds(seen.due_at - failure.at)}, not {least} to {most}"
+                yield job.id, f"waits {in_seconds(seen.due_at - failure.at)}, not {least} to {most}"
                 break
 
 

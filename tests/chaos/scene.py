@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gather
 from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
-from tenure.core.errors import StoreUnavailable
+from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Line
 from tenure.core.limit import Limit
@@ -90,6 +90,8 @@ class Scene:
             keys = [asked[name].key or "" for name in names]
             try:
                 made = [one.id for one in await self.store.enqueue([asked[name] for name in names])]
+            except StoreRefused:
+                self._called("enqueue", keys=keys, batch=batch, outcome="refused")
             except StoreUnavailable:
                 self._called("enqueue", keys=keys, batch=batch)
             else:

@@ -60,6 +60,22 @@ async def late_report(scene: Scene) -> None:
     await finish(scene, "b")
 
 
+async def late_report_of_the_owner_itself(scene: Scene) -> None:
+    """`a` loses its lease and has the job again, and then its first attempt reports."""
+    old = await begin(scene)
+    await scene.wait(OVER)
+    await scene.store.reap(10)
+    [new] = await claim(scene.store, "a", lease_for=LEASE)
+    scene.wrote(old, "effect", "end")
+    scene.wrote(new, "start")
+    await settle(scene.store, [succeeded(old)], "a")
+    await scene.wait(1)
+    if (await scene.store.heartbeat(Pulse(worker="a", leases=[new.lease], lease_for=LEASE))).kept:
+        scene.wrote(new, "effect", "end")
+        await settle(scene.store, [succeeded(new)], "a")
+    await scene.wait(1)
+
+
 async def late_report_before_the_reaper(scene: Scene) -> None:
     """`a` reports when its lease is over, and nobody has noticed yet."""
     old = await begin(scene)

@@ -4,14 +4,12 @@ Each story is told twice: to the sound store it does no harm; to one with someth
 what the store then has on record gives it away.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from chaos.checker import check
 from chaos.evidence import Evidence, Terms
@@ -19,305 +17,11 @@ from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, NewJob
 from tenure.storage.sqlite.store import SqliteStore
 from tests.chaos import stories
-from tests.chaos.sabotage import NOTHING, Sabotage
-from tests.chaos.scene import LEASE, Scene
+from tests.chaos.plants import PLANTS, TERMS, Plant, sqlite
+from tests.chaos.scene import Scene
 from tests.chaos.stories import Story
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
-from tests.storage.telling import MAIL
 
-TERMS = Terms(lease=LEASE, served=frozenset({MAIL}), effects=frozenset({"mail"}))
-AN_HOUR_AHEAD = {
-    "sqlite": "(:now + 3600000000)",
-    "postgres": "(tenure.now() + interval '1 hour')",
-}
-
-
-@dataclass(frozen=True)
-class Plant:
-    """What is broken, the story that shows it, and the invariants that must notice."""
-
-    name: str
-    notice: set[str]
-    story: Story
-    sabotage: Sabotage
-    terms: Terms = TERMS
-
-
-def sqlite(*patches: tuple[str, str, str], unguarded: bool = False) -> Sabotage:
-    return Sabotage({"sqlite": patches}, unguarded=unguarded)
-
-
-PLANTS = (
-    Plant(
-        "no fence where attempts are settled",
-        {"I14"},
-        stories.late_report,
-        Sabotage(
-            {
-                "sqlite": (
-                    (
-                        "settle_and_claim.decided",
-                        """CROSS JOIN tenure_lease lease
-                           ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
-                        CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence""",
-                        "CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease IS NOT NULL",
-                    ),
-                ),
-                "postgres": (
-                    (
-                        "settle_and_claim.turn",
-                        "s.lease = given.fence WHERE given.fence IN (SELECT id FROM held) AND",
-                        "s.lease IS NOT NULL WHERE",
-                    ),
-                    ("settle_and_claim.turn", "WHERE s.id = d.id AND s.lease = d.fence", "WHERE s.id = d.id"),
-                ),
-            }
-        ),
-    ),
-    Plant(
-        "a lease that is over still settles",
-        {"I14"},
-        stories.late_report_before_the_reaper,
-        Sabotage(
-            {
-                "sqlite": (("settle_and_claim.decided", "AND lease.expires_at > :now", ""),),
-                "postgres": (
-                    (
-                        "settle_and_claim.turn",
-                        "AND owner = :worker::text AND expires_at > tenure.now()",
-                        "AND owner = :worker::text",
-                    ),
-                ),
-            }
-        ),
-    ),
-    Plant(
-        "no fence where children are made",
-        {"I14"},
-        stories.child_of_the_late,
-        sqlite(("spawn", "", "SELECT id FROM tenure_job_state WHERE id = :job")),
-    ),
-    Plant(
-        "no unique key",
-        {"I3"},
-        stories.key_used_twice,
-        Sabotage(
-            {
-                "sqlite": (
-                    (
-                        "enqueue.drop_taken",
-                        """EXISTS (SELECT 1 FROM tenure_job WHERE namespace = given_job.namespace
-                                      AND scope = given_job.scope AND key = given_job.key) OR""",
-                        "",
-                    ),
-                )
-            },
-            sql={"sqlite": "DROP INDEX tenure.job_key", "postgres": "DROP INDEX tenure.job_key"},
-        ),
-    ),
-    Plant(
-        "no event of the reaper's step",
-        {"I10", "I11"},
-        stories.late_report,
-        Sabotage(
-            {
-                "sqlite": (("reap.recorded", "", NOTHING),),
-                "postgres": (
-                    (
-                        "reap",
-                        "at, 'reaper', 'lease ran out', mark FROM moved",
-                        "at, 'reaper', 'lease ran out', mark FROM moved WHERE false",
-                    ),
-                ),
-            }
-        ),
-    ),
-    Plant(
-        "no event of the end",
-        {"I6", "I11"},
-        stories.plain,
-        sqlite(("settle_and_claim.recorded", "", NOTHING)),
-    ),
-    Plant(
-        "no attempt on record",
-        {"I8"},
-        stories.plain,
-        sqlite(("settle_and_claim.ended", "", NOTHING)),
-    ),
-    Plant(
-        "totals that are not kept",
-        {"I8"},
-        stories.plain,
-        sqlite(("settle_and_claim.tallied", "", NOTHING)),
-    ),
-    Plant(
-        "a reaper that does not look whether the lease is over",
-        {"I15"},
-        stories.reaped_while_it_runs,
-        Sabotage(
-            {
-                "sqlite": (
-                    ("reap.lost", "WHERE expires_at <= :now", ""),
-                    ("reap.swept", "WHERE expires_at <= :now", ""),
-                ),
-                "postgres": (("reap", "WHERE expires_at <= tenure.now()", ""),),
-            }
-        ),
-    ),
-    Plant(
-        "a reaper that takes what has ended",
-        {"I6", "I9", "I15"},
-        stories.reaped_when_done,
-        sqlite(
-            ("reap.lost", "s.lease = expired.id", "s.fence = expired.id"),
-            ("reap.ended", "", NOTHING),
-            unguarded=True,
-        ),
-    ),
-    Plant(
-        "a claim by a clock that is an hour ahead",
-        {"I18"},
-        stories.plain,
-        Sabotage(
-            {
-                "sqlite": (
-                    ("settle_and_claim.started", ":now", AN_HOUR_AHEAD["sqlite"]),
-                    ("settle_and_claim.announced", ":now", AN_HOUR_AHEAD["sqlite"]),
-                ),
-                "postgres": (("settle_and_claim.turn", "tenure.now()", AN_HOUR_AHEAD["postgres"]),),
-            }
-        ),
-    ),
-    Plant(
-        "a lease by a clock that is an hour behind",
-        {"I15"},
-        stories.reaped_while_it_runs,
-        sqlite(("settle_and_claim.leased", ":now + :lease_for", ":now - 3600000000 + :lease_for")),
-    ),
-    Plant(
-        "attempts that are not charged at the claim",
-        {"I21"},
-        stories.poison,
-        Sabotage(
-            dict.fromkeys(("sqlite",), (("settle_and_claim.started", "s.attempt + 1", "s.attempt"),))
-            | {"postgres": (("settle_and_claim.turn", "s.attempt + 1", "s.attempt"),)}
-        ),
-    ),
-    Plant(
-        "a place under a limit that a lost job keeps",
-        {"I30"},
-        stories.lost_under_a_limit,
-        Sabotage(
-            {
-                "sqlite": (("reap.freed", "", NOTHING),),
-                "postgres": (("reap", "AND slot.job = held.id", "AND false"),),
-            }
-        ),
-    ),
-    Plant(
-        "a job that stays in line when it is cancelled",
-        {"I15", "I25"},
-        stories.cancelled_in_line,
-        sqlite(("cancel.out_of_line", "", NOTHING), unguarded=True),
-    ),
-    Plant(
-        "a job that is asked to stop again and again",
-        {"I7", "I27"},
-        stories.cancelled_twice,
-        sqlite(("cancel.found", "s.state = 'running' THEN", "s.state IN ('running', 'cancelling') THEN")),
-    ),
-    Plant(
-        "a job that is tried again though it was to stop",
-        {"I7", "I26"},
-        stories.cancelled_and_failing,
-        sqlite(
-            ("settle_and_claim.decided", "WHEN s.state = 'cancelling' THEN 'cancelled'", ""), unguarded=True
-        ),
-    ),
-    Plant(
-        "two replays at once",
-        {"I27"},
-        stories.replayed_twice,
-        sqlite(("replay.under_way", "", NOTHING)),
-    ),
-    Plant(
-        "a job put in line before its time",
-        {"I23"},
-        stories.delayed,
-        Sabotage(
-            {
-                "sqlite": (("promote.due", "timer.due_at <= :now AND", ""),),
-                "postgres": (("promote", "WHERE timer.due_at <= tenure.now()", ""),),
-            }
-        ),
-    ),
-    Plant(
-        "a retry before its time",
-        {"I23"},
-        stories.backing_off,
-        sqlite(("promote.due", "timer.due_at <= :now AND", "")),
-    ),
-    Plant(
-        "progress written over a finished job",
-        {"I9"},
-        stories.progress_when_done,
-        sqlite(("heartbeat.told", "AND s.lease = +given.fence", ""), unguarded=True),
-    ),
-    Plant(
-        "a job that stays in line when it is claimed",
-        {"I12"},
-        stories.claimed_by_two,
-        sqlite(("settle_and_claim.out_of_line", "", NOTHING)),
-    ),
-    Plant(
-        "a fence that falls",
-        {"I13"},
-        stories.late_report,
-        sqlite(("settle_and_claim.fenced", "n + 1", "n - 1"), unguarded=True),
-    ),
-    Plant(
-        "a lease swept away from under its job",
-        {"I6", "I17"},
-        stories.beats_for_one_of_two,
-        sqlite(("heartbeat.swept", "AND NOT EXISTS", "AND true OR NOT EXISTS")),
-    ),
-    Plant(
-        "a worker that is given what it does not serve",
-        {"I35"},
-        stories.of_another_kind,
-        sqlite(
-            (
-                "settle_and_claim.places",
-                "FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100",
-                "FROM tenure_line LIMIT 100",
-            )
-        ),
-    ),
-    Plant(
-        "the least important first",
-        {"I32"},
-        stories.by_priority,
-        sqlite(
-            ("settle_and_claim.places", "ORDER BY rank, (row_number()", "ORDER BY rank DESC, (row_number()")
-        ),
-        replace(TERMS, one_by_one=True),
-    ),
-    Plant(
-        "pruning by no horizon",
-        {"I44"},
-        stories.pruned,
-        sqlite(
-            (
-                "prune.looked_at",
-                """AND s.finished_at
-                       <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
-                   AND (job.key IS NULL OR s.finished_at <= :now - :keyed)""",
-                "",
-            )
-        ),
-        replace(TERMS, retention=stories.KEPT),
-    ),
-)
 CASES = [
     pytest.param(plant, kind, id=f"{kind}: {plant.name}")
     for plant in PLANTS
@@ -390,40 +94,47 @@ async def test_what_was_taken_out_is_noticed(
     assert plant.notice <= {violation.invariant for violation in found}, found
 
 
-async def test_an_answer_before_the_commit_is_noticed(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def answer_before_the_commit(self: SqliteStore, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    answers: list[Enqueued] = []
+
+    def lose(connection: Any, turn: Any) -> None:
+        answers.extend(self._enqueue(connection, turn, jobs))
+        raise StoreRefused("the power went out before the commit")
+
+    with pytest.raises(StoreRefused):
+        await self._writer.run(lose)
+    return answers
+
+
+async def refuse_after_the_commit(self: SqliteStore, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    await SOUND_ENQUEUE(self, jobs)
+    raise StoreRefused("this cannot be kept")
+
+
+async def write_one_by_one(self: SqliteStore, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    await SOUND_ENQUEUE(self, jobs[:1])
+    raise StoreUnavailable("the connection broke after the first")
+
+
+SOUND_ENQUEUE = SqliteStore.enqueue
+ENQUEUES = {
+    "an answer before the commit": ({"I1"}, answer_before_the_commit),
+    "a call refused after its commit": ({"I2"}, refuse_after_the_commit),
+    "a batch that is written one by one": ({"I5"}, write_one_by_one),
+}
+BY_FUNCTION = {name: numbers for name, (numbers, _) in ENQUEUES.items()}
+
+
+@pytest.mark.parametrize("name", ENQUEUES)
+async def test_a_bad_enqueue_is_noticed(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def enqueue(self: SqliteStore, jobs: Any) -> list[Enqueued]:
-        answers: list[Enqueued] = []
-
-        def lose(connection: Any, turn: Any) -> None:
-            answers.extend(self._enqueue(connection, turn, jobs))
-            raise StoreRefused("the power went out before the commit")
-
-        with pytest.raises(StoreRefused):
-            await self._writer.run(lose)
-        return answers
-
+    broken, enqueue = ENQUEUES[name]
+    story = stories.key_used_twice if broken == {"I2"} else stories.batch
     monkeypatch.setattr(SqliteStore, "enqueue", enqueue)
     async with database(request, "sqlite", tmp_path, "") as backend:
-        found = check(await told(backend, stories.batch, TERMS))
-    assert {violation.invariant for violation in found} == {"I1"}
-
-
-async def test_a_batch_that_is_written_one_by_one_is_noticed(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = SqliteStore.enqueue
-
-    async def enqueue(self: SqliteStore, jobs: Any) -> list[Enqueued]:
-        asked: list[NewJob] = list(jobs)
-        await whole(self, asked[:1])
-        raise StoreUnavailable("the connection broke")
-
-    monkeypatch.setattr(SqliteStore, "enqueue", enqueue)
-    async with database(request, "sqlite", tmp_path, "") as backend:
-        found = check(await told(backend, stories.batch, TERMS))
-    assert {violation.invariant for violation in found} == {"I5"}
+        found = check(await told(backend, story, TERMS))
+    assert {violation.invariant for violation in found} == broken
 
 
 async def test_the_guards_of_the_database_stop_a_reaper_that_takes_what_has_ended(

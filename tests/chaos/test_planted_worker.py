@@ -6,25 +6,17 @@ by one with something taken out. They are real workers on a real clock, with pro
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
 
-from chaos import ledger
-from chaos.checker import check
-from chaos.evidence import Stay, Terms, gather
-from chaos.ledger import Entry, Kind
 from tenure.core.errors import StoreUnavailable
-from tenure.core.lease import Line
-from tenure.core.outcome import Ending, Settled
+from tenure.core.outcome import Round, Settled
 from tenure.core.retry import Crashed
-from tenure.core.signals import WorkerReady
 from tenure.core.states import FINAL, State
 from tenure.engine.attempts import Attempts
 from tenure.engine.dispatcher import Dispatcher
@@ -32,91 +24,9 @@ from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.manner import Hold, Manner
 from tenure.execution.halting import Halt, Halting
 from tenure.execution.lane import ProcessLane
-from tenure.storage.contract import Store
 from tenure.storage.sqlite.store import SqliteStore
-from tests.chaos.sample import HANDLERS
-from tests.worker.employing import PATIENCE, Employed, employ, enqueue, reach
-
-SHORT, LONG = timedelta(seconds=1.2), timedelta(seconds=60)
-"""A lease that is over soon, for who is to lose it; and one that nobody loses, however slow the machine."""
-SOON = timedelta(milliseconds=300)
-SERVED = frozenset(Line("default", key) for key in HANDLERS)
-TERMS = Terms(
-    lease=SHORT,
-    overlap=SOON,
-    poll=timedelta(seconds=PATIENCE),
-    stopping=timedelta(seconds=PATIENCE),
-    rescue=timedelta(seconds=PATIENCE),
-    served=SERVED,
-    effects=frozenset({"work"}),
-    slots=1,
-    quiet=False,
-)
-"""Only what is in question is judged by the clock: the machine may be slow."""
-
-
-class Workplace:
-    """A store, a ledger, and workers who came and went."""
-
-    def __init__(self, store: Store, folder: Path) -> None:
-        self.store = store
-        self.stays: list[Stay] = []
-        self._ledger, self._end = folder / "ledger", folder / "end"
-
-    async def enqueue(self, definition: str = "work", **policy: Any) -> UUID:
-        params = {"ledger": str(self._ledger), "end": str(self._end)}
-        return await enqueue(self.store, definition, params, policy={"max_attempts": 50, **policy})
-
-    def let_go(self) -> None:
-        self._end.touch()
-
-    async def wrote(self, kind: Kind, count: int, *, fence: int | None = None) -> list[Entry]:
-        """The lines of a kind, once there are so many."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = [one for one in ledger.read(self._ledger, torn=True) if one.kind == kind]
-                found = [one for one in found if fence in {None, one.fence}]
-                if len(found) >= count:
-                    return found
-                await asyncio.sleep(0.01)
-
-    async def lost(self, job: UUID) -> None:
-        """Wait until an attempt of a job is on record as lost."""
-        async with asyncio.timeout(PATIENCE):
-            while all(one.ending is not Ending.LOST for one in await self.store.attempts(job)):
-                await self.store.reap(10)
-                await asyncio.sleep(0.02)
-
-    @asynccontextmanager
-    async def worker(
-        self, *, slots: int = 1, lease: timedelta = LONG, shutdown: float = 20
-    ) -> AsyncIterator[Employed]:
-        """A worker, and its stay as evidence."""
-        began = monotonic()
-        async with employ(
-            self.store,
-            slots=slots,
-            lease=lease.total_seconds(),
-            shutdown=shutdown,
-            target="tests.chaos.sample:app",
-            handlers=HANDLERS,
-        ) as employed:
-            ready: WorkerReady = await employed.hears(WorkerReady)
-            self.stays.append(Stay(worker=ready.worker.id, pid=ready.worker.pid, started_at=began))
-            yield employed
-            told = monotonic()
-        self.stays[-1] = replace(self.stays[-1], stop_at=told, ended_at=monotonic(), exit_code=0)
-
-    async def broken(self, **terms: Any) -> set[str]:
-        """The invariants that are broken by what there is."""
-        evidence = await gather(
-            self.store,
-            replace(TERMS, **terms),
-            ledger=ledger.read(self._ledger, torn=True),
-            stays=self.stays,
-        )
-        return {violation.invariant for violation in check(evidence)}
-
+from tests.chaos.workplace import LONG, SHORT, SOON, TERMS, Workplace
+from tests.worker.employing import reach
 
 Sabotage = Callable[[pytest.MonkeyPatch], None]
 Life = Callable[[Workplace, bool], Awaitable[set[str]]]
@@ -206,6 +116,17 @@ async def left_in_line(place: Workplace, sound: bool) -> set[str]:
         return await place.broken(poll=SOON / 2, rescue=timedelta(0))
 
 
+async def outage(place: Workplace, sound: bool) -> set[str]:
+    """A job comes while the store is away, and then it is back."""
+    place.let_go()
+    async with place.worker():
+        place.is_away = True
+        job = await place.enqueue()
+        await place.goes_away()
+        await reach(place.store, job, State.SUCCEEDED)
+    return await place.broken(resuming=LONG if sound else SOON)
+
+
 def runs_again(patch: pytest.MonkeyPatch) -> None:
     once = ProcessLane.run
 
@@ -255,6 +176,23 @@ def is_deaf(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Dispatcher, "turn", turn)
 
 
+def sulks(patch: pytest.MonkeyPatch) -> None:
+    once = Dispatcher.turn
+    offended_at = 0.0
+
+    async def turn(self: Dispatcher) -> float:
+        nonlocal offended_at
+        if monotonic() < offended_at + 3 * SOON.total_seconds():
+            return 0.01
+        try:
+            return await once(self)
+        except StoreUnavailable:
+            offended_at = monotonic()
+            raise
+
+    patch.setattr(Dispatcher, "turn", turn)
+
+
 CASES: dict[str, tuple[set[str], Life, Sabotage]] = {
     "a lane that runs an attempt again": ({"I22", "I24"}, one_job, runs_again),
     "more claimed than there are slots": ({"I30"}, three_jobs, claims_too_many),
@@ -263,6 +201,7 @@ CASES: dict[str, tuple[set[str], Life, Sabotage]] = {
     "nothing handed back by who stops": ({"I31"}, told_to_stop, hands_nothing_back),
     "neighbours halted with one that died": ({"I29"}, bad_neighbour, harms_neighbours),
     "a claim loop that stands still": ({"I33"}, left_in_line, is_deaf),
+    "a claim loop that is long in coming back": ({"I34"}, outage, sulks),
 }
 
 
@@ -277,14 +216,22 @@ async def place(tmp_path: Path) -> AsyncIterator[Workplace]:
 
 
 @pytest.fixture(autouse=True)
-def fault(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def fault(request: pytest.FixtureRequest, place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the life is about, where that is something from outside."""
+    answer = SqliteStore.settle_and_claim
+
+    async def unsent(*_: Any) -> None:
+        raise StoreUnavailable("no sign of life gets through")
+
+    async def turn(self: SqliteStore, *args: Any) -> Round:
+        if place.is_away:
+            place.unanswered += 1
+            raise StoreUnavailable("nobody answers")
+        return await answer(self, *args)
+
     if CASES[request.getfixturevalue("name")][1] is no_heartbeats:
-
-        async def unsent(*_: Any) -> None:
-            raise StoreUnavailable("no sign of life gets through")
-
         monkeypatch.setattr(Heartbeat, "_sent", unsent)
+    monkeypatch.setattr(SqliteStore, "settle_and_claim", turn)
 
 
 @pytest.mark.parametrize("name", CASES)
