@@ -99,12 +99,13 @@ def i19_self_fencing(book: Casebook) -> Iterator[Finding]:
     """I19: an attempt that lost its lease is stopped: it is not seen at work beside the next for long."""
     allowed = book.terms.overlap.total_seconds()
     for life in book.lives.values():
-        starts = sorted((entry.fence, entry.at) for entry in life.entries if entry.kind == "start")
+        starts = [(entry.fence, entry.at) for entry in life.entries if entry.kind == "start"]
         for entry in life.entries:
             later = min((at for fence, at in starts if fence > entry.fence), default=entry.at)
-            if entry.at - later > allowed:
-                late = f"{entry.at - later:.3f} s after a later attempt had started"
-                yield life.id, f"process {entry.pid} under fence {entry.fence} wrote its {entry.kind} {late}"
+            late = entry.at - max(later, _thawed(book, life, entry.fence, later))
+            if late > allowed:
+                after = f"{late:.3f} s after a later attempt had started"
+                yield life.id, f"process {entry.pid} under fence {entry.fence} wrote its {entry.kind} {after}"
                 break
 
 
@@ -117,6 +118,13 @@ INVARIANTS = (
     i17_no_orphan_rests,
     i19_self_fencing,
 )
+
+
+def _thawed(book: Casebook, life: Life, fence: int, at: float) -> float:
+    """When an attempt that was frozen at some time, with all who could stop it, stood still no longer."""
+    attempt = life.attempts.get(fence)
+    stays = book.stays.get(attempt.worker, ()) if attempt else ()
+    return max((end for stay in stays for begin, end in stay.frozen if begin <= at <= end), default=at)
 
 
 def _reaped(book: Casebook, life: Life, claim: Event | None, step: Event) -> Iterator[Finding]:

@@ -193,5 +193,12 @@ def test_a_forgery_breaks_its_invariant_alone(forger: Forger, broken: set[str], 
     assert {violation.invariant for violation in found} == broken, found
 
 
+def test_who_was_frozen_is_judged_from_when_it_could_move_again(forger: Forger) -> None:
+    late = forger.entry("end", "rescued", 1, 37.0)
+    assert check(late.stay("a", frozen=[(30.0, 36.5)]).evidence) == []
+    assert [found.invariant for found in check(late.stay("a", frozen=[(30.0, 35.0)]).evidence)] == ["I19"]
+    assert [found.invariant for found in check(late.stay("a", frozen=[(30.0, 31.0)]).evidence)] == ["I19"]
+
+
 def test_every_invariant_has_been_seen_broken() -> None:
     assert {number for broken, _, _ in FORGERIES for number in broken} == set(INVARIANTS)
