@@ -41,12 +41,12 @@ def i21_charged_at_claim(book: Casebook) -> Iterator[Finding]:
 
 
 def i22_one_start_per_fence(book: Casebook) -> Iterator[Finding]:
-    """I22: one claim starts the handler at most once."""
+    """I22: one claim starts the handler at most once, and it ends once."""
     for life in book.lives.values():
-        starts = Counter(entry.fence for entry in life.entries if entry.kind == "start")
-        for fence, times in starts.items():
+        lines = Counter((entry.fence, entry.kind) for entry in life.entries if entry.kind != "effect")
+        for (fence, kind), times in lines.items():
             if times > 1:
-                yield life.id, f"started {times} times under fence {fence}"
+                yield life.id, f"wrote its {kind} {times} times under fence {fence}"
 
 
 def i24_fenced_effects_are_once(book: Casebook) -> Iterator[Finding]:

@@ -10,9 +10,20 @@ from chaos.casebook import CLOCK, REAPER, Casebook, Finding, Life, is_note
 from tenure.core.bounds import MOST_HAND_BACKS
 from tenure.core.job import Event, Job
 from tenure.core.lease import Line
-from tenure.core.outcome import Attempt
+from tenure.core.outcome import Attempt, Ending
 from tenure.core.states import FINAL, STEPS, State
 
+_ENDINGS = {
+    Ending.SUCCEEDED: {State.SUCCEEDED},
+    Ending.RECOVERABLE: {State.RETRYING, State.FAILED, State.CANCELLED},
+    Ending.UNRECOVERABLE: {State.FAILED},
+    Ending.STOPPED: {State.CANCELLED},
+    Ending.SUSPENDED: {State.SUSPENDED, State.FAILED, State.CANCELLED},
+    Ending.HANDED_BACK: {State.QUEUED, State.FAILED, State.CANCELLED},
+    Ending.KILLED: {State.QUEUED, State.BURIED, State.FAILED, State.CANCELLED},
+    Ending.LOST: {State.QUEUED, State.BURIED, State.FAILED, State.CANCELLED},
+}
+"""Where the ending of an attempt may lead its job."""
 _LEGAL = {(step.source, step.target, step.event) for step in STEPS}
 _BY = {
     (source, target, event): {step.by for step in STEPS if step[:3] == (source, target, event)}
@@ -45,6 +56,7 @@ def i8_row_is_the_sum_of_its_events(book: Casebook) -> Iterator[Finding]:
         for name, folded in _fold(life.steps).items():
             if getattr(job, name) != folded:
                 yield job.id, f"{name} is {getattr(job, name)}, and its events make it {folded}"
+        yield from _steps_agree(life)
         yield from _attempts_agree(life)
     counted: dict[Line, Counter[State]] = {}
     for job, _ in book.known():
@@ -144,6 +156,22 @@ def _fold(steps: list[Event]) -> dict[str, object]:
     }
 
 
+def _steps_agree(life: Life) -> Iterator[Finding]:
+    """Every step says under which claim it was taken."""
+    claim = (0, 0)
+    for step in life.steps:
+        if step.type == "started":
+            claim = (step.attempt, step.fence)
+        elif (step.attempt, step.fence) != claim and not _is_refunded(step, claim):
+            yield life.id, f"{_told(step)} is said to be of attempt {step.attempt}, fence {step.fence}"
+
+
+def _is_refunded(step: Event, claim: tuple[int, int]) -> bool:
+    """Whether a step between two claims says the number that is left when one was given back."""
+    is_between = step.source is not None and not step.source.is_owned
+    return is_between and (step.attempt + 1, step.fence) == claim
+
+
 def _attempts_agree(life: Life) -> Iterator[Finding]:
     left = dict(life.attempts)
     for claim, end in life.claims():
@@ -152,16 +180,24 @@ def _attempts_agree(life: Life) -> Iterator[Finding]:
             yield life.id, f"{_told(claim)}, and no attempt is on record"
         elif _said_by(claim, end) != _said(attempt):
             yield life.id, f"the attempt under fence {claim.fence} says {_said(attempt)}, its events not"
+        elif end is not None and not _is_ending_of(attempt, end):
+            yield life.id, f"the attempt under fence {claim.fence} is {attempt.ending}, and {_told(end)}"
     for fence in left:
         yield life.id, f"an attempt under fence {fence} is on record, and no claim"
 
 
+def _is_ending_of(attempt: Attempt, end: Event) -> bool:
+    if attempt.ending is None or (attempt.ending is Ending.LOST) != (end.actor == REAPER):
+        return False
+    return end.target in _ENDINGS[attempt.ending]
+
+
 def _said(attempt: Attempt) -> tuple[object, ...]:
-    return attempt.number, attempt.started_at, attempt.ended_at
+    return attempt.number, attempt.worker, attempt.started_at, attempt.ended_at
 
 
 def _said_by(claim: Event, end: Event | None) -> tuple[object, ...]:
-    return claim.attempt, claim.at, end.at if end else None
+    return claim.attempt, claim.actor, claim.at, end.at if end else None
 
 
 def _but_for_notes(job: Job) -> Job:

@@ -20,6 +20,7 @@ from tenure.core.documents import Document
 from tenure.core.lease import Line
 from tenure.core.limit import Limit, LimitUse
 from tenure.core.operations import Retention
+from tenure.core.outcome import Ending
 from tenure.core.policy import Policy
 from tenure.core.states import State
 from tests.chaos.forging import Forger
@@ -125,6 +126,11 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I7"}, "a step from elsewhere", lambda f: f.event("delayed", 2, source=State.RETRYING)),
     ({"I8"}, "a row that counts otherwise", lambda f: f.job("good", failures=1)),
     ({"I8"}, "a claim without its attempt", no_attempt),
+    ({"I8"}, "a step of another attempt", lambda f: f.event("given up", 4, attempt=3)),
+    ({"I8", "I11"}, "a step of another claim", lambda f: f.event("dropped", 2, fence=3)),
+    ({"I8"}, "an attempt of another worker", lambda f: f.attempt("stopped", 1, worker="b")),
+    ({"I8"}, "an attempt that ended otherwise", lambda f: f.attempt("again", 1, ending=Ending.STOPPED)),
+    ({"I8"}, "an attempt that was lost by itself", lambda f: f.attempt("stopped", 1, ending=Ending.LOST)),
     ({"I8"}, "totals that miss a job", lambda f: f.but(lines=[replace(f.evidence.lines[0], counts={})])),
     ({"I9"}, "a result written over", lambda f: f.row("good", result=Document("2"))),
     ({"I10"}, "a number left out", lambda f: f.event("good", 3, n=7)),
