@@ -113,9 +113,10 @@ def i34_no_deaf_workers(book: Casebook) -> Iterator[Finding]:
             outage.ended < other.began and book.time.earliest(other.began) <= by
             for other in book.evidence.outages
         )
-        stood_in_line = [at for at, queued in starts if at > back and queued <= back]
-        if stood_in_line and not is_cut_short and min(stood_in_line) > by:
-            waited = min(stood_in_line) - back
+        later = [(at, queued) for at, queued in starts if at > back]
+        # Who stood in line may stand there for long, behind others or a limit: any claim shows who hears.
+        if any(queued <= back for _, queued in later) and not is_cut_short and min(later)[0] > by:
+            waited = min(later)[0] - back
             yield None, f"{in_seconds(waited)} after the database was back came the first claim"
 
 
