@@ -23,10 +23,12 @@ class Limits(Struct, frozen=True, kw_only=True):
     environment: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field, least in (("memory", 1 << 20), ("cpu", 1), ("files", 16)):
-            value = getattr(self, field)
-            if value is not None:
-                whole(field, value, least, 2**62)
+        if self.memory is not None:
+            whole("memory", self.memory, 1 << 20, 2**62)
+        if self.cpu is not None:
+            whole("cpu", self.cpu, 1, 2**62)
+        if self.files is not None:
+            whole("files", self.files, 16, 2**62)
         for name in self.environment:
             if not name or "=" in name or "\x00" in name:
                 raise InvalidInput("environment", f"{name!r:.64} cannot name a variable")

@@ -159,11 +159,14 @@ class Brood:
 
     def _live(self, zygote: int, folder: str, kept: list[int], *, is_spare: bool) -> None:
         try:
-            child.prepare(zygote, folder, kept)
+            child.prepare(zygote, folder)
+            if is_spare:
+                child.close_all_but(kept[0])
             find = self._find(ahead=is_spare)
             if is_spare:
                 child.rehearse()
-            child.attend(child.await_descriptors(kept[0]) if is_spare else kept, find)
+                kept = child.await_descriptors(kept[0])
+            child.attend(kept, find)
         except BaseException:  # nothing may return from here
             sys.excepthook(*sys.exc_info())
         finally:
@@ -176,7 +179,7 @@ class Brood:
             return lambda: app
         if ahead:
             with suppress(Exception):  # it will be tried again, and told, when there is an attempt
-                load(self._target)
+                _load(self._target)
         return partial(_imported, self._target)
 
     def _bury(self, pid: int) -> None:
@@ -221,9 +224,15 @@ class Brood:
 
 def _imported(target: str) -> App:
     try:
-        return load(target)
+        return _load(target)
     except Exception as error:
         raise AppFailed(target, describe(error).error) from error
+
+
+def _load(target: str) -> App:
+    app = load(target)
+    signal.signal(signal.SIGTERM, child.stop)  # the module may have changed it
+    return app
 
 
 def _handed_over(handover: socket.socket, descriptors: list[int]) -> bool:

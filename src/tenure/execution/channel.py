@@ -4,9 +4,9 @@ Nothing here runs on its own: a plain handler has one thread. What has arrived i
 looks: `ctx.cancelled`, whoever waits for an answer, or the event loop of an async handler.
 """
 
+import os
 import select
-import socket
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable, Sequence
 from time import monotonic
 
@@ -35,12 +35,12 @@ _AT_ONCE = 65_536
 class Channel:
     """Frames to and from the worker; safe to use from several threads of the handler."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, descriptor: int) -> None:
         self.is_cancelled = False
-        self._connection = connection
+        self._descriptor = descriptor
         self._frames = Frames()
-        self._sending = threading.Lock()
-        self._reading = threading.Lock()
+        self._sending = allocate_lock()
+        self._reading = allocate_lock()
         self._to_tell: list[Callable[[], object]] = []
         self._waiting: dict[int, Callable[[Answer], None]] = {}
         self._begin: Begin | None = None
@@ -48,7 +48,7 @@ class Channel:
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when something arrives."""
-        return self._connection.fileno()
+        return self._descriptor
 
     def send(self, message: FromChild) -> None:
         """Send a message; waits while the worker is behind."""
@@ -57,12 +57,13 @@ class Channel:
         except Garbage as garbage:
             raise TenureError(f"the worker takes no {garbage}") from None
         with self._sending:
-            self._connection.sendall(data)
+            while data:
+                data = data[os.write(self._descriptor, data) :]
 
     def begin(self) -> Begin:
         """The first message, waited for."""
         while self._begin is None:
-            self._await_data(None)
+            self._take_in()
         return self._begin
 
     def cancel(self) -> None:
@@ -83,7 +84,8 @@ class Channel:
         """Take in what has arrived, without waiting."""
         if self._reading.acquire(blocking=False):  # otherwise somebody else is about to do it
             try:
-                self._take_in(socket.MSG_DONTWAIT)
+                if self._is_readable(0):
+                    self._take_in()
             finally:
                 self._reading.release()
 
@@ -94,7 +96,9 @@ class Channel:
             left = None if end is None else end - monotonic()
             if left is not None and left <= 0:
                 break
-            self._await_data(left)
+            with self._reading:
+                if self._is_readable(left):
+                    self._take_in()
         return self.is_cancelled
 
     def ask(self, jobs: Sequence[NewJob], deliver: Callable[[Answer], None]) -> None:
@@ -115,20 +119,16 @@ class Channel:
         self.ask(jobs, answers.append)
         with self._reading:
             while not answers:
-                self._take_in(0)
+                self._take_in()
         return outcome(answers[0])
 
-    def _await_data(self, seconds: float | None) -> None:
-        with self._reading:
-            ready, _, _ = select.select([self._connection], [], [], seconds)
-            if ready:
-                self._take_in(socket.MSG_DONTWAIT)
+    def _is_readable(self, seconds: float | None) -> bool:
+        ready, _, _ = select.select([self._descriptor], [], [], seconds)
+        return bool(ready)
 
-    def _take_in(self, flags: int) -> None:
-        try:
-            data = self._connection.recv(_AT_ONCE, flags)
-        except BlockingIOError:
-            return
+    def _take_in(self) -> None:
+        """Take in what has arrived, once something has."""
+        data = os.read(self._descriptor, _AT_ONCE)
         if not data:
             raise TenureError("the worker of this attempt is gone")
         for body in self._frames.feed(data):

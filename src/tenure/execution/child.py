@@ -4,16 +4,14 @@ The first half is done ahead of time where a child is kept as a spare; the secon
 of an attempt have come. It leaves by `os._exit`, so that nothing of the zygote's is flushed or closed twice.
 """
 
-import asyncio
 import inspect
-import logging
 import os
 import signal
 import socket
 import sys
-import tempfile
+from _signal import pthread_sigmask  # type: ignore[import-not-found]  # `signal` makes an enum of each answer
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 from uuid import UUID
 
@@ -31,34 +29,35 @@ from tenure.execution.protocol import DESCRIPTORS, Begin, HookFailed, Reported, 
 _CONNECTION = 3
 """The descriptor of a child's socket; below it are only stdin, stdout and stderr."""
 
-_IN_VAIN = Assignment(job=UUID(int=0), fence=0, attempt=0, definition="", version=0)
+_SET_MASK = int(signal.SIG_SETMASK)
 _OUR_FRAMES = frozenset({__name__, "asyncio.runners", "asyncio.base_events"})
 
+_attending: list[Channel] = []
 
-def prepare(zygote: int, folder: str, kept: list[int]) -> None:
-    """Become a process of its own: session, temporary folder, and none but the kept descriptors."""
+
+def stop(_number: int, _frame: FrameType | None) -> None:
+    """What SIGTERM does in a child; the zygote sets it once, and lets no such signal through to itself."""
+    for channel in _attending:
+        channel.cancel()
+
+
+def prepare(zygote: int, folder: str) -> None:
+    """Become a process of its own, with a session and a temporary folder."""
     os.setsid()
     kernel.die_with_parent(zygote)
     kernel.adopt_orphans()  # so that it is known whose they are: see the zygote
     signal.set_wakeup_fd(-1)
-    os.umask(0o077)
     os.environ["TMPDIR"] = folder
-    tempfile.tempdir = None
-    _close_all_but(kept)
+    if "tempfile" in sys.modules:  # which remembers the folder it has found
+        import tempfile
+
+        tempfile.tempdir = None
 
 
-def rehearse() -> None:
-    """Do in vain what every attempt does, while there is time.
-
-    A forked process copies each page of memory when it first touches it, which is most of what a start costs.
-    """
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.sendall(frame(Begin(_IN_VAIN, {})))
-        channel = Channel(ours)
-        assignment = channel.begin().assignment
-        Context(channel, assignment, None).cancelled.is_set()
-        channel.send(Reported(Returned(write(None))))
+def close_all_but(kept: int) -> None:
+    """Close every descriptor but stdin, stdout, stderr and this one."""
+    os.closerange(_CONNECTION, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def await_descriptors(handed_over: int) -> list[int]:
@@ -77,14 +76,15 @@ def attend(descriptors: list[int], find: Callable[[], App]) -> None:
     os.dup2(errors, 2)
     if connection != _CONNECTION:
         os.dup2(connection, _CONNECTION, inheritable=False)
-    _close_all_but([_CONNECTION])
-    channel = Channel(socket.socket(fileno=_CONNECTION))
-    signal.signal(signal.SIGTERM, lambda _number, _frame: channel.cancel())
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    close_all_but(_CONNECTION)
+    channel = Channel(_CONNECTION)
+    _attending.append(channel)
+    pthread_sigmask(_SET_MASK, ())
 
     begin = channel.begin()
     own = os.getpid()
-    os.environ.update(begin.environment)
+    for name, value in begin.environment.items():
+        os.environ[name] = value
     limits.apply(begin.assignment.limits)
     report = _attempt(channel, begin.assignment, find)
     if os.getpid() != own:  # the handler forked, and this is not the process that was asked
@@ -92,6 +92,34 @@ def attend(descriptors: list[int], find: Callable[[], App]) -> None:
     _flush()
     channel.send(Reported(report))
     os._exit(0)
+
+
+def rehearse() -> None:
+    """Do in vain what every attempt does.
+
+    A forked process copies each page of memory when it first writes to it, which is most of what a start
+    costs. What is found out here, such as where a method is, no child has to write down; and a spare that
+    does it has its pages when its attempt comes.
+    """
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(_IN_VAIN)
+        channel = Channel(ours.fileno())
+        report = _attempt(channel, channel.begin().assignment, _Nobody)
+        channel.send(Reported(report))
+
+
+class _Nobody:
+    """The app of a rehearsal."""
+
+    def handler(self, _key: str, _version: int) -> Handler:
+        return Handler(lambda _params, _ctx: None, lambda _text: None)
+
+    def manifest(self) -> bytes:
+        return b""
+
+
+_IN_VAIN = frame(Begin(Assignment(job=UUID(int=0), fence=0, attempt=0, definition="", version=0), {}))
 
 
 def _attempt(
@@ -119,6 +147,8 @@ def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Retu
         except Exception as error:  # a hook changes no outcome
             channel.send(HookFailed("on_start", describe(error).error))
     result = _finish(channel, handler.run(context.params, context))
+    if result is None:
+        return Returned(NULL)
     try:
         return Returned(write(result))
     except InvalidJson as error:
@@ -146,10 +176,16 @@ def _call_hook(channel: Channel, hook: Callable[..., Any], context: Context, err
 def _finish(channel: Channel, value: Any) -> Any:
     """The value, or what comes of it where it is to be awaited."""
     # Not by `inspect.isawaitable`: the abstract class behind it touches, and so copies, many pages.
-    return asyncio.run(_await(channel, value)) if hasattr(value, "__await__") else value
+    if not hasattr(value, "__await__"):
+        return value
+    import asyncio
+
+    return asyncio.run(_await(channel, value))
 
 
 async def _await(channel: Channel, work: Any) -> Any:
+    import asyncio
+
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
     loop.add_reader(channel.fileno(), channel.look)
@@ -170,17 +206,9 @@ def _handlers_own(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _flush() -> None:
-    for flush in (sys.stdout.flush, sys.stderr.flush, logging.shutdown):
+    logging = sys.modules.get("logging")
+    for flush in (sys.stdout.flush, sys.stderr.flush, *([logging.shutdown] if logging else [])):
         try:
             flush()
         except (OSError, ValueError):  # closed by the handler
             pass
-
-
-def _close_all_but(kept: list[int]) -> None:
-    """Close every descriptor but stdin, stdout, stderr and these."""
-    low = _CONNECTION
-    for descriptor in sorted(kept):
-        os.closerange(low, descriptor)
-        low = descriptor + 1
-    os.closerange(low, os.sysconf("SC_OPEN_MAX"))

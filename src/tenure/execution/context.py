@@ -4,9 +4,8 @@ Durable steps will stand here too: whatever a handler may ask of the worker is a
 frame of the protocol.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID, uuid5
 
 from tenure.core.bounds import named
@@ -17,6 +16,9 @@ from tenure.core.lease import Progress
 from tenure.execution.assignment import Assignment
 from tenure.execution.channel import Answer, Channel, outcome
 from tenure.execution.protocol import Emitted, Logged, Progressed
+
+if TYPE_CHECKING:
+    import asyncio
 
 LARGEST_PAYLOAD = 65_536
 """The most bytes of JSON that an event or the fields of a log line may have."""
@@ -52,6 +54,8 @@ class Cancellation:
 
     async def wait(self) -> None:
         """Wait until the attempt is to stop. An async handler is cancelled then in any case."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         told = asyncio.Event()
         forget = self._channel.when_cancelled(lambda: loop.call_soon_threadsafe(told.set))
@@ -119,6 +123,8 @@ class Context:
     def check_cancelled(self) -> None:
         """Raise `asyncio.CancelledError` when the attempt is to stop; no `except Exception` swallows it."""
         if self.cancelled.is_set():
+            import asyncio
+
             raise asyncio.CancelledError("the attempt was asked to stop")
 
     def emit(self, name: str, payload: object = None) -> None:
@@ -145,6 +151,8 @@ class Context:
 
     async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue children of this job, all or none."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Answer] = loop.create_future()
 
@@ -168,7 +176,7 @@ def _made(job: NewJob | Maker, params: object, options: dict[str, Any]) -> NewJo
     return job if isinstance(job, NewJob) else job.new_job(params, **options)
 
 
-def _resolve(answered: asyncio.Future[Answer], answer: Answer) -> None:
+def _resolve(answered: "asyncio.Future[Answer]", answer: Answer) -> None:
     if not answered.done():  # whoever waited may have been cancelled
         answered.set_result(answer)
 

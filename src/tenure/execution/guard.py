@@ -2,7 +2,6 @@
 
 import os
 import select
-import shutil
 import signal
 import socket
 
@@ -15,6 +14,8 @@ def keep(zygote: int, control: socket.socket, scratch: str) -> None:
     The worker holds the other end of the control socket. It sees that one closed only when this process ends,
     and so knows by it that nobody is left.
     """
+    import shutil  # after the fork: the zygote has no use for it
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever stops the worker's whole group means the worker
     kernel.resume_after_parent()  # somebody may have stopped everybody, and then killed the worker alone

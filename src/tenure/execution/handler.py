@@ -2,15 +2,16 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from tenure.core.errors import TenureError
 from tenure.core.outcome import Failure
 
 
-@dataclass(frozen=True)
-class Handler:
+class Handler(Struct, frozen=True):
     """One version of a definition as code.
 
     `run(params, ctx)` is a plain function or returns an awaitable; `decode` makes the params from JSON text.
@@ -19,7 +20,7 @@ class Handler:
 
     run: Callable[..., Any]
     decode: Callable[[str], Any]
-    hooks: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    hooks: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 
 
 class App(Protocol):

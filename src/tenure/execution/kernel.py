@@ -3,37 +3,37 @@
 import ctypes
 import os
 import signal
-from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
+_SIGKILL = int(signal.SIGKILL)
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_call = _libc.prctl
-_call.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+# Without types of arguments and without a copy of errno, both of which cost a fresh process many pages: all
+# that is passed fits into a C int, and none of these calls fails on a kernel that knows it.
+_prctl = ctypes.CDLL(None).prctl
 
 
 def die_with_parent(parent: int) -> None:
     """Let the kernel kill this process when the parent's thread that made it ends."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _set(_PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:  # it was too late to ask
         os._exit(1)
 
 
 def resume_after_parent() -> None:
     """Let the kernel resume this process, if it is stopped, when the parent's thread that made it ends."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+    _set(_PR_SET_PDEATHSIG, int(signal.SIGCONT))
 
 
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _set(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def forgo_privileges() -> None:
     """Gain no privileges from now on by running a program; descendants neither."""
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _set(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def children() -> set[int]:
@@ -65,22 +65,21 @@ def threads() -> int:
 def killed_for_memory() -> int:
     """How many processes the kernel has killed so far because memory had run out."""
     try:
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
+        for line in _read("/proc/vmstat").splitlines():
+            if line.startswith(b"oom_kill "):
                 return int(line.split()[1])
     except OSError:
         pass
     return 0
 
 
-def _prctl(option: int, value: int) -> None:
-    if _call(option, value, 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+def _set(option: int, value: int) -> None:
+    if _prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(f"the kernel refused prctl option {option}")
 
 
 def _listed() -> set[int]:
-    return {int(pid) for pid in Path("/proc/thread-self/children").read_text().split()}
+    return {int(pid) for pid in _read("/proc/thread-self/children").split()}
 
 
 def _searched(parent: int) -> set[int]:
@@ -88,9 +87,21 @@ def _searched(parent: int) -> set[int]:
     for entry in os.listdir("/proc"):  # noqa: PTH208
         try:
             # The name of a program stands in parentheses and may hold anything, parentheses too.
-            fields = Path(f"/proc/{int(entry)}/stat").read_text().rpartition(")")[2].split()
+            fields = _read(f"/proc/{int(entry)}/stat").rpartition(b")")[2].split()
         except (ValueError, OSError):
             continue
         if int(fields[1]) == parent:
             found.add(int(entry))
     return found
+
+
+def _read(file: str) -> bytes:
+    """All of a file of the kernel's, without the layers that a fresh copy of this process would copy, too."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = b""
+        while more := os.read(descriptor, 65_536):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)

@@ -37,9 +37,13 @@ def own(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     return taken | _chosen(environment, (name for name in names if name not in PRIVATE))
 
 
+def forbid_core_dumps() -> None:
+    """Leave no copies of this process's memory on disk, nor of those that it starts."""
+    _bind(resource.RLIMIT_CORE, 0, 0)
+
+
 def apply(limits: Limits) -> None:
     """Bind this process, and all that it starts, to the limits."""
-    _bind(resource.RLIMIT_CORE, 0, 0)
     if limits.files is not None:
         _bind(resource.RLIMIT_NOFILE, limits.files, limits.files)
     if limits.cpu is not None:

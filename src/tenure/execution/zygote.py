@@ -42,7 +42,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from tenure.core.retry import describe
-from tenure.execution import context, guard, kernel, limits
+from tenure.execution import child, context, guard, kernel, limits
 from tenure.execution.brood import Brood
 from tenure.execution.handler import App, load
 from tenure.execution.outbox import Outbox
@@ -68,6 +68,9 @@ _AT_ONCE = 4096
 _MOST_DESCRIPTORS = 64
 _LONGEST_POLL = 3_600_000
 _RESUMED = "resumed"
+_REHEARSALS = 20
+"""How often a child's work is done in vain, once: Python makes code its own that has run several times."""
+
 _QUIET_MS = 10
 """How long nothing has happened before a spare is forked: sooner, it would delay the attempt just started."""
 
@@ -150,6 +153,7 @@ def main() -> NoReturn:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     context.confine()
     faulthandler.enable()
+    limits.forbid_core_dumps()
     if resumed:
         _serve(connection, target, None, int(spares), scratch)
     kernel.forgo_privileges()
@@ -180,8 +184,11 @@ def main() -> NoReturn:
 def _serve(connection: socket.socket, target: str, app: App | None, spares: int, scratch: str) -> NoReturn:
     outbox = Outbox(connection)
     brood = Brood(outbox, target, app, spares, scratch)
+    for _ in range(_REHEARSALS):
+        child.rehearse()
     gc.collect()
     gc.freeze()  # a collection in a child must not touch, and so copy, what it shares
+    os.umask(0o077)
     Zygote(connection, outbox, brood).run()
 
 
@@ -209,6 +216,7 @@ def _wake_on_signals() -> socket.socket:
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     # Blocked, so that a child has the usual ways with them as soon as it lets them through.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+    signal.signal(signal.SIGTERM, child.stop)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the module may have changed them
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return woken
