@@ -4,20 +4,19 @@ A name that is not known is an error which suggests the nearest one: a setting t
 worse than a program that does not start. Nothing is read at import.
 """
 
-import difflib
-import ipaddress
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
 from tenure.core.bounds import named, within
 from tenure.core.errors import InvalidInput
-from tenure.storage.address import DEFAULT
+from tenure.core.urls import DEFAULT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PREFIX = "TENURE_"
 FILE = "tenure.toml"
@@ -134,7 +133,7 @@ def load(
     arguments: Mapping[str, object] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
-    file: Path | None = None,
+    file: "Path | None" = None,
 ) -> Loaded:
     """Read every source. Raises InvalidInput which names the setting as it was written, and where.
 
@@ -158,11 +157,14 @@ def load(
         raise InvalidInput(sources.get(error.field, error.field), error.problem, error.remedy) from None
 
 
-def _from_file(file: Path | None, environment: Mapping[str, str]) -> Iterator[Given]:
-    chosen = file or (Path(environment[FILE_VARIABLE]) if environment.get(FILE_VARIABLE) else None)
-    path = chosen or Path(FILE)
+def _from_file(file: "Path | None", environment: Mapping[str, str]) -> Iterator[Given]:
+    chosen = file or environment.get(FILE_VARIABLE)
+    path = chosen or FILE
     try:
-        text = path.read_bytes().decode()
+        with open(path, "rb") as opened:  # noqa: PTH123
+            text = opened.read().decode()
+        import tomllib
+
         table = tomllib.loads(text)
     except FileNotFoundError:
         if chosen is None:
@@ -201,6 +203,8 @@ def _resolved(given: Iterator[Given]) -> dict[str, Given]:
 
 
 def _nearest(one: Given) -> str:
+    import difflib
+
     known = [*Settings.__struct_fields__, *ALIASES]
     close = difflib.get_close_matches(one.name.lower(), known, n=1, cutoff=0.5)
     if not close:
@@ -250,6 +254,8 @@ def _names(given: Given) -> tuple[str, ...]:
 
 
 def _check_network(network: str) -> None:
+    import ipaddress
+
     try:
         ipaddress.ip_network(network)
     except ValueError as error:

@@ -49,6 +49,19 @@ def test_importing_the_package_loads_little() -> None:
     assert not {"asyncpg", "uvloop", "rich", "aiobotocore", "opentelemetry"} & set(loaded)
 
 
+def test_a_process_that_is_copied_for_every_attempt_has_loaded_little() -> None:
+    """Each library costs a fork time, and each of these wants to do something in the copy, too."""
+    program = (
+        "import sys, tenure.execution.zygote; from tenure.execution.context import confine; confine(); "
+        "from tenure import Tenure; Tenure().job('plain')(lambda: None); print(*sys.modules)"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    heavy = {"asyncio", "concurrent", "logging", "random", "ssl", "subprocess", "threading", "hashlib"}
+    assert not (heavy | {"jsonschema_rs", "pathlib", "shutil", "tempfile", "tenure.storage.contract"}) & set(
+        loaded
+    )
+
+
 def test_the_names_that_handlers_and_callers_need_are_there() -> None:
     needed = (
         "Tenure Context JobHandle Retry Snooze Fatal backoff JobFailed JobCancelled JobBuried TenureError"

@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
 from typing import Any, NewType, NoReturn
 
 import msgspec
@@ -67,6 +66,8 @@ def write(value: object, *, limit: int = LARGEST_DOCUMENT) -> Document:
 
 def canonical_hash(document: Document) -> bytes:
     """Sixteen bytes, the same for documents that differ only in white space and the order of keys."""
+    from hashlib import blake2b
+
     # Stored hashes outlive releases: the standard library's spelling of numbers does not change with them.
     return blake2b(_SORTED.encode(json.loads(document)).encode(), digest_size=16).digest()
 

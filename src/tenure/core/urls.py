@@ -1,6 +1,9 @@
-"""What may be shown of an address that can hold a password."""
+"""Addresses of databases: the one that nobody need name, and what may be shown of any."""
 
 import re
+
+DEFAULT = "sqlite:///tenure.db"
+"""Where jobs are when nobody says otherwise."""
 
 _USER_INFO = re.compile(r"^((?:[\w+.-]*://)?+[^:@]*:).*@", re.DOTALL)
 _PARAMETER = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)

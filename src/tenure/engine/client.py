@@ -1,18 +1,13 @@
 """What every surface calls to record jobs, look at them, wait for them and stop them."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
-from typing import Any
 from uuid import UUID
 
 from tenure.core.bounds import named
 from tenure.core.documents import Document, canonical_hash
 from tenure.core.errors import (
     IdempotencyConflict,
-    JobBuried,
-    JobCancelled,
-    JobFailed,
     JobNotFound,
     JobUnfinished,
     UnknownDefinition,
@@ -22,7 +17,6 @@ from tenure.core.operations import Definition, Replayed
 from tenure.core.outcome import Attempt
 from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
-from tenure.core.states import State
 from tenure.engine import following
 from tenure.engine.following import Said
 from tenure.engine.registry import Registry
@@ -185,18 +179,3 @@ class Client:
         registered = await self._store.definitions()
         self._others = {(known.key, known.version): known.spec for known in registered}
         self._read_at = asyncio.get_running_loop().time()
-
-
-def result_of(job: Job) -> Any:
-    """What a job's handler returned; raises, by how the job stands, when there is nothing of the kind."""
-    match job.state:
-        case State.SUCCEEDED:
-            return None if job.result is None else json.loads(job.result)
-        case State.FAILED:
-            raise JobFailed(job.id, job.definition, job.error)
-        case State.CANCELLED:
-            raise JobCancelled(job.id, job.definition, "was cancelled")
-        case State.BURIED:
-            raise JobBuried(job.id, job.definition, "lost its worker and must not run twice")
-        case _:
-            raise JobUnfinished(job.id, job.definition, f"is still {job.state}")

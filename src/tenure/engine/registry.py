@@ -12,6 +12,7 @@ from tenure.core.documents import Document
 from tenure.core.errors import Fatal, InvalidInput, InvalidParams, Problem, UnknownDefinition
 from tenure.core.spec import HOOKS, Spec, refuse_reserved
 from tenure.engine.params import ParamsCheck, pointer_to
+from tenure.execution.context import is_confined
 from tenure.execution.handler import Handler
 
 Name = tuple[str, int]
@@ -70,7 +71,8 @@ class Registry:
                 f" and by {code.origin if code else 'a manifest'}",
                 "give one of them another key or version",
             )
-        self._check(spec.params_schema)
+        if not is_confined():  # the worker that is sent the manifest checks them; no child needs the judge
+            self._check(spec.params_schema)
         self._specs[name] = spec
         if code:
             self._code[name] = code
@@ -114,7 +116,7 @@ class Registry:
                 # They were read once and will never be: another attempt is pointless.
                 raise Fatal(f"the params of {key}@{version} cannot be read: {error}") from error
 
-        return Handler(code.run, decode, dict(code.hooks))
+        return Handler(code.run, decode, code.hooks)
 
     def check_params(self, spec: Spec, params: Document) -> None:
         """Raise InvalidParams, with a pointer to each problem, unless the params fit the definition."""

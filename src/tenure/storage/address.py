@@ -13,9 +13,6 @@ from tenure.core.errors import InvalidInput, SchemaMismatch
 from tenure.core.urls import masked
 from tenure.storage.contract import Store
 
-DEFAULT = "sqlite:///tenure.db"
-"""Where jobs are when nobody says otherwise."""
-
 FORMS = "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
 POOLED = {"true": True, "false": False}
 """What `pooled` may be in the address of a PostgreSQL database."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import click
 
 from tenure.core.errors import StoreError
+from tenure.core.urls import DEFAULT
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.settings import load
-from tenure.storage.address import DEFAULT
 from tenure.storage.contract import Store
 
 T = TypeVar("T")

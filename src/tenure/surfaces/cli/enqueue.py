@@ -9,7 +9,8 @@ from tenure.core.documents import Document
 from tenure.core.errors import UnknownDefinition
 from tenure.core.job import Enqueued, Job
 from tenure.core.spec import Spec
-from tenure.engine.client import Client, result_of
+from tenure.engine.client import Client
+from tenure.engine.results import result_of
 from tenure.surfaces import inputs, views
 from tenure.surfaces.cli.database import Parts, database_option, with_client
 from tenure.surfaces.cli.options import moment_option, params_option, read_by, read_params

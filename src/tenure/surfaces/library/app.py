@@ -1,6 +1,5 @@
 """`Tenure`: a database and the definitions of one program."""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, Unpack
@@ -21,7 +20,7 @@ from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
 from tenure.surfaces.library.recording import record, record_sync
-from tenure.surfaces.library.runtime import Runtimes
+from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import origin_of, signature_of
 from tenure.surfaces.library.terms import Terms, spec_of
 
@@ -143,6 +142,8 @@ class Tenure:
 
     async def close(self) -> None:
         """Close the database; a later call opens it again."""
+        import asyncio
+
         await asyncio.to_thread(self._runtimes.here().close)
 
     def close_sync(self) -> None:

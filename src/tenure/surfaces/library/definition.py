@@ -12,7 +12,7 @@ from tenure.storage.draft import Connection
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
 from tenure.surfaces.library.recording import record, record_sync
-from tenure.surfaces.library.runtime import Runtimes
+from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import hook_of
 
 P = ParamSpec("P")

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from tenure.core.job import Event, Job
 from tenure.core.states import State
-from tenure.engine.client import result_of
+from tenure.engine.results import result_of
 from tenure.surfaces.library.blocking import blocking
 from tenure.surfaces.library.options import Duration, duration
-from tenure.surfaces.library.runtime import Runtimes
+from tenure.surfaces.library.runtimes import Runtimes
 
 T = TypeVar("T")
 

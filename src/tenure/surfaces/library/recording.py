@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tenure.core.job import Enqueued, NewJob
 from tenure.storage.draft import Connection
 from tenure.surfaces.library.handle import JobHandle
-from tenure.surfaces.library.runtime import Runtimes
+from tenure.surfaces.library.runtimes import Runtimes
 
 
 async def record(

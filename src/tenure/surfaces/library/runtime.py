@@ -114,21 +114,6 @@ class Runtime:
             return self._loop
 
 
-class Runtimes:
-    """The runtime of whatever process asks."""
-
-    def __init__(self, database: str, registry: Registry) -> None:
-        self._database = database
-        self._registry = registry
-        self._by_process: dict[int, Runtime] = {}
-
-    def here(self) -> Runtime:
-        """This process's own. Those of a parent stay untouched, and are kept so that nothing closes them."""
-        process = os.getpid()
-        made = self._by_process.get(process)
-        return made or self._by_process.setdefault(process, Runtime(self._database, self._registry))
-
-
 def _close_at_exit(runtime: Runtime) -> None:
     """Close when the program ends, so that an SQLite file is left whole and a server is told good-bye."""
     process, found = os.getpid(), weakref.ref(runtime)

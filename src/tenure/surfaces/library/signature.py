@@ -49,6 +49,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         raise InvalidInput(where, "is not a function", "decorate a def or an async def")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidInput(where, "yields", "return the result instead")
+    _load_loop_for(function)
     parameters = list(inspect.signature(function).parameters.values())
     if any(parameter.kind not in _PLAIN for parameter in parameters):
         raise InvalidInput(where, "takes *, ** or keyword-only parameters", _FORMS)
@@ -72,6 +73,7 @@ def hook_of(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters = inspect.signature(function).parameters.values()
     if len(parameters) not in {1, 2} or any(parameter.kind not in _PLAIN for parameter in parameters):
         raise InvalidInput(where, "is no hook", "write (ctx) or (ctx, error)")
+    _load_loop_for(function)
     return function
 
 
@@ -79,6 +81,12 @@ def origin_of(function: Any) -> str:
     """Where a function is written, for messages."""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{getattr(function, '__module__', '?')}.{name}"
+
+
+def _load_loop_for(function: Callable[..., Any]) -> None:
+    """Load what a coroutine needs: once where it is registered, not in the process of each attempt."""
+    if inspect.iscoroutinefunction(function):
+        import asyncio  # noqa: F401
 
 
 def _hints(function: Callable[..., Any], where: str, names: list[str]) -> dict[str, Any]:
