@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -58,6 +59,7 @@ class Registry:
     def __init__(self) -> None:
         self._specs: dict[Name, Spec] = {}
         self._code: dict[Name, Code] = {}
+        self._handlers: dict[Name, Handler] = {}
         self._checks: dict[Document, ParamsCheck] = {}
 
     def add(self, spec: Spec, code: Code | None = None) -> None:
@@ -76,6 +78,7 @@ class Registry:
         self._specs[name] = spec
         if code:
             self._code[name] = code
+            self._handlers[name] = Handler(code.run, partial(_decoded, code.decode, name), code.hooks)
 
     def add_hook(self, name: Name, hook: str, function: Callable[..., Any]) -> None:
         """Give a definition a hook; one of each kind."""
@@ -105,18 +108,10 @@ class Registry:
 
     def handler(self, key: str, version: int) -> Handler:
         """The code of a definition. Raises UnknownDefinition when this process has none."""
-        code = self._code.get((key, version))
-        if code is None:
+        handler = self._handlers.get((key, version))
+        if handler is None:
             raise UnknownDefinition(key, version, "import the module that registers it")
-
-        def decode(text: str) -> Any:
-            try:
-                return code.decode(text)
-            except msgspec.ValidationError as error:
-                # They were read once and will never be: another attempt is pointless.
-                raise Fatal(f"the params of {key}@{version} cannot be read: {error}") from error
-
-        return Handler(code.run, decode, code.hooks)
+        return handler
 
     def check_params(self, spec: Spec, params: Document) -> None:
         """Raise InvalidParams, with a pointer to each problem, unless the params fit the definition."""
@@ -142,6 +137,14 @@ class Registry:
 
 _PLACE = re.compile(r"^(.*) - at `(?:key in )?\$(.*)`$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+
+
+def _decoded(decode: Callable[[str], Any], name: Name, text: str) -> Any:
+    try:
+        return decode(text)
+    except msgspec.ValidationError as error:
+        # They were read once and will never be: another attempt is pointless.
+        raise Fatal(f"the params of {name[0]}@{name[1]} cannot be read: {error}") from error
 
 
 def _read_by(decode: Callable[[str], Any], params: Document) -> list[Problem]:

@@ -6,7 +6,6 @@ import signal
 import socket
 import stat
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,6 +54,7 @@ class Brood:
         self._outbox = outbox
         self._target = target
         self._app = app
+        self._find: Callable[[], App] = partial(_imported, target) if app is None else lambda: app
         self._wanted_spares = spares
         self._scratch = scratch
         self._children: dict[int, _Child] = {}
@@ -109,13 +109,16 @@ class Brood:
 
     def expire(self) -> float:
         """Kill whose time is over; answers with the next one's time."""
-        now = time.monotonic()
+        now, nearest = monotonic(), math.inf
         for known in self._children.values():
-            if known.deadline <= now and not known.is_expired:
+            if known.is_expired:
+                continue
+            if known.deadline <= now:
                 known.is_expired = True
                 self.signal(known.number, signal.SIGKILL)
-        waiting = (known.deadline for known in self._children.values() if not known.is_expired)
-        return min(waiting, default=math.inf)
+            elif known.deadline < nearest:
+                nearest = known.deadline
+        return nearest
 
     def reap(self) -> None:
         """Reap who has ended; then kill who is left of ended attempts, or tell that they have ended."""
@@ -162,31 +165,25 @@ class Brood:
             child.prepare(zygote, folder)
             if is_spare:
                 child.close_all_but(kept[0])
-            find = self._find(ahead=is_spare)
-            if is_spare:
+                self._import_ahead()
                 child.rehearse()
                 kept = child.await_descriptors(kept[0])
-            child.attend(kept, find)
+            child.attend(kept, self._find)
         except BaseException:  # nothing may return from here
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(1)
 
-    def _find(self, *, ahead: bool) -> Callable[[], App]:
-        """How a child comes by the app; a spare that must import it does so ahead of time."""
-        app = self._app
-        if app is not None:
-            return lambda: app
-        if ahead:
+    def _import_ahead(self) -> None:
+        if self._app is None:
             with suppress(Exception):  # it will be tried again, and told, when there is an attempt
                 _load(self._target)
-        return partial(_imported, self._target)
 
     def _bury(self, pid: int) -> None:
         known = self._children.pop(pid, None)
         if known is not None:
-            # Before it is reaped: until then nobody else can have its number.
-            kernel.kill_group(pid, signal.SIGKILL)
+            # Before it is reaped: until then nobody else can have its number, or its group's.
+            kernel.kill_session(pid)
         _, status, used = os.wait4(pid, 0)
         if known is None:
             if self._ended:

@@ -1,16 +1,21 @@
 """A child: from the fork, through one attempt, to its end. Nothing here ever returns to the zygote.
 
 The first half is done ahead of time where a child is kept as a spare; the second begins when the descriptors
-of an attempt have come. It leaves by `os._exit`, so that nothing of the zygote's is flushed or closed twice.
+of an attempt have come. It leaves by `_exit`, so that nothing of the zygote's is flushed or closed twice.
+
+A forked process copies each page of memory when it first writes to it, and counts references in all of them:
+what is touched here is most of what an attempt costs. So names are imported one by one (to look into a module
+writes to more pages than to call what was found), and what can be done once is done in the zygote.
 """
 
 import inspect
-import os
 import signal
 import socket
 import sys
 from _signal import pthread_sigmask  # type: ignore[import-not-found]  # `signal` makes an enum of each answer
 from collections.abc import Callable
+from os import _exit, closerange, dup2, environ, getpid, setsid, sysconf
+from signal import set_wakeup_fd
 from types import FrameType, TracebackType
 from typing import Any
 from uuid import UUID
@@ -19,11 +24,12 @@ from tenure.core.documents import NULL, write
 from tenure.core.errors import InvalidJson
 from tenure.core.outcome import Failure
 from tenure.core.retry import OutOfMemory, Raised, Returned, describe
-from tenure.execution import kernel, limits
 from tenure.execution.assignment import Assignment
 from tenure.execution.channel import Channel
 from tenure.execution.context import Context
 from tenure.execution.handler import App, Handler
+from tenure.execution.kernel import belong_to
+from tenure.execution.limits import apply, open_the_reserve
 from tenure.execution.protocol import DESCRIPTORS, Begin, HookFailed, Reported, frame
 
 _CONNECTION = 3
@@ -43,11 +49,10 @@ def stop(_number: int, _frame: FrameType | None) -> None:
 
 def prepare(zygote: int, folder: str) -> None:
     """Become a process of its own, with a session and a temporary folder."""
-    os.setsid()
-    kernel.die_with_parent(zygote)
-    kernel.adopt_orphans()  # so that it is known whose they are: see the zygote
-    signal.set_wakeup_fd(-1)
-    os.environ["TMPDIR"] = folder
+    setsid()
+    belong_to(zygote)
+    set_wakeup_fd(-1)
+    environ["TMPDIR"] = folder
     if "tempfile" in sys.modules:  # which remembers the folder it has found
         import tempfile
 
@@ -56,8 +61,8 @@ def prepare(zygote: int, folder: str) -> None:
 
 def close_all_but(kept: int) -> None:
     """Close every descriptor but stdin, stdout, stderr and this one."""
-    os.closerange(_CONNECTION, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+    closerange(_CONNECTION, kept)
+    closerange(kept + 1, sysconf("SC_OPEN_MAX"))
 
 
 def await_descriptors(handed_over: int) -> list[int]:
@@ -65,40 +70,39 @@ def await_descriptors(handed_over: int) -> list[int]:
     with socket.socket(fileno=handed_over) as connection:
         _, descriptors, _, _ = socket.recv_fds(connection, 1, DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
     if len(descriptors) != DESCRIPTORS:  # the zygote has no more use for it
-        os._exit(0)
+        _exit(0)
     return descriptors
 
 
 def attend(descriptors: list[int], find: Callable[[], App]) -> None:
     """Run one attempt: the descriptors are its socket, its stdout and its stderr."""
     connection, output, errors = descriptors
-    os.dup2(output, 1)
-    os.dup2(errors, 2)
+    dup2(output, 1)
+    dup2(errors, 2)
     if connection != _CONNECTION:
-        os.dup2(connection, _CONNECTION, inheritable=False)
+        dup2(connection, _CONNECTION, inheritable=False)
     close_all_but(_CONNECTION)
     channel = Channel(_CONNECTION)
     _attending.append(channel)
     pthread_sigmask(_SET_MASK, ())
 
     begin = channel.begin()
-    own = os.getpid()
+    own = getpid()
     for name, value in begin.environment.items():
-        os.environ[name] = value
-    limits.apply(begin.assignment.limits)
+        environ[name] = value
+    apply(begin.assignment.limits)
     report = _attempt(channel, begin.assignment, find)
-    if os.getpid() != own:  # the handler forked, and this is not the process that was asked
-        os._exit(0)
+    if getpid() != own:  # the handler forked, and this is not the process that was asked
+        _exit(0)
     _flush()
     channel.send(Reported(report))
-    os._exit(0)
+    _exit(0)
 
 
 def rehearse() -> None:
     """Do in vain what every attempt does.
 
-    A forked process copies each page of memory when it first writes to it, which is most of what a start
-    costs. What is found out here, such as where a method is, no child has to write down; and a spare that
+    What the zygote finds out by it, such as where a method is, no child has to write down; and a spare that
     does it has its pages when its attempt comes.
     """
     ours, theirs = socket.socketpair()
@@ -129,7 +133,7 @@ def _attempt(
         handler = find().handler(assignment.definition, assignment.version)
         return _perform(channel, assignment, handler)
     except MemoryError:
-        limits.open_the_reserve()
+        open_the_reserve()
         return OutOfMemory()
     except BaseException as error:  # also SystemExit and CancelledError: the handler's end is to be told
         return describe(error.with_traceback(_handlers_own(error.__traceback__)))

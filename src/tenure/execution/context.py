@@ -116,9 +116,17 @@ class Context:
         self.queue = assignment.queue
         self.namespace = assignment.namespace
         self.params = params
-        self.cancelled = Cancellation(channel)
-        self.log = Log(channel)
         self._channel = channel
+
+    @property
+    def cancelled(self) -> Cancellation:
+        """Whether the attempt is to stop."""
+        return Cancellation(self._channel)
+
+    @property
+    def log(self) -> Log:
+        """Writes lines into the job's log."""
+        return Log(self._channel)
 
     def check_cancelled(self) -> None:
         """Raise `asyncio.CancelledError` when the attempt is to stop; no `except Exception` swallows it."""

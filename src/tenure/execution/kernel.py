@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+from os import getppid
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -14,10 +15,11 @@ _SIGKILL = int(signal.SIGKILL)
 _prctl = ctypes.CDLL(None).prctl
 
 
-def die_with_parent(parent: int) -> None:
-    """Let the kernel kill this process when the parent's thread that made it ends."""
+def belong_to(parent: int) -> None:
+    """Die when the parent's thread that made this process ends, and adopt every descendant's orphans."""
     _set(_PR_SET_PDEATHSIG, _SIGKILL)
-    if os.getppid() != parent:  # it was too late to ask
+    _set(_PR_SET_CHILD_SUBREAPER, 1)
+    if getppid() != parent:  # it was too late to ask
         os._exit(1)
 
 
@@ -39,8 +41,8 @@ def forgo_privileges() -> None:
 def children() -> set[int]:
     """The children of this process, which has one thread; those that ended and wait to be reaped included."""
     try:
-        # One reading may skip a child when another one is reaped meanwhile; two skip none that stayed.
-        return _listed() | _listed()
+        # Read at once: a child could only be skipped if another one were reaped meanwhile, by another thread.
+        return {int(pid) for pid in _read("/proc/thread-self/children").split()}
     except FileNotFoundError:  # a kernel without that file
         return _searched(os.getpid())
 
@@ -54,6 +56,14 @@ def kill_group(pid: int, number: int) -> None:
         if group != pid:
             os.kill(pid, number)
     except (ProcessLookupError, PermissionError):  # gone, or not ours to signal
+        pass
+
+
+def kill_session(leader: int) -> None:
+    """Kill the group that a session's leader leads, which it cannot leave."""
+    try:
+        os.killpg(leader, _SIGKILL)
+    except (ProcessLookupError, PermissionError):  # it never came to be, or is not ours to signal
         pass
 
 
@@ -76,10 +86,6 @@ def killed_for_memory() -> int:
 def _set(option: int, value: int) -> None:
     if _prctl(option, value, 0, 0, 0) != 0:
         raise OSError(f"the kernel refused prctl option {option}")
-
-
-def _listed() -> set[int]:
-    return {int(pid) for pid in _read("/proc/thread-self/children").split()}
 
 
 def _searched(parent: int) -> set[int]:

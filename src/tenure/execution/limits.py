@@ -17,7 +17,10 @@ NEVER = frozenset({"TENURE_DATABASE", MORE_ALLOWED})
 PRIVATE = frozenset({"TMPDIR"})
 """Variables that each child has a value of its own for."""
 
-TAKEN = ("PYTHONPATH", "LC_CTYPE")
+EAGER = {"LD_BIND_NOW": "1"}
+"""Has a zygote's functions of the C library found when it starts, and not by each child that calls them."""
+
+TAKEN = ("PYTHONPATH", "LC_CTYPE", *EAGER)
 """Variables that a zygote needs or Python sets; a child has them only where they are allowed."""
 
 _RESERVE = 32 << 20

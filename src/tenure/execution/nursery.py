@@ -199,7 +199,7 @@ class Nursery:
                 self._scratch,
             ],
             cwd=self._folder,
-            env=self._environment | {"PYTHONPATH": _own_path()},
+            env=self._environment | {"PYTHONPATH": _own_path(), **limits.EAGER},
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a module prints at import is for the operator, not for who reads our output
             pass_fds=[control.fileno()],

@@ -65,7 +65,8 @@ from tenure.execution.protocol import (
 
 _READABLE = select.POLLIN
 _AT_ONCE = 4096
-_MOST_DESCRIPTORS = 64
+_ROOM_BESIDE = socket.CMSG_SPACE(64 * 4)
+_CLOSE_AT_EXEC = int(socket.MSG_CMSG_CLOEXEC)
 _LONGEST_POLL = 3_600_000
 _RESUMED = "resumed"
 _REHEARSALS = 20
@@ -107,12 +108,11 @@ class Zygote:
                 self._listen()
 
     def _listen(self) -> None:
-        data, descriptors, _, _ = socket.recv_fds(
-            self._control, _AT_ONCE, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
-        )
+        data, beside, _, _ = self._control.recvmsg(_AT_ONCE, _ROOM_BESIDE, _CLOSE_AT_EXEC)
         if not data:
             os._exit(0)
-        self._descriptors += descriptors
+        for _, _, descriptors in beside:
+            self._descriptors += memoryview(descriptors).cast("i")
         for body in self._frames.feed(data):
             self._obey(read(TO_ZYGOTE, body))
 
@@ -162,8 +162,7 @@ def main() -> NoReturn:
     zygote = os.fork()
     if zygote:
         guard.keep(zygote, connection, scratch)
-    kernel.die_with_parent(own)
-    kernel.adopt_orphans()
+    kernel.belong_to(own)
     app, threads = _introduced(connection, target)
     if threads:
         os.set_inheritable(connection.fileno(), True)

@@ -23,23 +23,16 @@ class Signature(NamedTuple):
     takes_context: bool
 
     def adapt(self, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-        """The function, to be called with params and context; a coroutine function stays one."""
-        if self.takes_params and self.takes_context:
-            return function
-        if inspect.iscoroutinefunction(function):
-
-            async def arun(params: Any, ctx: Any) -> Any:
-                return await function(*self._chosen(params, ctx))
-
-            return arun
-
-        def run(params: Any, ctx: Any) -> Any:
-            return function(*self._chosen(params, ctx))
-
-        return run
-
-    def _chosen(self, params: Any, ctx: Any) -> list[Any]:
-        return [*([params] if self.takes_params else []), *([ctx] if self.takes_context else [])]
+        """The function, to be called with params and context."""
+        match self.takes_params, self.takes_context:
+            case True, True:
+                return function
+            case True, False:
+                return lambda params, _ctx: function(params)
+            case False, True:
+                return lambda _params, ctx: function(ctx)
+            case _:
+                return lambda _params, _ctx: function()
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
