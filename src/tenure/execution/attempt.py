@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Coroutine
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
@@ -28,6 +28,9 @@ PATIENCE = 10.0
 AT_LEAST = 0.5
 """Seconds that it may take in any case, even if the attempt's time is over: it may be about to."""
 
+FIRST_LOOK = 0.02
+"""Seconds before anybody looks for output: most attempts are over by then, and all of it is in the pipes."""
+
 _LAST_WORDS = 1.0
 """Seconds that what a killed child has said may still take to be heard."""
 
@@ -41,9 +44,10 @@ class Attempt:
     Making one raises `OSError`, and leaves nothing, where descriptors have run out.
     """
 
-    def __init__(self, nursery: Nursery, begin: Begin, listener: Listener) -> None:
+    def __init__(self, nursery: Nursery, begin: Begin, listener: Listener, halt: Halting) -> None:
         self._loop = asyncio.get_running_loop()
         self._nursery = nursery
+        self._halt = halt
         self._journal = Journal(listener.log)
         self._conversation = Conversation(listener, self._journal)
         self._course = Course()
@@ -57,17 +61,16 @@ class Attempt:
         self._wire = Wire(ours)
         # Before there is a child: what is lost unread with the zygote shows that the attempt never began.
         self._wire.send(frame(begin))
-        self._number, self._ending = nursery.start([theirs.detach(), *written])
-        for pipe in self._pipes:
-            self._loop.add_reader(pipe, self._read, pipe)
+        self._number, self._ending = nursery.start([theirs.detach(), *written], halt.deadline)
+        halt.on_prolonged(partial(nursery.prolong, self._number))
+        self._reading = self._loop.call_later(FIRST_LOOK, self._begin_to_read)
 
-    async def run(self, timeout: timedelta, grace: timedelta, halt: Halting) -> tuple[Ended, str | None]:
+    async def run(self, timeout: timedelta, grace: timedelta) -> tuple[Ended, str | None]:
         """Run it to its end; the second answer is a folder that it left and that is not empty."""
-        halt.on_prolonged(partial(self._nursery.prolong, self._number))
         hearing = asyncio.create_task(self._hear())
         try:
-            await self._supervise(timeout, grace, halt)
-            await self._hear_out(hearing, halt)
+            await self._supervise(timeout, grace)
+            await self._hear_out(hearing)
         finally:
             if not self._ending.done():  # this very call is being cancelled
                 self._kill()
@@ -87,9 +90,10 @@ class Attempt:
         """Whether it ended because the zygote did, or was given up."""
         return self._ending.done() and isinstance(self._ending.result(), Lost)
 
-    async def _supervise(self, timeout: timedelta, grace: timedelta, halt: Halting) -> None:
+    async def _supervise(self, timeout: timedelta, grace: timedelta) -> None:
         """Wait until nobody of the attempt is left, having asked and killed in due course."""
-        await self._until(halt.wait(), timeout)
+        halt = self._halt
+        await self._until(lambda: halt.asked is not None, timeout)
         if self._ending.done():
             return
         if halt.asked is None:
@@ -97,34 +101,48 @@ class Attempt:
         if halt.asked in {None, Halt.CANCELLED}:
             self._course.is_cancelled = halt.asked is Halt.CANCELLED
             self._ask_to_stop()
-            await self._until(halt.wait_for_the_end(), grace)
+            await self._until(lambda: halt.is_final, grace)
         if self._ending.done():
             return
         self._course.dropped = halt.asked if halt.asked in {Halt.LOST, Halt.SHUTDOWN} else None
         self._kill()
         await self._await_ending(_patience(halt))
 
-    async def _until(self, halted: Coroutine[Any, Any, Halt], longest: timedelta) -> None:
+    async def _until(self, is_halted: Callable[[], bool], longest: timedelta) -> None:
         """Wait until the attempt has ended, or is to stop, or has taken so long."""
-        waiting = asyncio.ensure_future(halted)
-        either: set[asyncio.Future[Any]] = {self._ending, waiting}
-        try:
-            await asyncio.wait(either, timeout=longest.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
+        over: asyncio.Future[None] = self._loop.create_future()
 
-    async def _hear_out(self, hearing: asyncio.Task[None], halt: Halting) -> None:
+        def end(_ending: object = None) -> None:
+            if not over.done():
+                over.set_result(None)
+
+        def look() -> None:
+            if is_halted():
+                end()
+
+        timer = self._loop.call_later(longest.total_seconds(), end)
+        self._ending.add_done_callback(end)
+        self._halt.on_asked(look)
+        look()
+        try:
+            await over
+        finally:
+            self._halt.on_asked(None)
+            self._ending.remove_done_callback(end)
+            timer.cancel()
+
+    async def _hear_out(self, hearing: asyncio.Task[None]) -> None:
         """Wait for what was said before the end: to enqueue what the child asked for may take its time."""
         if hearing.done():
             return
-        halted = asyncio.ensure_future(halt.wait_for_the_end())
+        halted = asyncio.ensure_future(self._halt.wait_for_the_end())
         either: set[asyncio.Future[Any]] = {hearing, halted}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             halted.cancel()
         if not hearing.done():
-            self._course.dropped = halt.asked
+            self._course.dropped = self._halt.asked
             await asyncio.wait({hearing}, timeout=_LAST_WORDS)
 
     async def _await_ending(self, patience: float) -> None:
@@ -166,6 +184,10 @@ class Attempt:
         self._pipes[ours] = stream
         return written
 
+    def _begin_to_read(self) -> None:
+        for pipe in self._pipes:
+            self._loop.add_reader(pipe, self._read, pipe)
+
     def _read(self, pipe: int) -> bool:
         """Take in some output; whether there may be more."""
         try:
@@ -180,6 +202,7 @@ class Attempt:
 
     def _close(self, hearing: asyncio.Task[None]) -> None:
         """Take in what is still in the pipes, which nobody writes to any more, and close everything."""
+        self._reading.cancel()
         for pipe, stream in self._pipes.items():
             for _ in range(_MOST_READS):
                 if not self._read(pipe):

@@ -71,16 +71,16 @@ class Brood:
         """Whether a spare should be forked as soon as there is time."""
         return len(self._spares) < self._wanted_spares
 
-    def start(self, number: int, descriptors: list[int]) -> None:
+    def start(self, number: int, descriptors: list[int], deadline: float) -> None:
         """Let a child run the attempt behind these descriptors: a spare if there is one."""
         while self._spares:
             spare = self._spares.pop(0)
             if spare.handover is not None and _handed_over(spare.handover, descriptors):
                 spare.handover = None
-                self._assign(spare, number)
+                self._assign(spare, number, deadline)
                 return
         try:
-            self._assign(self._fork(descriptors, None), number)
+            self._assign(self._fork(descriptors, None), number, deadline)
         except OSError as error:
             self._outbox.put(Unborn(number, f"{type(error).__name__}: {error}"))
 
@@ -211,8 +211,9 @@ class Brood:
             litter=None if self._take_back(ended.folder) else ended.folder,
         )
 
-    def _assign(self, known: _Child, number: int) -> None:
+    def _assign(self, known: _Child, number: int, deadline: float) -> None:
         known.number = number
+        known.deadline = deadline
         if monotonic() - self._counted_at >= _COUNT_HOLDS:
             self._counted_at = monotonic()
             self._killed_for_memory = kernel.killed_for_memory()

@@ -35,6 +35,12 @@ class Halting:
         self.deadline: float | None = None
         """The time of the monotonic clock after which nothing of the attempt may live."""
         self._prolonged: Callable[[float], None] | None = None
+        self._tell: Callable[[], None] | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the attempt is to be killed at once."""
+        return self._is_final.is_set()
 
     def prolong(self, deadline: float) -> None:
         """Let the attempt live until this time of the monotonic clock, even if nobody is there to halt it."""
@@ -43,10 +49,12 @@ class Halting:
             self._prolonged(deadline)
 
     def on_prolonged(self, prolonged: Callable[[float], None]) -> None:
-        """Be told of the deadline, now if there is one, and whenever it changes."""
+        """Be told of the deadline whenever it changes."""
         self._prolonged = prolonged
-        if self.deadline is not None:
-            prolonged(self.deadline)
+
+    def on_asked(self, tell: Callable[[], None] | None) -> None:
+        """Be told whenever somebody asks; a task that waits for it would cost each attempt more."""
+        self._tell = tell
 
     def ask(self, halt: Halt) -> None:
         """Ask to stop; losing the lease or shutting down overrules cancelling, and nothing overrules them."""
@@ -55,6 +63,8 @@ class Halting:
             self._is_asked.set()
             if halt is not Halt.CANCELLED:
                 self._is_final.set()
+            if self._tell is not None:
+                self._tell()
 
     async def wait(self) -> Halt:
         """Wait until anybody has asked."""

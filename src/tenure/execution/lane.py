@@ -36,6 +36,7 @@ class ProcessLane:
         self._folder = folder or Path.cwd()
         self._spares = spares
         self._environment = dict(environment)
+        self._own = limits.own(self._environment, ())
         self._nursery: Nursery | None = None
         self._nurseries: set[Nursery] = set()
         self._suspects = Suspects()
@@ -95,12 +96,13 @@ class ProcessLane:
         halt: Halting,
         listener: Listener,
     ) -> Ended:
-        own = limits.own(self._environment, assignment.limits.environment)
+        named = assignment.limits.environment
+        own = limits.own(self._environment, named) if named else self._own
         try:
-            attempt = Attempt(nursery, Begin(assignment, own), listener)
+            attempt = Attempt(nursery, Begin(assignment, own), listener, halt)
         except OSError as error:
             return Ended(Unstarted(Failure("NotStarted", f"no pipes could be made for it: {error}")), Usage())
-        ended, litter = await attempt.run(timeout, grace, halt)
+        ended, litter = await attempt.run(timeout, grace)
         self._suspects.judge(assignment.job, zygote_died=attempt.has_lost_its_zygote)
         if litter is not None:
             await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)

@@ -1,6 +1,7 @@
 """The worker's side of one zygote: starts it, asks it for children, and is told of their ends."""
 
 import asyncio
+import math
 import os
 import shutil
 import signal
@@ -102,13 +103,18 @@ class Nursery:
             await self.close()
             raise
 
-    def start(self, descriptors: list[int]) -> tuple[int, asyncio.Future[Ending]]:
-        """Have a child started with these descriptors, which are closed here; its number, and its ending."""
+    def start(
+        self, descriptors: list[int], deadline: float | None = None
+    ) -> tuple[int, asyncio.Future[Ending]]:
+        """Have a child started with these descriptors, which are closed here; its number, and its ending.
+
+        With a deadline it is killed then, unless it is prolonged.
+        """
         self._count += 1
         ending: asyncio.Future[Ending] = self._loop.create_future()
         if self.is_open:
             self._endings[self._count] = ending
-            self._send(Start(self._count), descriptors)
+            self._send(Start(self._count, math.inf if deadline is None else deadline), descriptors)
             if not self._is_watching:
                 self._is_watching = True
                 self._unanswered = 0

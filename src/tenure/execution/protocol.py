@@ -5,6 +5,7 @@ comes from a child is not trusted: it is read as one of the structs named here o
 and never as code. Descriptors travel beside the frames to the zygote, in the order of the frames.
 """
 
+import math
 import struct
 from collections.abc import Iterator
 from datetime import timedelta
@@ -39,9 +40,13 @@ class Garbage(Exception):
 
 # From the worker to the zygote.
 class Start(Struct, frozen=True, tag=True):
-    """Give the next three descriptors to a child, known from now on by this number."""
+    """Give the next three descriptors to a child, known from now on by this number.
+
+    It is killed at the deadline, as after `Until`.
+    """
 
     number: int
+    deadline: float = math.inf
 
 
 class Signal(Struct, frozen=True, tag=True):

@@ -118,9 +118,9 @@ class Zygote:
 
     def _obey(self, message: ToZygote) -> None:
         match message:
-            case Start(number):
+            case Start(number, deadline):
                 given = [self._descriptors.popleft() for _ in range(DESCRIPTORS)]
-                self._brood.start(number, given)
+                self._brood.start(number, given, deadline)
                 for descriptor in given:
                     os.close(descriptor)
             case Signal(number, sent):
