@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -53,15 +52,22 @@ class Attempt:
         self._course = Course()
         self._lingering: asyncio.TimerHandle | None = None
         self._pipes: dict[int, Stream] = {}
-        with ExitStack() as undo:
-            ours, theirs = map(undo.enter_context, socket.socketpair())
+        self._watched: set[int] = set()
+        ours, theirs = socket.socketpair()
+        given = [theirs.detach()]
+        try:
             output = Budget(self._journal, "the output")
-            written = [self._open_pipe(Stream(level, output), undo) for level in ("stdout", "stderr")]
-            undo.pop_all()
+            given.append(self._open_pipe(Stream("stdout", output)))
+            given.append(self._open_pipe(Stream("stderr", output)))
+        except OSError:
+            ours.close()
+            for descriptor in (*self._pipes, *given):
+                os.close(descriptor)
+            raise
         self._wire = Wire(ours)
         # Before there is a child: what is lost unread with the zygote shows that the attempt never began.
         self._wire.send(frame(begin))
-        self._number, self._ending = nursery.start([theirs.detach(), *written], halt.deadline)
+        self._number, self._ending = nursery.start(given, halt.deadline)
         halt.on_prolonged(partial(nursery.prolong, self._number))
         self._reading = self._loop.call_later(FIRST_LOOK, self._begin_to_read)
 
@@ -175,11 +181,9 @@ class Attempt:
     def _kill(self) -> None:
         self._nursery.signal(self._number, signal.SIGKILL)
 
-    def _open_pipe(self, stream: Stream, undo: ExitStack) -> int:
+    def _open_pipe(self, stream: Stream) -> int:
         """Make a pipe that this stream is read from; answers where it is written to."""
         ours, written = os.pipe()
-        undo.callback(os.close, ours)
-        undo.callback(os.close, written)
         os.set_blocking(ours, False)
         self._pipes[ours] = stream
         return written
@@ -187,6 +191,7 @@ class Attempt:
     def _begin_to_read(self) -> None:
         for pipe in self._pipes:
             self._loop.add_reader(pipe, self._read, pipe)
+            self._watched.add(pipe)
 
     def _read(self, pipe: int) -> bool:
         """Take in some output; whether there may be more."""
@@ -197,8 +202,13 @@ class Attempt:
         if data:
             self._pipes[pipe].feed(data)
         else:
-            self._loop.remove_reader(pipe)
+            self._unwatch(pipe)
         return bool(data)
+
+    def _unwatch(self, pipe: int) -> None:
+        if pipe in self._watched:
+            self._watched.remove(pipe)
+            self._loop.remove_reader(pipe)
 
     def _close(self, hearing: asyncio.Task[None]) -> None:
         """Take in what is still in the pipes, which nobody writes to any more, and close everything."""
@@ -208,7 +218,7 @@ class Attempt:
                 if not self._read(pipe):
                     break
             stream.close()
-            self._loop.remove_reader(pipe)
+            self._unwatch(pipe)
             os.close(pipe)
         hearing.cancel()
         if self._lingering is not None:

@@ -20,6 +20,7 @@ from tenure.execution.handler import App, AppFailed, load
 from tenure.execution.outbox import Outbox
 from tenure.execution.protocol import Exited, Unborn
 
+_WHO_HAS_ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _COUNT_HOLDS = 1.0
 """Seconds for which a count of the kernel's is taken as current."""
 
@@ -122,9 +123,11 @@ class Brood:
 
     def reap(self) -> None:
         """Reap who has ended; then kill who is left of ended attempts, or tell that they have ended."""
-        with suppress(ChildProcessError):
-            while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        try:
+            while ended := os.waitid(os.P_ALL, 0, _WHO_HAS_ENDED):
                 self._bury(ended.si_pid)
+        except ChildProcessError:
+            pass
         if not self._ended:
             return
         strays = kernel.children() - self._children.keys() - self._kin

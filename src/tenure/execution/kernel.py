@@ -42,7 +42,7 @@ def children() -> set[int]:
     """The children of this process, which has one thread; those that ended and wait to be reaped included."""
     try:
         # Read at once: a child could only be skipped if another one were reaped meanwhile, by another thread.
-        return {int(pid) for pid in _read("/proc/thread-self/children").split()}
+        return set(map(int, _read("/proc/thread-self/children").split()))
     except FileNotFoundError:  # a kernel without that file
         return _searched(os.getpid())
 

@@ -70,6 +70,7 @@ class Nursery:
         self._ready: asyncio.Future[Ready] = self._loop.create_future()
         self._frames = Frames(LARGEST_MANIFEST)
         self._unsent: deque[tuple[bytes, list[int]]] = deque()
+        self._is_behind = False
         self._endings: dict[int, asyncio.Future[Ending]] = {}
         self._count = 0
         self._unanswered = 0
@@ -227,6 +228,7 @@ class Nursery:
                     else self._control.send(data)
                 )
             except BlockingIOError:
+                self._is_behind = True
                 self._loop.add_writer(self._control.fileno(), self._flush)
                 return
             except OSError:  # the zygote is gone; the reader is told so too
@@ -236,7 +238,9 @@ class Nursery:
                 self._unsent[0] = (data[sent:], [])
             else:
                 self._unsent.popleft()
-        self._loop.remove_writer(self._control.fileno())
+        if self._is_behind:
+            self._is_behind = False
+            self._loop.remove_writer(self._control.fileno())
 
     def _receive(self) -> None:
         if not self.is_open:

@@ -19,13 +19,19 @@ class Wire:
         self._connection.setblocking(False)
         self._unsent = bytearray()
         self._has_sent = asyncio.Event()
+        # The loop is asked to forget only what it was told: to ask in vain costs it an exception inside.
+        self._is_read = False
+        self._is_written = False
 
     async def receive(self) -> bytes:
         """Some bytes; none when the child has closed its end.
 
         Raises `ConnectionError` when it did so without having read all that was sent.
         """
-        return await self._loop.sock_recv(self._connection, _AT_ONCE)
+        self._is_read = True
+        data = await self._loop.sock_recv(self._connection, _AT_ONCE)
+        self._is_read = False
+        return data
 
     def send(self, data: bytes) -> None:
         """Send something as soon as it can be; what a child that has ended was to be told is dropped."""
@@ -39,8 +45,9 @@ class Wire:
 
     def close(self) -> None:
         """Close it. Nobody may wait for it any more."""
-        self._loop.remove_reader(self._connection)
-        self._loop.remove_writer(self._connection)
+        if self._is_read:
+            self._loop.remove_reader(self._connection)
+        self._stop_writing()
         self._connection.close()
 
     def _flush(self) -> None:
@@ -48,9 +55,15 @@ class Wire:
             while self._unsent:
                 del self._unsent[: self._connection.send(self._unsent)]
         except BlockingIOError:
+            self._is_written = True
             self._loop.add_writer(self._connection, self._flush)
             return
         except OSError:
             self._unsent.clear()
-        self._loop.remove_writer(self._connection)
+        self._stop_writing()
         self._has_sent.set()
+
+    def _stop_writing(self) -> None:
+        if self._is_written:
+            self._is_written = False
+            self._loop.remove_writer(self._connection)

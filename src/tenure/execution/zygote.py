@@ -37,7 +37,6 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
 from io import TextIOWrapper
 from typing import NoReturn
 
@@ -84,7 +83,7 @@ class Zygote:
         self._outbox = outbox
         self._brood = brood
         self._frames = Frames()
-        self._descriptors: deque[int] = deque()
+        self._descriptors: list[int] = []
 
     def run(self) -> NoReturn:
         """Serve until the worker is gone."""
@@ -92,9 +91,12 @@ class Zygote:
         events = select.poll()
         events.register(self._control, _READABLE)
         events.register(woken, _READABLE)
+        is_behind = False
         while True:
             deadline = self._brood.expire()
-            events.modify(self._control, _READABLE if self._outbox.is_empty else _READABLE | select.POLLOUT)
+            if is_behind is self._outbox.is_empty:
+                is_behind = not is_behind
+                events.modify(self._control, _READABLE | select.POLLOUT if is_behind else _READABLE)
             ready = dict(events.poll(_QUIET_MS if self._brood.lacks_spares() else _milliseconds_to(deadline)))
             if not ready and self._brood.lacks_spares():
                 self._brood.fork_spare()
@@ -119,7 +121,8 @@ class Zygote:
     def _obey(self, message: ToZygote) -> None:
         match message:
             case Start(number, deadline):
-                given = [self._descriptors.popleft() for _ in range(DESCRIPTORS)]
+                given = self._descriptors[:DESCRIPTORS]
+                del self._descriptors[:DESCRIPTORS]
                 self._brood.start(number, given, deadline)
                 for descriptor in given:
                     os.close(descriptor)
