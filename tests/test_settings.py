@@ -59,7 +59,7 @@ def test_lists_are_written_with_commas_or_as_lists() -> None:
         ("TASK_TIMEOUT", "60", "timeout_seconds", 60),
         ("DELTA", "5", "lost_margin_seconds", 5),
         ("MAX_RETRIES", "8", "max_attempts", 8),
-        ("LOCK_TIMEOUT", "300", "lock_seconds", 300),
+        ("LOCK_TIMEOUT", "300", "lease_seconds", 300),
     ],
 )
 def test_the_names_of_the_designs_work(variable: str, value: str, name: str, in_force: float) -> None:
@@ -102,6 +102,10 @@ def test_an_unknown_name_in_the_file_is_told_with_the_file() -> None:
         *(("PORT", value) for value in ("-1", "65536", "http")),
         *(("LEASE_SECONDS", value) for value in ("0", "nan", "inf", "1e9", "-5")),
         *(("POLL_SECONDS", value) for value in ("0", "-1")),
+        *(("JOB_BUFFER_SIZE", value) for value in ("-1", "1001", "0.5")),
+        *(("HEARTBEAT_SECONDS", value) for value in ("0", "0.05")),
+        *(("DELTA", value) for value in ("-1", "86401")),
+        *(("LOCK_TIMEOUT", value) for value in ("0", "86401")),
         ("DATABASE", ""),
         ("QUEUES", "a b"),
         ("CHILD_ENV", "A=B"),
@@ -131,10 +135,20 @@ def test_what_is_no_toml_is_told_with_the_file(text: str) -> None:
         load(environment={})
 
 
-def test_a_lease_that_two_heartbeats_outlast_is_told_with_both_numbers() -> None:
-    with pytest.raises(InvalidInput, match="20 with a heartbeat every 10 seconds"):
+def test_a_heartbeat_that_comes_too_seldom_is_told_with_both_numbers_and_both_ways_out() -> None:
+    with pytest.raises(InvalidInput) as caught:
         load(environment={"TENURE_LEASE_SECONDS": "20", "TENURE_HEARTBEAT_SECONDS": "10"})
+    assert (caught.value.field, caught.value.problem) == (
+        "TENURE_HEARTBEAT_SECONDS",
+        "is 10 with a lease of 20 seconds",
+    )
+    assert caught.value.remedy.endswith("give less than 10, or set lease_seconds to more than 20")
     assert load(environment={"TENURE_LEASE_SECONDS": "21", "TENURE_HEARTBEAT_SECONDS": "10"})
+
+
+def test_a_margin_beyond_the_longest_lease_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="TENURE_DELTA: is 86400 with a lease of 30 seconds; let the two"):
+        load(environment={"TENURE_DELTA": "86400"})
 
 
 def test_variables_of_the_tests_are_nobodys_setting() -> None:

@@ -43,7 +43,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     grace_seconds: float = 10.0
     shutdown_seconds: float = 30.0
     lost_margin_seconds: float = 0.0
-    lock_seconds: float = 600.0
     child_env: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     port: int = 8000
@@ -53,11 +52,18 @@ class Settings(Struct, frozen=True, kw_only=True):
         for name, (least, most) in BOUNDS.items():
             if (value := getattr(self, name)) is not None:
                 within(name, value, least, most)
-        if self.lease_seconds <= 2 * self.heartbeat:
+        if 2 * self.heartbeat >= self.lease_seconds:
             raise InvalidInput(
-                "lease_seconds",
-                f"is {self.lease_seconds:g} with a heartbeat every {self.heartbeat:g} seconds",
-                "let a lease be longer than two heartbeats",
+                "heartbeat_seconds",
+                f"is {self.heartbeat:g} with a lease of {self.lease_seconds:g} seconds",
+                f"one that is missed would cost the lease: give less than {self.lease_seconds / 2:g}, "
+                f"or set lease_seconds to more than {2 * self.heartbeat:g}",
+            )
+        if self.lease_seconds + self.lost_margin_seconds > _DAY:
+            raise InvalidInput(
+                "lost_margin_seconds",
+                f"is {self.lost_margin_seconds:g} with a lease of {self.lease_seconds:g} seconds",
+                "let the two be a day at most",
             )
         for queue in self.queues:
             named("queues", queue)
@@ -82,13 +88,12 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "heartbeat_seconds": (0.1, _DAY),
     "poll_seconds": (0.01, 60),
     "slots": (1, 1000),
-    "buffer": (0, 10_000),
+    "buffer": (0, 1000),
     "timeout_seconds": (1, _WEEK),
     "max_attempts": (1, 100),
     "grace_seconds": (0, _DAY),
     "shutdown_seconds": (0, _DAY),
     "lost_margin_seconds": (0, _DAY),
-    "lock_seconds": (1, _DAY),
     "port": (0, 65_535),
 }
 """The least and the most that each number may be."""
@@ -110,7 +115,7 @@ ALIASES = {
     "task_timeout": Alias("timeout_seconds"),
     "delta": Alias("lost_margin_seconds"),
     "max_retries": Alias("max_attempts"),
-    "lock_timeout": Alias("lock_seconds"),
+    "lock_timeout": Alias("lease_seconds"),
 }
 
 

@@ -94,12 +94,14 @@ class Command:
 
 
 @asynccontextmanager
-async def commanded(address: str, *flags: str, target: str = PROGRAM) -> AsyncIterator[Command]:
+async def commanded(
+    address: str, *flags: str, target: str = PROGRAM, **variables: str
+) -> AsyncIterator[Command]:
     """A worker's process, from its start on; killed at the end if it still runs."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tenure", "worker", target, "--database", address, *flags),
         cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "NO_COLOR": "1", **variables},
         stderr=asyncio.subprocess.PIPE,
     )
     try:

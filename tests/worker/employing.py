@@ -69,6 +69,7 @@ async def employ(
     store: Store,
     *,
     slots: int = 4,
+    buffer: int = 0,
     lease: float = 30,
     shutdown: float = 20,
     heard: list[Signal] | None = None,
@@ -86,7 +87,8 @@ async def employ(
         worker=name,
         lines=lines,
         slots=slots,
-        lease_for=timedelta(seconds=lease),
+        buffer=buffer,
+        lease=timedelta(seconds=lease),
         shutdown=timedelta(seconds=shutdown),
     )
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)

@@ -2,7 +2,8 @@
 
 A slot is free as soon as its attempt has ended; the outcome rides on the round trip that fills it again. An
 attempt that was halted because its lease is gone leaves nothing behind. One that was halted for shutdown, or
-has come to no end of its own, is handed back.
+has come to no end of its own, is handed back. What was claimed beyond the slots waits here, under its lease,
+and begins when a slot is free.
 """
 
 import asyncio
@@ -50,17 +51,21 @@ class Attempts:
         specs: Specs,
         spawn: Spawn,
         tasks: asyncio.TaskGroup,
+        slots: int,
+        *,
         ended: Callable[[], None],
         announce: Announce,
     ) -> None:
-        """`ended` is called whenever an attempt has ended."""
+        """`ended` is called whenever an attempt has ended, or is given back without having begun."""
         self._lane = lane
         self._specs = specs
         self._spawn = spawn
         self._tasks = tasks
+        self._slots = slots
         self._ended = ended
         self._announce = announce
         self.running: dict[Lease, Running] = {}
+        self.waiting: dict[Lease, Running] = {}
         self.done: dict[Lease, Done] = {}
         self.killed: dict[Lease, Running] = {}
         """Begun, and ended by no fault of its own that could be named: handed back."""
@@ -72,16 +77,19 @@ class Attempts:
         """When to try again, by the monotonic clock."""
         self._failures = 0
         self.idle = asyncio.Event()
-        """Set while nothing runs."""
+        """Set while nothing runs or waits to."""
         self.idle.set()
 
-    def start(self, claimed: Claimed, hold: Hold) -> None:
-        """Run a job that was just claimed."""
-        running = Running(claimed, hold, self._spawn)
-        self.running[claimed.lease] = running
+    @property
+    def free_slots(self) -> int:
+        """For how many more there is a slot; below zero is how many wait for one."""
+        return self._slots - len(self.running) - len(self.waiting)
+
+    def take(self, claimed: Claimed, hold: Hold) -> None:
+        """Run a job that was just claimed, as soon as there is a slot."""
+        self.waiting[claimed.lease] = Running(claimed, hold, self._spawn)
         self.idle.clear()
-        self._announce(AttemptStarted(claimed))
-        self._tasks.create_task(self._run(running))
+        self._fill()
 
     def decline(self, claimed: Claimed, hold: Hold) -> None:
         """Do not run a job that was just claimed."""
@@ -93,9 +101,29 @@ class Attempts:
         return not (self.done or self.killed or self.unstarted)
 
     def held(self) -> list[Running]:
-        """Everything under a lease of ours: what runs, and what has ended and is not settled."""
+        """Everything under a lease of ours: what runs, what waits, and what has ended and is not settled."""
         done = (done.running for done in self.done.values())
-        return [*self.running.values(), *done, *self.killed.values(), *self.unstarted.values()]
+        begun = [*self.running.values(), *done, *self.killed.values()]
+        return [*begun, *self.waiting.values(), *self.unstarted.values()]
+
+    def sift(self) -> None:
+        """Let go of what waits and was asked to stop: the store cancels it when it is handed back."""
+        for lease, running in list(self.waiting.items()):
+            match running.halting.asked:
+                case None:
+                    continue
+                case Halt.LOST:
+                    self._announce(AttemptLost(lease, running.claimed.definition, fenced=True))
+                case _:
+                    self.unstarted[lease] = running
+            del self.waiting[lease]
+            self._leave()
+
+    def give_back_waiting(self) -> None:
+        """Hand back, at the next turn, whatever has not begun."""
+        self.unstarted |= self.waiting
+        self.waiting.clear()
+        self._leave()
 
     def halt(self, why: Halt) -> None:
         """Halt whatever runs."""
@@ -113,6 +141,13 @@ class Attempts:
             if trail.lease in by_lease:
                 by_lease[trail.lease].put_back(trail)
 
+    def _fill(self) -> None:
+        while self.waiting and len(self.running) < self._slots:
+            running = self.waiting.pop(next(iter(self.waiting)))
+            self.running[running.lease] = running
+            self._announce(AttemptStarted(running.claimed))
+            self._tasks.create_task(self._run(running))
+
     async def _run(self, running: Running) -> None:
         claimed = running.claimed
         try:
@@ -129,11 +164,12 @@ class Attempts:
             problem = Failure(type(error).__name__, f"the attempt could not be run: {error}")
             ended = Ended(Crashed(problem), Usage())
         self._note(running, ended)
-        self._leave(running)
-
-    def _leave(self, running: Running) -> None:
         del self.running[running.lease]
-        if not self.running:
+        self._fill()
+        self._leave()
+
+    def _leave(self) -> None:
+        if not self.running and not self.waiting:
             self.idle.set()
         self._ended()
 
@@ -164,6 +200,8 @@ class Attempts:
             self.is_stuck = True
             self.mend_at = time.monotonic() + min(2.0**self._failures, LONGEST_PAUSE)
             self._failures += 1
+            self.unstarted |= self.waiting
+            self.waiting.clear()
         self._announce(Troubled("lane", problem, self._failures))
 
 

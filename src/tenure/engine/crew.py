@@ -30,7 +30,7 @@ from tenure.engine.duties import Duties
 from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.hooks import Hooks
 from tenure.engine.lane import Lane
-from tenure.engine.manner import POLL, Manner
+from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.service import Service
 from tenure.storage.contract import Store, Wakeups
@@ -58,8 +58,11 @@ class Crew:
         self._lane = lane
         self._client = Client(store, registry)
         self._worker = manner.worker
+        self._poll = manner.poll_seconds
         self._tasks = tasks
-        self.attempts = Attempts(lane, specs, self._spawn, tasks, self._slot_is_free, announce)
+        self.attempts = Attempts(
+            lane, specs, self._spawn, tasks, manner.slots, ended=self._slot_is_free, announce=announce
+        )
         self.hooks = Hooks(lane, store, specs, manner.slots, tasks, announce)
         self.dispatcher = Dispatcher(
             store, self.attempts, manner, announce=announce, settled=self.hooks.after
@@ -104,7 +107,7 @@ class Crew:
             await self._lane.ready()
             self.attempts.is_stuck = False
             self._jobs_wait()
-        return POLL.total_seconds()
+        return self._poll
 
     async def _record(self) -> float:
         await self.dispatcher.record()

@@ -1,7 +1,7 @@
 """The claim loop: settle what has ended and claim what there are free slots for, in one round trip.
 
-Nothing is held that cannot start at once. A report that could not be delivered is delivered again: should it
-have arrived the first time, its fence makes the second one harmless.
+Nothing is held that cannot start at once, but for what a buffer allows. A report that could not be delivered
+is delivered again: should it have arrived the first time, its fence makes the second one harmless.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tenure.core.lease import Lease, Order
 from tenure.core.outcome import Settled
 from tenure.core.signals import Announce, AttemptLost, AttemptSettled
 from tenure.engine.attempts import Attempts, Done
-from tenure.engine.manner import POLL, Manner
+from tenure.engine.manner import Manner
 from tenure.engine.portions import portions
 from tenure.storage.contract import Store
 
@@ -60,10 +60,10 @@ class Dispatcher:
             await self.record()
             await self.give_back()
         is_closed = self.draining or self._attempts.is_stuck
-        limit = 0 if is_closed else self._manner.slots - len(self._attempts.running)
+        limit = 0 if is_closed else self._manner.buffer + self._attempts.free_slots
         done = dict(self._attempts.done)
         if not done and (limit <= 0 or not self._hinted):
-            return POLL.total_seconds()
+            return self._manner.poll_seconds
         await self.record()
         self._hinted = False
         began = time.monotonic()
@@ -78,10 +78,10 @@ class Dispatcher:
             if self.draining:  # it was asked for before somebody told us to stop
                 self._attempts.decline(claimed, self._manner.hold(began))
             else:
-                self._attempts.start(claimed, self._manner.hold(began))
+                self._attempts.take(claimed, self._manner.hold(began))
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
-        return 0.0 if self._attempts.done else POLL.total_seconds()
+        return 0.0 if self._attempts.done else self._manner.poll_seconds
 
     async def give_back(self) -> None:
         """Hand back what was not started, and what was killed and is not to blame for it."""

@@ -5,12 +5,12 @@ Every duty may run on all workers at once. None decides anything that the store 
 
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from tenure.core.job import Moved
 from tenure.core.signals import Announce, DutyDone
-from tenure.engine.manner import POLL, Manner
+from tenure.engine.manner import Manner
 from tenure.storage.contract import Store
 
 LARGEST_STEP = 1_000
@@ -53,8 +53,8 @@ class Duties:
             return 0.0
         if is_due or has_expired:
             # What somebody has locked stays behind, and would be due again at once.
-            return POLL.total_seconds()
-        return _until(outlook.now, outlook.next_timer, outlook.next_expiry)
+            return self._manner.poll_seconds
+        return _until(self._manner.poll, outlook.now, outlook.next_timer, outlook.next_expiry)
 
     async def tidy(self) -> float:
         """Fold totals and prune, each once in a while."""
@@ -78,6 +78,6 @@ class Duties:
         return moved
 
 
-def _until(now: datetime, *due: datetime | None) -> float:
-    rests = [POLL, *(moment - now for moment in due if moment is not None)]
+def _until(longest: timedelta, now: datetime, *due: datetime | None) -> float:
+    rests = [longest, *(moment - now for moment in due if moment is not None)]
     return min(rests).total_seconds()

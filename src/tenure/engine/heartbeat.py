@@ -16,7 +16,6 @@ from tenure.engine.manner import Manner
 from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
-BEATS_A_LEASE = 3
 PATIENCES_A_LEASE = 4
 
 
@@ -59,9 +58,10 @@ class Heartbeat:
             held[lease].halting.ask(Halt.LOST)
         for lease in beat.cancelling:
             held[lease].halting.ask(Halt.CANCELLED)
+        self._attempts.sift()
         if beat.drain:
             self._drain()
-        return self._manner.lease_seconds / BEATS_A_LEASE
+        return self._manner.heartbeat_seconds
 
     async def _sent(self, pulse: Pulse) -> Beat:
         """One that is stuck is given up while there is time for another."""
@@ -75,7 +75,8 @@ class Heartbeat:
     async def fence(self) -> float:
         """Halt what may not be ours for much longer."""
         now = time.monotonic()
-        for running in self._attempts.running.values():
+        for running in (*self._attempts.running.values(), *self._attempts.waiting.values()):
             if running.hold.halt_at <= now:
                 running.halting.ask(Halt.LOST)
+        self._attempts.sift()
         return self._manner.lease_seconds / 30

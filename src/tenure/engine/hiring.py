@@ -4,7 +4,6 @@ import os
 import secrets
 import socket
 from collections.abc import Collection, Iterable
-from datetime import timedelta
 
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Line
@@ -16,6 +15,7 @@ from tenure.engine.lane import Lane
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
+from tenure.settings import Settings
 from tenure.storage.contract import Store
 from tenure.version import __version__
 
@@ -54,26 +54,17 @@ async def register(store: Store, specs: Collection[Spec], worker: str) -> list[s
 
 
 def hire(
-    store: Store,
-    lane: Lane,
-    registry: Registry,
-    announce: Announce,
-    *,
-    worker: str,
-    slots: int,
-    queues: Collection[str] = (),
-    lease_for: timedelta = timedelta(seconds=30),
-    shutdown: timedelta = timedelta(seconds=30),
+    store: Store, lane: Lane, registry: Registry, announce: Announce, *, worker: str, settings: Settings
 ) -> Worker:
-    """A worker that serves these definitions, ready to run."""
-    lines = served(registry.specs(), queues)
-    manner = Manner(worker=worker, lines=lines, slots=slots, lease_for=lease_for, shutdown=shutdown)
+    """A worker that serves these definitions as the settings say, ready to run."""
+    lines = served(registry.specs(), settings.queues)
     introduction = Introduction(
         id=worker,
         host=socket.gethostname()[:255],
         pid=os.getpid(),
         version=__version__,
-        slots=slots,
+        slots=settings.slots,
         lines=lines,
     )
+    manner = Manner.of(settings, worker=worker, lines=lines)
     return Worker(store, lane, introduction, registry, manner, announce)

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tenure.core.bounds import LEASE_LENGTH, whole, within
+from tenure.core.bounds import LARGEST_BATCH, LEASE_LENGTH, whole, within
+from tenure.core.errors import InvalidInput
 from tenure.core.lease import Line
 from tenure.core.operations import Retention
+from tenure.settings import Settings
 
-MOST_SLOTS = 10_000
-POLL = timedelta(seconds=1)
-"""How long nobody looks, at most: the safety net below hints, and how late a due job may start."""
+MOST_SLOTS = LARGEST_BATCH
+BEATS_A_LEASE = 3
 
 
 class Hold(NamedTuple):
@@ -31,21 +32,66 @@ class Manner(Struct, frozen=True, kw_only=True):
     worker: str
     lines: tuple[Line, ...]
     slots: int
-    lease_for: timedelta = timedelta(seconds=30)
+    buffer: int = 0
+    """How many jobs may be held beyond those that run, to start without a round trip."""
+    lease: timedelta = timedelta(seconds=30)
+    """How long this worker goes on without a sign from the store."""
+    lost_margin: timedelta = timedelta(0)
+    """How much longer the store waits before it gives a silent worker's jobs to others."""
+    heartbeat: timedelta | None = None
+    """How often to say that one is alive; None for a third of the lease."""
+    poll: timedelta = timedelta(seconds=1)
+    """How long nobody looks, at most: the safety net below hints, and how late a due job may start."""
     shutdown: timedelta = timedelta(seconds=30)
     """How long to wait for what runs, once asked to stop."""
     retention: Retention = Retention()
 
     def __post_init__(self) -> None:
         whole("slots", self.slots, 1, MOST_SLOTS)
-        within("lease_for", self.lease_for, *LEASE_LENGTH)
+        whole("buffer", self.buffer, 0, MOST_SLOTS - self.slots)
+        within("lease", self.lease, *LEASE_LENGTH)
+        within("lost_margin", self.lost_margin, timedelta(0), LEASE_LENGTH[1] - self.lease)
+        within("poll", self.poll, timedelta(milliseconds=1), timedelta(minutes=1))
         within("shutdown", self.shutdown, timedelta(0), timedelta(days=7))
+        if self.heartbeat is not None and not timedelta(0) < 2 * self.heartbeat < self.lease:
+            raise InvalidInput("heartbeat", f"is {self.heartbeat}", "let a lease be longer than two")
+
+    @classmethod
+    def of(cls, settings: Settings, *, worker: str, lines: tuple[Line, ...]) -> "Manner":
+        """What the settings say."""
+        return cls(
+            worker=worker,
+            lines=lines,
+            slots=settings.slots,
+            buffer=settings.buffer,
+            lease=timedelta(seconds=settings.lease_seconds),
+            lost_margin=timedelta(seconds=settings.lost_margin_seconds),
+            heartbeat=timedelta(seconds=settings.heartbeat),
+            poll=timedelta(seconds=settings.poll_seconds),
+            shutdown=timedelta(seconds=settings.shutdown_seconds),
+        )
 
     def hold(self, asked_at: float) -> Hold:
         """What a lease that was asked for at that time is good for: the store counts from later on."""
         return Hold(asked_at + 0.8 * self.lease_seconds, asked_at + 0.9 * self.lease_seconds)
 
     @property
+    def lease_for(self) -> timedelta:
+        """The lease that the store is asked for."""
+        return self.lease + self.lost_margin
+
+    @property
     def lease_seconds(self) -> float:
-        """The lease's length as a number."""
-        return self.lease_for.total_seconds()
+        """The lease's length, without the margin, as a number."""
+        return self.lease.total_seconds()
+
+    @property
+    def poll_seconds(self) -> float:
+        """The time between two looks as a number."""
+        return self.poll.total_seconds()
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """The time between two heartbeats as a number."""
+        beat = self.lease / BEATS_A_LEASE if self.heartbeat is None else self.heartbeat
+        return beat.total_seconds()

@@ -16,12 +16,15 @@ from tenure.core.operations import Worker as Introduction
 from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerReady, WorkerStopped
 from tenure.engine.crew import Crew
 from tenure.engine.lane import Lane
-from tenure.engine.manner import POLL, Manner
+from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
+READY_FOR = 3.0
+"""Seconds for which a turn of the claim loop counts, at least; where it rests longer, three rests."""
+
 LAST_TRIES = 5
 """How often a worker that ends tries to tell the store what it still has to tell."""
 
@@ -59,7 +62,7 @@ class Worker:
         crew = self._crew
         if crew is None or crew.attempts.is_stuck:
             return False
-        return time.monotonic() - crew.moved_at < 3 * POLL.total_seconds()
+        return time.monotonic() - crew.moved_at < max(READY_FOR, 3 * self._manner.poll_seconds)
 
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""
@@ -90,6 +93,7 @@ class Worker:
 
     async def _wind_up(self, crew: Crew) -> WorkerStopped:
         crew.dispatcher.draining = True
+        crew.attempts.give_back_waiting()
         running = len(crew.attempts.running)
         self._announce(WorkerDraining(self._manner.worker, running, self._reason))
         await self._until_idle(crew)

@@ -5,7 +5,6 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,6 +18,7 @@ from tenure.engine.hiring import hire, new_name
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
 from tenure.execution.lane import ProcessLane
+from tenure.settings import Settings
 from tenure.storage.contract import Store
 from tenure.surfaces.cli import history
 from tenure.surfaces.cli.board import Board, Row
@@ -95,9 +95,7 @@ class Play:
                 registry,
                 self._note,
                 worker=new_name(),
-                slots=len(PARTS),
-                queues=[self.queue],
-                shutdown=timedelta(0),
+                settings=Settings(slots=len(PARTS), queues=(self.queue,), shutdown_seconds=0),
             )
             await self._enqueue(registry)
             await self._work(hired)

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
-from datetime import timedelta
 from typing import Any
 
 import click
@@ -76,17 +75,7 @@ async def _work(app: str, loaded: Loaded) -> int:
         store = await open_store(database)
         try:
             name = new_name()
-            hired = hire(
-                store,
-                lane,
-                registry,
-                tell,
-                worker=name,
-                slots=settings.slots,
-                queues=settings.queues,
-                lease_for=timedelta(seconds=settings.lease_seconds),
-                shutdown=timedelta(seconds=settings.shutdown_seconds),
-            )
+            hired = hire(store, lane, registry, tell, worker=name, settings=settings)
             for changed in await register(store, registry.specs(), name):
                 click.echo(f"{changed} was registered before and says something else now", err=True)
             click.echo(f"{app} on {masked(database)}", err=True)

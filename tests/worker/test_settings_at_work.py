@@ -1,0 +1,171 @@
+"""What the settings say reaches the worker, from its environment on, and it acts by it."""
+
+import asyncio
+import signal
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tenure.core.job import Job
+from tenure.core.lease import Order
+from tenure.core.signals import Signal
+from tenure.core.states import State
+from tenure.engine.duties import Duties
+from tenure.engine.manner import Manner
+from tenure.settings import load
+from tenure.storage.contract import Store
+from tests.worker.commanding import Ledger, commanded
+from tests.worker.employing import LINES, PATIENCE, employ, enqueue, reach, until
+from tests.worker.meddling import Meddled
+
+HOUR = ("--lease-seconds", "3600")
+
+
+async def begun(store: Store, ledger: Ledger) -> Job:
+    """A job that runs."""
+    job = await enqueue(store, "wait", ledger.params)
+    await ledger.reach("start", 1)
+    return await reach(store, job, State.RUNNING)
+
+
+def length(job: Job) -> timedelta:
+    """How long its lease is, from the last sign of life on."""
+    assert job.lease_expires_at is not None
+    assert job.heartbeat_at is not None
+    return job.lease_expires_at - job.heartbeat_at
+
+
+async def prolonged(store: Store, job: UUID) -> None:
+    """Wait until a heartbeat has prolonged the lease of a job."""
+    first = await reach(store, job, State.RUNNING)
+    async with asyncio.timeout(PATIENCE):
+        while (await reach(store, job, State.RUNNING)).heartbeat_at == first.heartbeat_at:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def test_heartbeats_come_as_often_as_the_setting_says(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S1.58: by itself it would be every twenty minutes."""
+    async with commanded(address, *HOUR, TENURE_HEARTBEAT_SECONDS="0.2"):
+        job = await begun(store, Ledger(tmp_path))
+        await prolonged(store, job.id)
+        await prolonged(store, job.id)
+
+
+@pytest.mark.parametrize(
+    ("variable", "seconds"),
+    [("TENURE_LEASE_SECONDS", 77), ("TENURE_LOCK_TIMEOUT", 77), ("TENURE_DELTA", 107)],
+)
+async def test_the_store_waits_for_a_silent_worker_as_long_as_the_settings_say(
+    store: Store, address: str, tmp_path: Path, variable: str, seconds: int
+) -> None:
+    """S2.34, S4.24: the lease, and a margin on top of its thirty seconds."""
+    async with commanded(address, **{variable: "77"}):
+        job = await begun(store, Ledger(tmp_path))
+    assert length(job) == timedelta(seconds=seconds)
+
+
+def test_a_margin_is_no_time_to_work() -> None:
+    """Who hears nothing from the store stops what runs as if there were none."""
+    with_margin, without = (
+        Manner.of(load(environment=environment).settings, worker="w", lines=LINES)
+        for environment in ({"TENURE_DELTA": "100"}, {})
+    )
+    assert with_margin.hold(0) == without.hold(0)
+    assert (
+        with_margin.hold(0).kill_at
+        < with_margin.lease.total_seconds()
+        < with_margin.lease_for.total_seconds()
+    )
+
+
+async def test_a_heartbeat_keeps_the_margin(store: Store, address: str, tmp_path: Path) -> None:
+    async with commanded(address, TENURE_DELTA="70", TENURE_HEARTBEAT_SECONDS="0.2"):
+        job = await begun(store, Ledger(tmp_path))
+        await prolonged(store, job.id)
+        assert length(await reach(store, job.id, State.RUNNING)) == timedelta(seconds=100)
+
+
+async def test_an_idle_worker_looks_as_often_as_the_setting_says(store: Store) -> None:
+    settings = load(environment={"TENURE_POLL_SECONDS": "7"}).settings
+    heard: list[Signal] = []
+    duties = Duties(
+        store,
+        Manner.of(settings, worker="w", lines=LINES),
+        announce=heard.append,
+        waiting=lambda: None,
+        ended=lambda _: None,
+    )
+    assert await duties.look() == 7.0
+
+
+async def test_a_buffer_is_claimed_ahead_kept_and_handed_back_uncharged(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S3.40, S4.26: leased from the claim on, begun when a slot is free; at shutdown it has cost nothing."""
+    ledger = Ledger(tmp_path)
+    jobs = [await enqueue(store, "wait", ledger.params) for _ in range(4)]
+    one = {"TENURE_SLOTS": "1", "TENURE_JOB_BUFFER_SIZE": "2", "TENURE_HEARTBEAT_SECONDS": "0.2"}
+    async with commanded(address, *HOUR, **one) as worker:
+        await ledger.reach("start", 1)
+        held = [await reach(store, job, State.RUNNING) for job in jobs[:3]]
+        assert {job.attempt for job in held} == {1}
+        await prolonged(store, jobs[2])
+        assert len(ledger.entries("start")) == 1
+        worker.send(signal.SIGTERM)
+        for job in jobs[1:3]:
+            returned = await reach(store, job, State.QUEUED)
+            assert (returned.attempt, returned.hand_backs) == (0, 1)
+        ledger.let_go()
+        assert await worker.ended() == 0
+    assert (await reach(store, jobs[0], State.SUCCEEDED)).attempt == 1
+    assert (await reach(store, jobs[3], State.QUEUED)).hand_backs == 0
+
+
+async def test_without_a_buffer_nothing_is_held_that_cannot_start(store: Store) -> None:
+    """Whoever else is free may have it: no claim asks for more than there are free slots."""
+    asked: list[int] = []
+    meddled = Meddled(store)
+
+    def note(claim: Any) -> Any:
+        async def noted(reports: Any, order: Order) -> Any:
+            asked.append(order.limit)
+            return await claim(reports, order)
+
+        return noted
+
+    meddled.interferences["settle_and_claim"] = note
+    jobs = [await enqueue(store, "echo") for _ in range(6)]
+    async with employ(meddled.seen, slots=2):
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+    assert max(asked) == 2
+
+
+async def test_what_waits_in_the_buffer_begins_when_a_slot_is_free(store: Store) -> None:
+    async with employ(store, slots=2, buffer=3):
+        for job in [await enqueue(store, "echo") for _ in range(12)]:
+            await reach(store, job, State.SUCCEEDED)
+
+
+async def test_what_is_cancelled_in_the_buffer_never_begins(store: Store, tmp_path: Path) -> None:
+    """The slot stays with who has it."""
+    params = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
+    async with employ(store, slots=1, buffer=1, lease=600) as employed:
+        first = await enqueue(store, "wait", params)
+        await reach(store, first, State.RUNNING)
+        second = await enqueue(
+            store, "wait", {"begun": str(tmp_path / "never"), "end": str(tmp_path / "end")}
+        )
+        await reach(store, second, State.RUNNING)
+        await store.cancel([second])
+        await reach(store, second, State.CANCELLED)
+        assert (await reach(store, first, State.RUNNING)).attempt == 1
+        (tmp_path / "end").touch()
+        await reach(store, first, State.SUCCEEDED)
+        await until(lambda: employed.worker.is_ready)
+    assert not (tmp_path / "never").exists()
