@@ -19,6 +19,7 @@ from tenure.core.policy import Policy, RetryPolicy
 from tenure.core.signals import Signal
 from tenure.core.spec import Spec
 from tenure.core.states import State
+from tenure.engine.hiring import register
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
@@ -91,6 +92,7 @@ async def employ(
         lease=timedelta(seconds=lease),
         shutdown=timedelta(seconds=shutdown),
     )
+    await register(store, registry(handlers).specs(), name)
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)
     worker = Worker(store, lane, introduction, registry(handlers), manner, heard.append)
     task = asyncio.create_task(worker.run())

@@ -131,6 +131,9 @@ HANDLERS = {
     "hooked": Handler(fail_first, json.loads, HOOKS),
     "endlessly_hooked": Handler(echo, json.loads, {"on_success": endless_hook}),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
+    "half_hooked": Handler(echo, json.loads, {"on_success": broken_hook, "on_end": HOOKS["on_end"]}),
+    "broken_at_the_end": Handler(echo, json.loads, {"on_end": broken_hook}),
+    "hooked_wait": Handler(wait, json.loads, HOOKS),
 }
 
 

@@ -98,7 +98,7 @@ async def test_an_idle_worker_looks_as_often_as_the_setting_says(store: Store) -
         Manner.of(settings, worker="w", lines=LINES),
         announce=heard.append,
         waiting=lambda: None,
-        ended=lambda _: None,
+        owed=asyncio.Event().wait,
     )
     assert await duties.look() == 7.0
 

@@ -20,7 +20,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from tenure.core.errors import LeaseLost
-from tenure.core.job import Enqueued, Moved, NewJob
+from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Lease
 from tenure.core.signals import Announce
 from tenure.engine.attempts import Attempts
@@ -58,8 +58,8 @@ class Crew:
         self._lane = lane
         self._client = Client(store, registry)
         self._worker = manner.worker
+        self._lines = manner.lines
         self._poll = manner.poll_seconds
-        self._tasks = tasks
         self.attempts = Attempts(
             lane, specs, self._spawn, tasks, manner.slots, ended=self._slot_is_free, announce=announce
         )
@@ -68,7 +68,7 @@ class Crew:
             store, self.attempts, manner, announce=announce, settled=self.hooks.after
         )
         heartbeat = Heartbeat(store, self.attempts, manner, drain=lambda: drain("an operator asked for it"))
-        duties = Duties(store, manner, announce=announce, waiting=self._jobs_wait, ended=self._run_hooks)
+        duties = Duties(store, manner, announce=announce, waiting=self._jobs_wait, owed=self._follow_up)
         self._dispatch = Service("dispatch", self.dispatcher.turn, announce)
         self._heartbeat = Service("heartbeat", heartbeat.beat, announce)
         self._services = (
@@ -99,8 +99,9 @@ class Crew:
     def _slot_is_free(self) -> None:
         self._dispatch.poke()
 
-    def _run_hooks(self, moved: list[Moved]) -> None:
-        self._tasks.create_task(self.hooks.after_duty(moved))
+    async def _follow_up(self) -> None:
+        if not self.dispatcher.draining:  # who is about to end leaves it to others
+            await self.hooks.follow_up(self._lines)
 
     async def _mend(self) -> float:
         if self.attempts.is_stuck and time.monotonic() >= self.attempts.mend_at:

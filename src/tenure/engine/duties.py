@@ -4,7 +4,7 @@ Every duty may run on all workers at once. None decides anything that the store 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -19,7 +19,7 @@ PRUNE_EVERY = 600.0
 
 
 class Duties:
-    """The clock's work. `waiting` is called when jobs stand in line, `ended` with jobs that a duty ended."""
+    """The clock's work. `waiting` is called when jobs stand in line, `owed` when hooks of ended ones are."""
 
     def __init__(
         self,
@@ -28,13 +28,13 @@ class Duties:
         *,
         announce: Announce,
         waiting: Callable[[], None],
-        ended: Callable[[list[Moved]], None],
+        owed: Callable[[], Awaitable[object]],
     ) -> None:
         self._store = store
         self._manner = manner
         self._announce = announce
         self._waiting = waiting
-        self._ended = ended
+        self._owed = owed
         self._tidy_at = time.monotonic() + TIDY_EVERY
         self._prune_at = time.monotonic() + PRUNE_EVERY / 10
         self._prune_after: UUID | None = None
@@ -49,6 +49,8 @@ class Duties:
             moved += self._tell("promote", await self._store.promote(LARGEST_STEP))
         if has_expired := outlook.next_expiry is not None and outlook.next_expiry <= outlook.now:
             moved += self._tell("reap", await self._store.reap(LARGEST_STEP))
+        if outlook.owed:
+            await self._owed()
         if moved:
             return 0.0
         if is_due or has_expired:
@@ -73,8 +75,6 @@ class Duties:
     def _tell(self, duty: str, moved: list[Moved]) -> list[Moved]:
         if moved:
             self._announce(DutyDone(duty, tuple(moved)))
-        if ended := [step for step in moved if step.target.is_final]:
-            self._ended(ended)
         return moved
 
 

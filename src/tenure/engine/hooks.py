@@ -1,21 +1,26 @@
 """Hooks on a job's way: each in a child of its own, after the commit that it speaks of, at most once.
 
-`on_start` is not here: it runs in the attempt's own child. A hook that fails is an event of the job and
-changes no outcome. A hook is a courtesy: it is lost with its worker.
+`on_start` is not here: it runs in the attempt's own child. The owner of an attempt runs the hooks of the
+outcome that it has reported. Jobs that end otherwise (cancelled while nobody had them, handed back, given up,
+or taken from a lost worker) are owed theirs: the store gives each to one worker that serves the definition.
+A hook that fails is an event of the job and changes no outcome. A hook is a courtesy: it is lost with its
+worker.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from tenure.core import documents
-from tenure.core.job import Enqueued, Job, Moved, NewJob
-from tenure.core.lease import Claimed, Lease, Progress
+from tenure.core.errors import StoreError
+from tenure.core.job import Enqueued, Job, NewJob
+from tenure.core.lease import Claimed, Lease, Line, Progress
 from tenure.core.outcome import Failure, Recoverable, Unrecoverable
 from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
-from tenure.core.signals import Announce, AttemptSettled, HookFailed, Troubled
+from tenure.core.signals import Announce, AttemptSettled, HookFailed
 from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.engine.attempts import Specs, assignment
@@ -66,15 +71,20 @@ class Hooks:
         error = outcome.error if isinstance(outcome, Recoverable | Unrecoverable) else None
         self._start(settled.claimed, settled.state, error)
 
-    async def after_duty(self, moved: list[Moved]) -> None:
-        """A duty of this worker has ended jobs, which had no owner left to do this."""
-        try:
-            for step in moved:
-                job = await self._store.get(step.job)
-                if job is not None and job.state is step.target:
-                    self._start(_as_claimed(job), job.state, job.error)
-        except Exception as problem:  # a hook must not take its worker down
-            self._announce(Troubled("hooks", str(problem), 1))
+    async def follow_up(self, lines: Collection[Line]) -> None:
+        """Run the hooks that are owed to jobs of these lines, as many as there is room for."""
+        room = MOST_WAITING - len(self._halts)
+        if room <= 0 or self._is_halted:
+            return
+        for job in await self._store.follow_up(lines, room):
+            try:
+                ended = await self._store.get(job)
+            except StoreError as problem:
+                # It was given to us, and to nobody else ever again; the others still can be looked at.
+                self._announce(HookFailed(str(job), "on_end", str(problem)))
+            else:
+                if ended is not None:
+                    self._start(_as_claimed(ended), ended.state, ended.error)
 
     def halt(self) -> None:
         """Kill whatever runs, and start nothing more: a worker that ends waits for no hook."""
@@ -100,13 +110,17 @@ class Hooks:
             async with self._room:
                 for name in names:
                     if not self._is_halted:
-                        await self._run_one(claimed, name, error, halting)
-        except Exception as problem:  # a hook must not take its worker down
-            self._announce(HookFailed(str(claimed.lease.job), names[0], str(problem)))
+                        await self._tried(claimed, name, error, halting)
         finally:
             self._halts.discard(halting)
             if not self._halts:
                 self.idle.set()
+
+    async def _tried(self, claimed: Claimed, name: str, error: Failure | None, halting: Halting) -> None:
+        try:
+            await self._run_one(claimed, name, error, halting)
+        except Exception as problem:  # a hook must not take its worker down, nor keep the next from its turn
+            self._announce(HookFailed(str(claimed.lease.job), name, str(problem)))
 
     async def _run_one(self, claimed: Claimed, name: str, error: Failure | None, halting: Halting) -> None:
         spec = self._specs[claimed.definition, claimed.version]
@@ -120,7 +134,9 @@ class Hooks:
         if (problem := _problem(ended)) is not None:
             self._announce(HookFailed(str(claimed.lease.job), name, f"{problem.kind}: {problem.message}"))
             payload = {"hook": name, "kind": problem.kind, "message": problem.message}
-            await self._store.annotate(claimed.lease, Note("hook_failed", documents.write(payload)))
+            # Whether it can be noted or not, the next hook has its turn.
+            with suppress(StoreError):
+                await self._store.annotate(claimed.lease, Note("hook_failed", documents.write(payload)))
 
 
 class _Aftermath:

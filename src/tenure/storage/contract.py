@@ -187,8 +187,9 @@ class Store(Protocol):
     async def annotate(self, lease: Lease, note: Note) -> bool:
         """Add a note to a job whose last claim was this lease, whatever has become of it; answers whether.
 
-        For what is found out when the attempt is over, such as a hook that failed. It is not added when the
-        job was claimed again, is unknown, or has all the notes it may. A finished job itself stays as it is:
+        For what is found out when the attempt is over, such as a hook that failed; of a job that ended before
+        any claim, with 0 for the fence. It is not added when the job was claimed again, is unknown, or has
+        all the notes it may. A finished job itself stays as it is:
         the note bears the next number, and stands in its history and in the feed.
         """
 
@@ -212,6 +213,13 @@ class Store(Protocol):
 
         `cancelled` when cancelling; `buried` when the job must not run twice; `failed` when attempts are used
         up; `queued` otherwise, as `orphaned`. Each by its fence, so that a job claimed anew is left alone.
+        """
+
+    async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
+        """Take jobs of these lines that ended without an owner's report: each is given out once, ever.
+
+        Those that `cancel`, `hand_back`, `promote` and `reap` have ended, if their definition was registered
+        with hooks: for whoever serves it, to run them.
         """
 
     async def get(self, job: UUID) -> Job | None:

@@ -38,7 +38,13 @@ def entry_from(row: Row) -> Entry:
 
 def outlook_from(row: Row) -> Outlook:
     """The row of `outlook`."""
-    return Outlook(row["now_at"], bool(row["waiting"]), row["next_timer_at"], row["next_expiry_at"])
+    return Outlook(
+        row["now_at"],
+        bool(row["waiting"]),
+        row["next_timer_at"],
+        row["next_expiry_at"],
+        owed=bool(row["owed"]),
+    )
 
 
 def line_from(row: Row) -> LineStatus:

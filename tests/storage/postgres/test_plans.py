@@ -13,7 +13,7 @@ from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
 
 STATEMENTS = statements.load("tenure.storage.postgres")
-GROWS_WITH_HISTORY = "job|job_state|event|attempt|log|result|ready|timer|tag|finished"
+GROWS_WITH_HISTORY = "job|job_state|event|attempt|log|result|ready|timer|tag|finished|aftermath"
 BACKLOG = """
     INSERT INTO tenure.line (queue, definition, version) VALUES ('default', 'mail', 1);
     INSERT INTO tenure.job (id, line, priority, max_attempts, created_at, timeout_ms, grace_ms,
@@ -34,6 +34,8 @@ BACKLOG = """
     INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM tenure.job;
     INSERT INTO tenure.tag (name, job) SELECT 'red', id FROM tenure.job;
     INSERT INTO tenure.finished (state, job) SELECT 'failed', id FROM tenure.job;
+    INSERT INTO tenure.aftermath (queue, definition, version, job)
+    SELECT 'default', 'mail', 1, id FROM tenure.job;
 """
 SAMPLES: dict[str, Any] = {
     "integer": 1,

@@ -1,7 +1,7 @@
 """The PostgreSQL store, verb by verb; what each promises stands in `tenure.storage.contract`."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from uuid import UUID
@@ -162,6 +162,10 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         answer = await self._pool.run("reap", limit=limit)
         self._note_moved(answer)
         return values.moved_from(answer)
+
+    async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
+        whole("limit", limit, 0, LARGEST_BATCH)
+        return [row["job"] for row in await self._pool.run("follow_up", **rows.lines(lines), limit=limit)]
 
     def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
         return self._hints.listen(endings=endings, stops=stops)

@@ -4,7 +4,7 @@ Here stands the life of jobs; what is read stands in `reading`, what operators s
 attempts leave behind in `trails`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.documents import Document
 from tenure.core.job import Enqueued, Moved, NewJob, Standing
-from tenure.core.lease import Beat, Lease, Order, Pulse
+from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
 from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import State
@@ -158,6 +158,11 @@ class SqliteStore(Reading, Operations, Trails):
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
         return values.moved_from(await self._run("reap", limit=limit))
+
+    async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
+        whole("limit", limit, 0, LARGEST_BATCH)
+        taken = await self._write("follow_up", lines=written_lines(lines), limit=limit)
+        return [row["job"] for row in taken]
 
     def _new_id(self, turn: Turn) -> UUID:
         if self._identity is None:

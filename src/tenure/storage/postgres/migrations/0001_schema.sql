@@ -215,6 +215,16 @@ CREATE TABLE tenure.finished (
     PRIMARY KEY (state, job)
 );
 
+-- Jobs that ended otherwise than by the word of their owner, who would have run their hooks: whoever serves them takes
+-- each out, once. Only those whose definition has hooks are here.
+CREATE TABLE tenure.aftermath (
+    version     integer NOT NULL,
+    job         uuid    NOT NULL,
+    queue       text    NOT NULL,
+    definition  text    NOT NULL,
+    PRIMARY KEY (queue, definition, version, job)
+);
+
 -- How many jobs of a line are in a state: the sum of n. Each step only adds rows, so that nobody waits for a
 -- neighbour's total; `tidy` folds them.
 CREATE TABLE tenure.tally (

@@ -1,4 +1,4 @@
--- Add a note to a job whose last claim was this lease, whatever has become of the job. Two statements in one
+-- Add a note to a job whose last claim was this lease, whatever has become of the job; or that ended without one. Two statements in one
 -- transaction: the first locks the job, so that the second sees what others have added meanwhile.
 
 -- part: lock
@@ -21,7 +21,7 @@ found AS MATERIALIZED (
            ) last ON true
       LEFT JOIN tenure.attempt ended ON ended.job = s.id AND ended.fence = s.fence
       LEFT JOIN tenure.lease ON lease.id = s.lease
-     WHERE s.id = :job::uuid AND s.fence = :fence::bigint AND s.fence > 0
+     WHERE s.id = :job::uuid AND s.fence = :fence::bigint AND (s.fence > 0 OR s.finished_at IS NOT NULL)
        AND s.notes + coalesce(last.n - s.n, 0) < :most::integer
 ),
 counted AS (

@@ -38,6 +38,16 @@ tallied AS (
 shelved AS (
     INSERT INTO tenure.finished (state, job) SELECT state, id FROM moved WHERE state = 'cancelled'
 ),
+-- Who served it is not here to run its hooks: somebody will.
+owed AS (
+    INSERT INTO tenure.aftermath (queue, definition, version, job)
+    SELECT line.queue, line.definition, line.version, moved.id
+      FROM moved
+     CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = moved.line LIMIT 1) line
+     CROSS JOIN LATERAL (SELECT spec FROM tenure.definition
+                          WHERE key = line.definition AND definition.version = line.version LIMIT 1) known
+     WHERE moved.state = 'cancelled' AND known.spec::json ->> 'hooks' <> '[]'
+),
 -- Rows that this statement's snapshot cannot see yet stay behind; a claim or a promotion drops them.
 out_of_line AS (
     DELETE FROM tenure.ready USING moved

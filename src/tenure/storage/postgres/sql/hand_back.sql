@@ -67,6 +67,16 @@ shelved AS (
     INSERT INTO tenure.finished (state, job)
     SELECT state, id FROM moved WHERE state <> 'queued'
 ),
+-- Who served it is not here to run its hooks: somebody will.
+owed AS (
+    INSERT INTO tenure.aftermath (queue, definition, version, job)
+    SELECT line.queue, line.definition, line.version, moved.id
+      FROM moved
+     CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = moved.line LIMIT 1) line
+     CROSS JOIN LATERAL (SELECT spec FROM tenure.definition
+                          WHERE key = line.definition AND definition.version = line.version LIMIT 1) known
+     WHERE moved.state <> 'queued' AND known.spec::json ->> 'hooks' <> '[]'
+),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending)
     SELECT id, fence, attempt, :worker::text, started_at, at,

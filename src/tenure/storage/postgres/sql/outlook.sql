@@ -14,5 +14,11 @@ SELECT tenure.now() AS now_at,
                                     JOIN tenure.limit_size USING (name)
                                    WHERE size <= (SELECT count(*) FROM tenure.slot
                                                    WHERE slot.limited = wanted.id AND slot.job IS NOT NULL))) AS waiting,
+       EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
+                           AS served (queue, definition, version)
+                CROSS JOIN LATERAL (SELECT FROM tenure.aftermath
+                                     WHERE aftermath.queue = served.queue AND aftermath.definition = served.definition
+                                       AND aftermath.version = served.version
+                                     ORDER BY queue, definition, version, job LIMIT 1) ended) AS owed,
        (SELECT due_at FROM tenure.timer WHERE due_at < 'infinity' ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at;

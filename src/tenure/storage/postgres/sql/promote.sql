@@ -44,6 +44,16 @@ tallied AS (
 shelved AS (
     INSERT INTO tenure.finished (state, job) SELECT state, id FROM moved WHERE state = 'failed'
 ),
+-- Who served it is not here to run its hooks: somebody will.
+owed AS (
+    INSERT INTO tenure.aftermath (queue, definition, version, job)
+    SELECT line.queue, line.definition, line.version, moved.id
+      FROM moved
+     CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = moved.line LIMIT 1) line
+     CROSS JOIN LATERAL (SELECT spec FROM tenure.definition
+                          WHERE key = line.definition AND definition.version = line.version LIMIT 1) known
+     WHERE moved.state = 'failed' AND known.spec::json ->> 'hooks' <> '[]'
+),
 lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)
     SELECT line, rank, seq, id FROM moved WHERE state = 'queued'

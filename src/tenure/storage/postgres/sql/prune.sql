@@ -47,6 +47,16 @@ shelves AS (
                 CROSS JOIN LATERAL (SELECT finished.ctid AS tid FROM tenure.finished
                                      WHERE finished.state = over.state AND finished.job = over.id LIMIT 1) shelf))
 ),
+aftermath AS (
+    DELETE FROM tenure.aftermath
+     WHERE ctid = ANY (ARRAY(
+               SELECT owed.tid
+                 FROM over
+                CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = over.line LIMIT 1) line
+                CROSS JOIN LATERAL (SELECT ended.ctid AS tid FROM tenure.aftermath ended
+                                     WHERE ended.queue = line.queue AND ended.definition = line.definition
+                                       AND ended.version = line.version AND ended.job = over.id LIMIT 1) owed))
+),
 -- Two verbs that met may have left a place in line or a timer behind, which nothing else would ever find.
 places AS (
     DELETE FROM tenure.ready

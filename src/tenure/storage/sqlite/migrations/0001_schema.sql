@@ -189,6 +189,16 @@ CREATE TABLE tenure_finished (
     PRIMARY KEY (state, job)
 ) STRICT, WITHOUT ROWID;
 
+-- Jobs that ended otherwise than by the word of their owner, who would have run their hooks: whoever serves them takes
+-- each out, once. Only those whose definition has hooks are here.
+CREATE TABLE tenure_aftermath (
+    queue       TEXT    NOT NULL,
+    definition  TEXT    NOT NULL,
+    version     INTEGER NOT NULL,
+    job         TEXT    NOT NULL,
+    PRIMARY KEY (queue, definition, version, job)
+) STRICT, WITHOUT ROWID;
+
 -- How many jobs of a line are in a state.
 CREATE TABLE tenure_tally (
     line   INTEGER NOT NULL,

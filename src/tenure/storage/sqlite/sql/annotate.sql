@@ -1,4 +1,4 @@
--- Add a note to a job whose last claim was this lease, whatever has become of the job.
+-- Add a note to a job whose last claim was this lease, whatever has become of the job; or that ended without one.
 -- The row of a finished job stays as it is: its notes are counted by the last of them.
 
 -- part: cleared
@@ -10,7 +10,7 @@ SELECT s.id, s.fence, s.state, coalesce(ended.number, s.attempt), coalesce(ended
   FROM (SELECT *, coalesce((SELECT max(event.n) FROM tenure_event event
                              WHERE event.job = id AND event.n > state.n AND finished_at IS NOT NULL), n) AS last
           FROM tenure_job_state state
-         WHERE id = :job AND fence = :fence AND fence > 0) s
+         WHERE id = :job AND fence = :fence AND (fence > 0 OR finished_at IS NOT NULL)) s
   LEFT JOIN tenure_attempt ended ON ended.job = s.id AND ended.fence = s.fence
   LEFT JOIN tenure_lease lease ON lease.id = s.lease
  WHERE s.notes + s.last - s.n < :most;

@@ -48,6 +48,15 @@ DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.mov
 INSERT INTO tenure_finished (state, job)
 SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
 
+-- part: owed
+-- Who served it is not here to run its hooks: somebody will.
+INSERT INTO tenure_aftermath (queue, definition, version, job)
+SELECT queue, definition, line.version, m.id
+  FROM temp.moving m
+ CROSS JOIN tenure_line line ON line.id = m.line
+ CROSS JOIN tenure_definition known ON known.key = definition AND known.version = line.version
+ WHERE m.target IN ('failed', 'cancelled', 'buried') AND known.spec ->> 'hooks' <> '[]';
+
 -- part: tallied
 INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
 ON CONFLICT DO UPDATE SET n = n + excluded.n;

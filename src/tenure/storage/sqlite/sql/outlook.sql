@@ -33,5 +33,10 @@ SELECT :now AS now_at,
                                           FROM json_each(limits) part
                                           JOIN tenure_limited limited ON limited.id = part.value
                                           JOIN tenure_limit_size USING (name)) > 0) AS waiting,
+       EXISTS (SELECT 1
+                 FROM json_each(:lines) wanted
+                CROSS JOIN tenure_aftermath ended ON ended.queue = wanted.value ->> 0
+                                                 AND ended.definition = wanted.value ->> 1
+                                                 AND ended.version = wanted.value ->> 2) AS owed,
        (SELECT min(due_at) FROM tenure_timer WHERE due_at < 9223372036854775807) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure_lease) AS next_expiry_at;

@@ -27,6 +27,12 @@ DELETE FROM tenure_tag
 -- part: shelf
 DELETE FROM tenure_finished WHERE (state, job) IN (SELECT state, id FROM temp.pruning WHERE is_over);
 
+-- part: aftermath
+DELETE FROM tenure_aftermath
+ WHERE (queue, definition, version, job) IN (SELECT line.queue, line.definition, line.version, pruning.id
+                                               FROM temp.pruning CROSS JOIN tenure_line line ON line.id = pruning.line
+                                              WHERE pruning.is_over);
+
 -- part: results
 DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 

@@ -1,0 +1,112 @@
+"""Hooks of jobs that end otherwise than by their owner's word, and hooks that cannot be told of."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.lease import Line, Order
+from tenure.core.policy import OnLost
+from tenure.core.signals import HookFailed, WorkerDraining
+from tenure.core.states import State
+from tenure.engine.hiring import register
+from tenure.storage.contract import Store
+from tests.worker.employing import PATIENCE, appear, employ, enqueue, reach, registry, until, written
+from tests.worker.meddling import Meddled
+
+HOOKED = Line("default", "hooked")
+Verb = Callable[..., Awaitable[Any]]
+
+
+async def test_a_job_that_is_cancelled_before_it_runs_is_told_of_its_end(
+    store: Store, tmp_path: Path
+) -> None:
+    """S1.26: on_end once the job has ended, however it ended; nobody had claimed it."""
+    async with employ(store):
+        job = await enqueue(store, "hooked", {"hooks": str(tmp_path / "hooks")}, hold=True)
+        await store.cancel([job])
+        await until(lambda: bool(written(tmp_path / "hooks")))
+    assert written(tmp_path / "hooks") == [["on_end", 0, None]]
+
+
+async def test_what_ended_while_no_worker_was_there_is_followed_up_by_the_next(
+    store: Store, tmp_path: Path
+) -> None:
+    await register(store, registry().specs(), "an earlier worker")
+    job = await enqueue(store, "hooked", {"hooks": str(tmp_path / "hooks")})
+    await store.cancel([job])
+    async with employ(store):
+        await until(lambda: bool(written(tmp_path / "hooks")))
+
+
+async def test_a_job_that_is_reaped_by_a_stranger_has_its_hooks_run(store: Store, tmp_path: Path) -> None:
+    """Whoever takes a job from a lost worker need not know its definition."""
+    await register(store, registry().specs(), "an earlier worker")
+    await enqueue(store, "hooked", {"hooks": str(tmp_path / "hooks")}, policy={"max_attempts": 1})
+    order = Order(worker="ghost", lines=(HOOKED,), limit=1, lease_for=timedelta(milliseconds=1))
+    assert len((await store.settle_and_claim([], order)).claimed) == 1
+    async with asyncio.timeout(PATIENCE):
+        while not await store.reap(10):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    async with employ(store):
+        await until(lambda: len(written(tmp_path / "hooks")) == 2)
+    assert written(tmp_path / "hooks") == [["on_fail", 1, "WorkerLost"], ["on_end", 1, "WorkerLost"]]
+
+
+async def test_a_job_that_is_buried_at_a_shutdown_is_followed_up_by_another_worker(
+    store: Store, tmp_path: Path
+) -> None:
+    """Who is past its deadline has no time left for hooks."""
+    begun, hooks = tmp_path / "begun", tmp_path / "hooks"
+    params = {"begun": str(begun), "end": str(tmp_path / "never"), "hooks": str(hooks)}
+    async with employ(store, shutdown=0.1) as employed:
+        job = await enqueue(store, "hooked_wait", params, policy={"on_lost": OnLost.BURY, "max_attempts": 1})
+        await appear(begun)
+        employed.stop()
+        await employed.hears(WorkerDraining)
+    await reach(store, job, State.BURIED)
+    assert [name for name, *_ in written(hooks)] == ["on_start"]
+    async with employ(store):
+        await until(lambda: len(written(hooks)) == 3)
+    assert [name for name, *_ in written(hooks)] == ["on_start", "on_fail", "on_end"]
+
+
+async def test_of_several_workers_one_runs_the_hooks_of_a_job(store: Store, tmp_path: Path) -> None:
+    """S1.62: at most once, and the store says whose turn it is."""
+    files = [tmp_path / str(n) for n in range(10)]
+    async with employ(store), employ(store):
+        jobs = [await enqueue(store, "hooked", {"hooks": str(file)}, hold=True) for file in files]
+        await store.cancel(jobs)
+        await until(lambda: all(written(file) for file in files))
+    assert [len(written(file)) for file in files] == [1] * 10
+
+
+async def test_a_hook_that_fails_keeps_the_next_from_nothing_even_if_it_cannot_be_noted(
+    store: Store, tmp_path: Path
+) -> None:
+    meddled = Meddled(store)
+
+    def fail(_: Verb) -> Verb:
+        async def failed(*_given: Any) -> Any:
+            raise StoreUnavailable("away for a moment")
+
+        return failed
+
+    meddled.interferences["annotate"] = fail
+    async with employ(meddled.seen) as employed:
+        await enqueue(store, "half_hooked", {"hooks": str(tmp_path / "hooks")})
+        await until(lambda: bool(written(tmp_path / "hooks")))
+    assert written(tmp_path / "hooks") == [["on_end", 1, None]]
+    [told] = employed.told(HookFailed)
+    assert told.hook == "on_success"
+
+
+async def test_a_hook_that_fails_is_an_event_of_a_job_that_never_ran_too(store: Store) -> None:
+    async with employ(store) as employed:
+        job = await enqueue(store, "broken_at_the_end", hold=True)
+        await store.cancel([job])
+        await employed.hears(HookFailed)
+    assert [event.type for event in await store.events(job)] == ["created", "cancelled", "hook_failed"]
+    assert (await reach(store, job, State.CANCELLED)).attempt == 0
