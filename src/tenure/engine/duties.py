@@ -6,6 +6,7 @@ Every duty may run on all workers at once. None decides anything that the store 
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from random import random
 from uuid import UUID
 
 from tenure.core.job import Moved
@@ -16,6 +17,11 @@ from tenure.storage.contract import Store
 LARGEST_STEP = 1_000
 TIDY_EVERY = 60.0
 PRUNE_EVERY = 600.0
+PRUNE_ALL_EVERY = 86_400.0
+"""How often all jobs are looked at, whatever their ids say of their age."""
+
+PRUNE_SHARE = 0.1
+"""How much of a worker's time goes to pruning while there is something to look at."""
 
 
 class Duties:
@@ -35,9 +41,12 @@ class Duties:
         self._announce = announce
         self._waiting = waiting
         self._owed = owed
-        self._tidy_at = time.monotonic() + TIDY_EVERY
-        self._prune_at = time.monotonic() + PRUNE_EVERY / 10
+        # At random, so that many workers that were started together share the work.
+        self._tidy_at = time.monotonic() + TIDY_EVERY * random()
+        self._prune_at = time.monotonic() + PRUNE_EVERY * random()
+        self._prune_all_at = time.monotonic() + PRUNE_ALL_EVERY * random()
         self._prune_after: UUID | None = None
+        self._prunes_all = False
 
     async def look(self) -> float:
         """One look at what is due: promote, reap, and say how long there is nothing to do."""
@@ -65,12 +74,28 @@ class Duties:
             await self._store.tidy()
             self._tidy_at = now + TIDY_EVERY
         if now >= self._prune_at:
-            pruned = await self._store.prune(
-                self._manner.retention, after=self._prune_after, limit=LARGEST_STEP
-            )
-            self._prune_after = pruned.next
-            self._prune_at = now if pruned.next else now + PRUNE_EVERY
+            await self._prune()
         return max(0.0, min(self._tidy_at, self._prune_at) - time.monotonic())
+
+    async def _prune(self) -> None:
+        """One step of a walk over what is old enough, or now and then over everything."""
+        began = time.monotonic()
+        if self._prune_after is None:
+            self._prunes_all = began >= self._prune_all_at
+        pruned = await self._store.prune(
+            self._manner.retention,
+            after=self._prune_after,
+            limit=LARGEST_STEP,
+            by_age=not self._prunes_all,
+        )
+        self._prune_after = pruned.next
+        took = time.monotonic() - began
+        if pruned.next is not None:
+            self._prune_at = began + took / PRUNE_SHARE
+            return
+        self._prune_at = began + PRUNE_EVERY
+        if self._prunes_all:
+            self._prune_all_at = began + PRUNE_ALL_EVERY
 
     def _tell(self, duty: str, moved: list[Moved]) -> list[Moved]:
         if moved:

@@ -318,11 +318,15 @@ class Store(Protocol):
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that was enlisted and not dismissed, with the jobs it runs now."""
 
-    async def prune(self, retention: Retention, *, after: UUID | None = None, limit: int = 1000) -> Pruned:
+    async def prune(
+        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
+    ) -> Pruned:
         """Remove finished jobs whose time is over, with all that belongs to them: the only verb that deletes.
 
-        Looks at up to `limit` jobs by id from behind `after` on; the answer says where to go on. Jobs that
-        somebody has locked are left for another time.
+        Looks at up to `limit` jobs by id from behind `after` on; the answer says where to go on. With
+        `by_age` the end is where jobs are too young by the time in their ids, a day allowed for: what is kept
+        is not looked at, and neither are jobs whose ids, of their caller's making, say something else. Jobs
+        that somebody has locked are left for another time.
         """
 
     async def tidy(self) -> int:

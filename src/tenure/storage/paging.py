@@ -12,6 +12,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.bounds import LARGEST_PAGE, whole
+from tenure.core.operations import Retention
 from tenure.core.reading import Filter
 from tenure.core.states import OWNED, State
 
@@ -23,6 +24,9 @@ FEW_QUEUED = 2_000
 
 FEW_LINES = 20
 """Up to so many lines are read side by side."""
+
+LAST = UUID(int=2**128 - 1)
+"""The last id that there can be."""
 
 _SLACK = timedelta(days=1)
 _KINDS = {
@@ -66,7 +70,7 @@ def way(which: Filter, *, lines: int | None, queued: int) -> Way:
 def bounds(which: Filter, after: UUID | None, *, newest_first: bool, limit: int) -> tuple[UUID, UUID]:
     """The first and the last id to look at. Times narrow them only roughly and are compared again."""
     whole("limit", limit, 1, LARGEST_PAGE)
-    low, high = 0, 2**128 - 1
+    low, high = 0, LAST.int
     if which.created_after is not None:
         low = _first_id_at(which.created_after - _SLACK)
     if which.created_before is not None:
@@ -76,6 +80,12 @@ def bounds(which: Filter, after: UUID | None, *, newest_first: bool, limit: int)
     elif after is not None:
         low = max(low, after.int + 1)
     return (UUID(int=low), UUID(int=high)) if 0 <= low <= high < 2**128 else (UUID(int=1), UUID(int=0))
+
+
+def last_of_age(retention: Retention, now: datetime) -> UUID:
+    """Behind which, by their ids, jobs are too young for their time to be over."""
+    youngest = now - min(retention.succeeded, retention.others)
+    return UUID(int=min(_first_id_at(youngest + _SLACK), LAST.int))
 
 
 def chosen(

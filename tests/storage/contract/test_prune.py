@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from tenure.core.documents import Document
+from tenure.core.ids import uuid7
 from tenure.core.lease import Line, Order
 from tenure.core.limit import Limit
 from tenure.core.operations import Pruned, Retention
@@ -262,4 +263,32 @@ async def test_a_buried_job_goes_with_the_others(store: Store, clock: Clock) -> 
     await store.reap(10)
     assert (await found(store, job)).state is State.BURIED
     await clock.advance(30 * DAY + seconds(1))
+    assert (await store.prune(Retention())).jobs == 1
+
+
+async def test_by_age_the_walk_ends_where_jobs_are_too_young(store: Store, clock: Clock) -> None:
+    """What is kept anyway is not looked at: a walk costs what it removes, and a day's jobs more."""
+    await enqueue_one(store)
+    old = await claim(store)
+    await settle(store, [succeeded(one) for one in old])
+    await clock.advance(9 * DAY)
+    now = int((await store.now()).timestamp() * 1000)
+    young = [uuid7(now + n, bytes(10)) for n in range(5)]
+    for job in young:
+        await enqueue_one(store, id=job)
+    week = Retention()
+    assert await store.prune(week, limit=2) == Pruned(1, young[0])
+    assert await store.prune(week, limit=2, by_age=True) == Pruned(0, None)
+    assert await store.prune(EVERYTHING, limit=2, by_age=True) == Pruned(0, young[1])
+
+
+async def test_by_age_nothing_is_missed_but_ids_that_lie(store: Store, clock: Clock) -> None:
+    """A caller's own id may say anything; who looks everywhere finds it too."""
+    honest = await enqueue_one(store)
+    lying = await enqueue_one(store, id=UUID("ffffffff-ffff-4fff-bfff-ffffffffffff"))
+    await settle(store, [succeeded(one) for one in await claim(store)])
+    await clock.advance(8 * DAY)
+    assert (await store.prune(Retention(), by_age=True)).jobs == 1
+    assert await store.get(honest) is None
+    assert await store.get(lying) is not None
     assert (await store.prune(Retention())).jobs == 1

@@ -9,7 +9,7 @@ from tenure.core.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, w
 from tenure.core.lease import Line
 from tenure.core.operations import Definition, Pruned, Retention, Worker
 from tenure.core.text import storable
-from tenure.storage import reading, values
+from tenure.storage import paging, reading, values
 from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.pool import Pool
 
@@ -76,11 +76,15 @@ class Operations(ABC):
         printable("worker", worker, least=1)
         return bool(await self._pool.run("drain", worker=worker))
 
-    async def prune(self, retention: Retention, *, after: UUID | None = None, limit: int = 1000) -> Pruned:
+    async def prune(
+        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
+    ) -> Pruned:
         whole("limit", limit, 1, LARGEST_BATCH)
+        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
         [row] = await self._pool.run(
             "prune",
             first=values.following(after),
+            last=last,
             limit=limit,
             succeeded=retention.succeeded,
             others=retention.others,
@@ -92,6 +96,10 @@ class Operations(ABC):
         [row] = await self._pool.run("tidy")
         spared: int = row["spared"]
         return spared
+
+    @abstractmethod
+    async def now(self) -> datetime:
+        """The store's time."""
 
     @abstractmethod
     def _look_again(self) -> None:

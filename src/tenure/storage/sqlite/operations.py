@@ -11,7 +11,7 @@ from tenure.core.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, w
 from tenure.core.lease import Line
 from tenure.core.operations import Definition, Pruned, Retention, Worker
 from tenure.core.text import storable
-from tenure.storage import values
+from tenure.storage import paging, values
 from tenure.storage.reading import definition_from, written_lines
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.clock import Turn
@@ -71,10 +71,14 @@ class Operations(Database):
         printable("worker", worker, least=1)
         return bool(await self._write("drain", worker=worker))
 
-    async def prune(self, retention: Retention, *, after: UUID | None = None, limit: int = 1000) -> Pruned:
+    async def prune(
+        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
+    ) -> Pruned:
         whole("limit", limit, 1, LARGEST_BATCH)
+        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
         [row] = await self._run(
             "prune",
+            last=str(last),
             after="" if after is None else str(after),
             limit=limit,
             succeeded=rows.duration(retention.succeeded),

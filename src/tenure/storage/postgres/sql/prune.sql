@@ -5,7 +5,7 @@ permitted AS MATERIALIZED (
     SELECT set_config('tenure.pruning', 'on', true)
 ),
 looked_at AS MATERIALIZED (
-    SELECT id, key, tags FROM tenure.job WHERE id >= :first::uuid ORDER BY id LIMIT :limit::integer
+    SELECT id, key, tags FROM tenure.job WHERE id >= :first::uuid AND id <= :last::uuid ORDER BY id LIMIT :limit::integer
 ),
 -- Everything is looked up by what was found before it, one by one: a planner that takes a batch for much of the table
 -- would rather walk all of history beside it.

@@ -10,7 +10,7 @@ SELECT s.id, s.line, s.state,
        s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
        AND s.finished_at <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
        AND (job.key IS NULL OR s.finished_at <= :now - :keyed)
-  FROM (SELECT id, key FROM tenure_job WHERE id > :after ORDER BY id LIMIT :limit) job
+  FROM (SELECT id, key FROM tenure_job WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit) job
  CROSS JOIN tenure_job_state s ON s.id = job.id;
 
 -- part: permitted
