@@ -37,7 +37,10 @@ class LineStatus(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """A definition as it was registered: `spec` is what its code says, `override` what an operator set."""
+    """A definition as it was registered: `spec` is what its code says, `override` what an operator set.
+
+    Whoever enqueues reads the override, at most ten seconds late: see `tenure.core.override`.
+    """
 
     key: str
     version: int

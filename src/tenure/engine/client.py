@@ -15,6 +15,7 @@ from tenure.core.errors import (
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing
 from tenure.core.operations import Definition, Replayed
 from tenure.core.outcome import Attempt
+from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
 from tenure.engine import following
@@ -25,7 +26,7 @@ from tenure.storage.contract import Store
 from tenure.storage.draft import Draft
 
 FRESH = 10.0
-"""Seconds for which what others have registered is taken from memory."""
+"""Seconds for which what others have registered, and operators have set, is taken from memory."""
 
 
 class Client:
@@ -37,6 +38,8 @@ class Client:
         self._registry = registry
         self._endings = Endings(store)
         self._others: dict[tuple[str, int], Document] = {}
+        self._overrides: dict[tuple[str, int], Document] = {}
+        self._reading = asyncio.Lock()
         self._read_at: float | None = None
 
     async def close(self) -> None:
@@ -65,20 +68,30 @@ class Client:
         Raises InvalidInput before anything is written. Raises IdempotencyConflict when a key was used before
         for something else; the other jobs of the call are recorded then.
         """
-        await self.check(jobs)
-        answers = await self._store.enqueue(jobs)
-        await self.check_keys(jobs, answers)
+        judged = await self.judge(jobs)
+        answers = await self._store.enqueue(judged)
+        await self.check_keys(judged, answers)
         return answers
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         """Judge jobs and make them ready for the caller's own transaction. Raises as `enqueue` does."""
-        await self.check(jobs)
-        return await self._store.draft(jobs)
+        return await self._store.draft(await self.judge(jobs))
 
-    async def check(self, jobs: Sequence[NewJob]) -> None:
-        """Raise InvalidInput unless each job's definition is known and its params fit it."""
+    async def judge(self, jobs: Sequence[NewJob]) -> list[NewJob]:
+        """The jobs, changed by what operators have set for their definitions.
+
+        Raises InvalidInput unless each job's definition is known and its params fit it.
+        """
+        async with self._reading:  # one of many callers reads for all
+            if self._is_stale():
+                await self._read_definitions()
+        judged = []
         for job in jobs:
-            self._registry.check_params(await self.spec(job.definition, job.version), job.params)
+            spec = await self.spec(job.definition, job.version)
+            self._registry.check_params(spec, job.params)
+            override = self._overrides.get((job.definition, job.version))
+            judged.append(job if override is None else Override.read(override).applied(job, spec))
+        return judged
 
     async def check_keys(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
         """Raise IdempotencyConflict where a key was used before for something else."""
@@ -178,4 +191,7 @@ class Client:
     async def _read_definitions(self) -> None:
         registered = await self._store.definitions()
         self._others = {(known.key, known.version): known.spec for known in registered}
+        self._overrides = {
+            (known.key, known.version): known.override for known in registered if known.override is not None
+        }
         self._read_at = asyncio.get_running_loop().time()

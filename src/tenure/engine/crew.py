@@ -125,9 +125,9 @@ class Crew:
                     heard()
 
     async def _spawn(self, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        await self._client.check(jobs)
-        made = await self._store.spawn(self._worker, lease, jobs)
+        judged = await self._client.judge(jobs)
+        made = await self._store.spawn(self._worker, lease, judged)
         if made is None:
             raise LeaseLost("the lease of this attempt is gone: nothing was enqueued")
-        await self._client.check_keys(jobs, made)
+        await self._client.check_keys(judged, made)
         return made

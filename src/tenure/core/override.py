@@ -1,0 +1,70 @@
+"""What an operator sets in place of what a definition's code says, for jobs accepted from then on."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from tenure.core.documents import Document
+from tenure.core.errors import InvalidInput
+from tenure.core.job import NewJob
+from tenure.core.spec import Spec
+
+
+class _Retry(Struct, frozen=True):
+    base_seconds: float | None = None
+    cap_seconds: float | None = None
+
+
+class Override(Struct, frozen=True, kw_only=True):
+    """The parts of a stored definition that may be set; None leaves a part as the code has it.
+
+    A reader takes what it knows and ignores the rest, as with definitions.
+    """
+
+    priority: int | None = None
+    max_attempts: int | None = None
+    timeout_seconds: float | None = None
+    grace_seconds: float | None = None
+    retry: _Retry = _Retry()
+
+    @classmethod
+    def read(cls, document: Document) -> "Override":
+        """The override that was stored. Raises InvalidInput when the document is none."""
+        try:
+            return msgspec.json.decode(document, type=cls)
+        except msgspec.ValidationError as error:
+            raise InvalidInput(
+                "override", f"cannot be read: {error}", "an operator must put it right"
+            ) from None
+
+    def applied(self, job: NewJob, spec: Spec) -> NewJob:
+        """The job as the operator wants it, where it is as the definition says: a caller's own word stands.
+
+        Raises InvalidInput when a job cannot be as the operator wants it.
+        """
+        was, retry = spec.policy, spec.policy.retry
+        backoff = structs.replace(
+            job.policy.retry,
+            base=_chosen(job.policy.retry.base, retry.base, _time(self.retry.base_seconds)),
+            cap=_chosen(job.policy.retry.cap, retry.cap, _time(self.retry.cap_seconds)),
+        )
+        policy = structs.replace(
+            job.policy,
+            max_attempts=_chosen(job.policy.max_attempts, was.max_attempts, self.max_attempts),
+            timeout=_chosen(job.policy.timeout, was.timeout, _time(self.timeout_seconds)),
+            grace=_chosen(job.policy.grace, was.grace, _time(self.grace_seconds)),
+            retry=backoff,
+        )
+        return structs.replace(
+            job, policy=policy, priority=_chosen(job.priority, spec.priority, self.priority)
+        )
+
+
+def _chosen(asked: Any, said: Any, wanted: Any) -> Any:
+    return asked if wanted is None or asked != said else wanted
+
+
+def _time(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
