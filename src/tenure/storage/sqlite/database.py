@@ -12,6 +12,7 @@ from tenure.storage.sqlite.connection import Opening, intact
 from tenure.storage.sqlite.filesystem import require_name
 from tenure.storage.sqlite.readers import Readers
 from tenure.storage.sqlite.scripts import Scripts
+from tenure.storage.sqlite.wakeups import Watch
 from tenure.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class Database:
         self._scripts = Scripts()
         self._writer = Writer(self._path, opening)
         self._readers = Readers(self._path, opening, self._writer)
+        self._watch = Watch(self._path, self._scripts.statements)
 
     async def open(self) -> None:
         if not self._create and not self._path.exists():

@@ -16,7 +16,7 @@ from tenure.core.reading import Entry, Filter, Outlook, Page, Position
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
 from tenure.storage.contract import Wakeups
-from tenure.storage.sqlite import rows, wakeups
+from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.database import Database
 
 _BEFORE_ALL = Position(0, UUID(int=0), 0)
@@ -82,7 +82,7 @@ class Reading(Database):
         return outlook
 
     def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
-        return wakeups.listen(self._path, self._scripts.statements, endings=endings, stops=stops)
+        return self._watch.listen(endings=endings, stops=stops)
 
     async def lines(self) -> list[LineStatus]:
         return await self._read("lines", reading.line_from, alive=rows.duration(WORKER_ALIVE))

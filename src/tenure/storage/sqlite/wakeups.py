@@ -1,80 +1,127 @@
 """Hints between the processes that share a file: SQLite counts commits, and a look at its count is cheap.
 
-Nothing is sent. Whoever waits looks every few milliseconds whether somebody has committed, and less often the
-longer nothing has happened.
+Nothing is sent. While anybody listens, one task of the process looks every few milliseconds whether somebody
+has committed, and less often the longer nothing has happened; all who listen share what it sees.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-
-import apsw
 
 from tenure.core.errors import StoreBusy
 from tenure.storage.sqlite.connection import open_reader, translated
 
 _SHORTEST, _LONGEST = 0.005, 0.02
+_COMMITS, _ARRIVALS, _STOPS = "listen.commits", "listen.arrivals", "listen.stops"
 
 Looks = Mapping[str, str]
 """The statements to look with, by name."""
 
 
-class Watch:
-    """Looks at the file on a connection of its own, from the event loop itself."""
+class Listener:
+    """One who waits for hints in this process."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, looks: Looks, news: str | None) -> None:
-        """`news` names the look that tells whether a commit is worth waking for; without, each is."""
-        self._path = path
-        self._connection = connection
-        self._looks = looks
-        self._news = news
-        self._commits, self._seen = self._read("listen.commits"), self._read_news()
-        self._moved_at = self._looked_at = asyncio.get_running_loop().time()
+    def __init__(self, news: str) -> None:
+        """`news` names the look that tells whether a commit is worth waking for."""
+        self.news = news
+        self._told = asyncio.Event()
+        self._error: Exception | None = None
+
+    def tell(self, error: Exception | None = None) -> None:
+        """Wake whoever waits, now or next time; with an error, nothing more can be heard."""
+        self._error = error
+        self._told.set()
 
     async def wait(self, timeout: float) -> bool:
-        """Whether something may have happened since the last call; no caller can hurry the pace."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout
-        while True:
-            pace = min(max((self._looked_at - self._moved_at) / 100, _SHORTEST), _LONGEST)
-            await asyncio.sleep(max(0.0, min(self._looked_at + pace, deadline) - loop.time()))
-            self._looked_at = loop.time()
-            if self._look():
-                return True
-            if self._looked_at >= deadline:
-                return False
+        """Whether something may have happened since the last call, waiting for it up to `timeout` seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._told.wait()
+        if self._error is not None:
+            raise self._error
+        told = self._told.is_set()
+        self._told.clear()
+        return told
 
-    def _look(self) -> bool:
+
+class Watch:
+    """Looks at the file, on a connection of its own and from the event loop itself, while anybody listens."""
+
+    def __init__(self, path: Path, looks: Looks) -> None:
+        self._path = path
+        self._looks = looks
+        self._listeners: set[Listener] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def listen(self, *, endings: bool, stops: bool) -> AsyncIterator[Listener]:
+        """Hear of jobs put in line, or asked to stop; with `endings`, of whatever happens in the file."""
+        listener = Listener(_COMMITS if endings else _STOPS if stops else _ARRIVALS)
+        if self._task is None:
+            eye = Eye(self._path, self._looks)
+            self._task = asyncio.create_task(self._watch(eye), name="tenure-watch")
+        self._listeners.add(listener)
         try:
-            commits = self._read("listen.commits")
-            if commits == self._commits:
-                return False
-            seen = self._read_news()
-        except StoreBusy:
-            return False
-        self._moved_at = self._looked_at
-        is_news = self._news is None or seen != self._seen
-        self._commits, self._seen = commits, seen
-        return is_news
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+            if not self._listeners and self._task is not None:
+                task, self._task = self._task, None
+                task.cancel()
+                await asyncio.wait([task])
 
-    def _read_news(self) -> object:
-        return None if self._news is None else self._read(self._news)
+    async def _watch(self, eye: "Eye") -> None:
+        loop = asyncio.get_running_loop()
+        moved_at = loop.time()
+        try:
+            while True:
+                await asyncio.sleep(min(max((loop.time() - moved_at) / 100, _SHORTEST), _LONGEST))
+                if news := eye.look():
+                    moved_at = loop.time()
+                    for listener in self._listeners:
+                        if listener.news in news:
+                            listener.tell()
+        except Exception as error:
+            self._task = None
+            for listener in self._listeners:
+                listener.tell(error)
+        finally:
+            eye.close()
+
+
+class Eye:
+    """Sees what has changed between two looks."""
+
+    def __init__(self, path: Path, looks: Looks) -> None:
+        self._path = path
+        self._looks = looks
+        with translated(path):
+            self._connection = open_reader(path)
+        # A look that would have to wait is a look in vain; the next one is near.
+        self._connection.set_busy_timeout(0)
+        try:
+            self._seen = {look: self._read(look) for look in (_COMMITS, _ARRIVALS, _STOPS)}
+        except BaseException:
+            self.close()
+            raise
+
+    def look(self) -> set[str]:
+        """The looks that show something else than last time; most of the time it takes one to see none."""
+        try:
+            if self._read(_COMMITS) == self._seen[_COMMITS]:
+                return set()
+            seen = {look: self._read(look) for look in self._seen}
+        except StoreBusy:
+            return set()
+        changed = {look for look in seen if seen[look] != self._seen[look]}
+        self._seen = seen
+        return changed
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
 
     def _read(self, look: str) -> object:
         with translated(self._path):
             return self._connection.execute(self._looks[look]).get
-
-
-@asynccontextmanager
-async def listen(path: Path, looks: Looks, *, endings: bool, stops: bool) -> AsyncIterator[Watch]:
-    """Watch a file for jobs put in line, or asked to stop; with `endings`, for whatever happens in it."""
-    news = "listen.stops" if stops else "listen.arrivals"
-    with translated(path):
-        connection = open_reader(path)
-    # A look that would have to wait is a look in vain; the next one is near.
-    connection.set_busy_timeout(0)
-    try:
-        yield Watch(path, connection, looks, None if endings else news)
-    finally:
-        connection.close()
