@@ -10,6 +10,7 @@ from tenure.surfaces.cli import history
 from tenure.surfaces.cli.board import Row, board_for_output, drawn
 from tenure.surfaces.cli.database import Parts, with_store
 from tenure.surfaces.cli.playing import PARTS, Play
+from tenure.surfaces.cli.system import require_linux
 
 INDENT = "   "
 
@@ -28,6 +29,7 @@ def demo(ctx: click.Context, database: str | None) -> None:
     One succeeds, one is retried, one crashes, one takes a while, one must be killed, one is a dead letter.
     It takes some six seconds and ends by itself.
     """
+    require_linux("demo")
     parts: Parts = ctx.obj
     with tempfile.TemporaryDirectory(prefix="tenure-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -18,6 +18,7 @@ from tenure.execution.lane import ProcessLane
 from tenure.execution.limits import MORE_ALLOWED
 from tenure.settings import Loaded, Settings, load
 from tenure.storage.address import open_store
+from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import tell
 
 FORCED = 130
@@ -39,6 +40,7 @@ def worker(app: str, **given: str | None) -> None:
     The first SIGTERM or SIGINT lets what runs come to its end, for as long as --shutdown-seconds says, and
     hands back the rest; a second one does that at once.
     """
+    require_linux("worker")
     _open_standard_streams()
     code = _run(_work(app, load(given)))
     if code:
