@@ -13,7 +13,7 @@ from tenure.core.lease import Line, Order
 from tenure.core.signals import AttemptSettled, HookFailed, Signal, Troubled, WorkerDraining, WorkerStopped
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.employing import ROOT, appear, employ, enqueue, reach, until, written
+from tests.worker.employing import PATIENCE, ROOT, appear, employ, enqueue, reach, until, written
 from tests.worker.meddling import Meddled
 
 Verb = Callable[..., Awaitable[Any]]
@@ -179,6 +179,30 @@ async def test_a_worker_that_cannot_claim_is_not_ready(store: Store) -> None:
         meddled.interferences.clear()
         await reach(store, job, State.SUCCEEDED)
         assert employed.worker.is_ready
+
+
+async def test_whether_a_worker_is_ready_is_seen_from_outside(store: Store) -> None:
+    """In the worker's row, as of its last heartbeat."""
+    meddled = Meddled(store)
+
+    def fail(_: Verb) -> Verb:
+        async def failed(*_given: Any) -> Any:
+            raise StoreUnavailable("away")
+
+        return failed
+
+    async def shown(is_ready: bool) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while [one.is_ready for one in await store.workers()] != [is_ready]:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    async with employ(meddled.seen, lease=6):
+        await shown(is_ready=True)
+        meddled.interferences["settle_and_claim"] = fail
+        await enqueue(store, "echo")
+        await shown(is_ready=False)
+        meddled.interferences.clear()
+        await shown(is_ready=True)
 
 
 async def test_hooks_that_take_longer_than_jobs_do_not_multiply(store: Store, tmp_path: Path) -> None:

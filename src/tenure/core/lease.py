@@ -79,12 +79,16 @@ class Progress(Struct, frozen=True, omit_defaults=True):
 
 
 class Pulse(Struct, frozen=True, kw_only=True):
-    """A worker's sign of life: the leases it still works under, and what has come of them so far."""
+    """A worker's sign of life: the leases it still works under, and what has come of them so far.
+
+    `ready` says whether it claims jobs and can start them.
+    """
 
     worker: str
     leases: Sequence[Lease]
     lease_for: timedelta = timedelta(seconds=30)
     progress: Mapping[Lease, Progress] = {}
+    ready: bool = True
 
     def __post_init__(self) -> None:
         printable("worker", self.worker, least=1)

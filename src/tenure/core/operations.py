@@ -77,7 +77,7 @@ class Worker(Struct, frozen=True, kw_only=True):
 
 
 class WorkerStatus(Struct, frozen=True, kw_only=True):
-    """A worker as the store knows it."""
+    """A worker as the store knows it; `is_ready` is what it said of itself when it was last seen."""
 
     worker: Worker
     started_at: datetime
@@ -85,6 +85,7 @@ class WorkerStatus(Struct, frozen=True, kw_only=True):
     draining: bool
     running: int
     is_alive: bool
+    is_ready: bool = False
 
 
 class Retention(Struct, frozen=True, kw_only=True):

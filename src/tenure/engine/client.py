@@ -13,7 +13,7 @@ from tenure.core.errors import (
     UnknownDefinition,
 )
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing
-from tenure.core.operations import Definition, Replayed
+from tenure.core.operations import Definition, Replayed, WorkerStatus
 from tenure.core.outcome import Attempt
 from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
@@ -167,6 +167,14 @@ class Client:
     async def definitions(self) -> list[Definition]:
         """What workers have registered, by key and version."""
         return await self._store.definitions()
+
+    async def workers(self) -> list[WorkerStatus]:
+        """Every worker that has not stopped in good order within the last day."""
+        return await self._store.workers()
+
+    async def drain(self, worker: str) -> bool:
+        """Ask a worker to claim no more and end; False when it is unknown."""
+        return await self._store.drain(worker)
 
     async def _is_same(self, asked: NewJob, found: UUID) -> bool:
         """Whether a key's first job is what was asked for, the version apart if the caller named none."""

@@ -35,6 +35,9 @@ from tenure.engine.registry import Registry
 from tenure.engine.service import Service
 from tenure.storage.contract import Store, Wakeups
 
+READY_FOR = 3.0
+"""Seconds for which a turn of the claim loop counts, at least; where it rests longer, three rests."""
+
 RECORD_EVERY = 0.5
 LISTEN_FOR = 60.0
 
@@ -67,7 +70,13 @@ class Crew:
         self.dispatcher = Dispatcher(
             store, self.attempts, manner, announce=announce, settled=self.hooks.after
         )
-        heartbeat = Heartbeat(store, self.attempts, manner, drain=lambda: drain("an operator asked for it"))
+        heartbeat = Heartbeat(
+            store,
+            self.attempts,
+            manner,
+            is_ready=lambda: self.is_ready,
+            drain=lambda: drain("an operator asked for it"),
+        )
         duties = Duties(store, manner, announce=announce, waiting=self._jobs_wait, owed=self._follow_up)
         self._dispatch = Service("dispatch", self.dispatcher.turn, announce)
         self._heartbeat = Service("heartbeat", heartbeat.beat, announce)
@@ -84,9 +93,11 @@ class Crew:
         )
 
     @property
-    def moved_at(self) -> float:
-        """When the claim loop last came round."""
-        return self.dispatcher.moved_at
+    def is_ready(self) -> bool:
+        """Whether the claim loop has come round lately, and what is claimed can be started."""
+        if self.attempts.is_stuck or self.dispatcher.draining:
+            return False
+        return time.monotonic() - self.dispatcher.moved_at < max(READY_FOR, 3 * self._poll)
 
     def loops(self) -> list[Coroutine[Any, Any, None]]:
         """The loops, to be run until they are cancelled."""

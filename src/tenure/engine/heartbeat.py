@@ -28,12 +28,14 @@ class Heartbeat:
         attempts: Attempts,
         manner: Manner,
         *,
+        is_ready: Callable[[], bool],
         drain: Callable[[], None],
     ) -> None:
         """`drain` is called when an operator wants this worker to claim no more."""
         self._store = store
         self._attempts = attempts
         self._manner = manner
+        self._is_ready = is_ready
         self._drain = drain
 
     async def beat(self) -> float:
@@ -46,6 +48,7 @@ class Heartbeat:
             leases=list(held),
             lease_for=self._manner.lease_for,
             progress=progress,
+            ready=self._is_ready(),
         )
         beat = await self._sent(pulse)
         for lease, told in progress.items():

@@ -6,7 +6,6 @@ out.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -22,9 +21,6 @@ from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
-READY_FOR = 3.0
-"""Seconds for which a turn of the claim loop counts, at least; where it rests longer, three rests."""
-
 LAST_TRIES = 5
 """How often a worker that ends tries to tell the store what it still has to tell."""
 
@@ -59,10 +55,12 @@ class Worker:
     @property
     def is_ready(self) -> bool:
         """Whether the claim loop has come round lately, and what is claimed can be started."""
-        crew = self._crew
-        if crew is None or crew.attempts.is_stuck:
-            return False
-        return time.monotonic() - crew.moved_at < max(READY_FOR, 3 * self._manner.poll_seconds)
+        return self._crew is not None and self._crew.is_ready
+
+    @property
+    def running(self) -> int:
+        """How many attempts run now."""
+        return 0 if self._crew is None else len(self._crew.attempts.running)
 
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""

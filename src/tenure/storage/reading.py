@@ -90,6 +90,7 @@ def worker_from(row: Row) -> WorkerStatus:
         draining=bool(row["draining"]),
         running=row["running"],
         is_alive=bool(row["is_alive"]),
+        is_ready=bool(row["is_ready"]),
     )
 
 

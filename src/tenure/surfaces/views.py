@@ -12,7 +12,8 @@ from msgspec import Raw, Struct
 
 from tenure.core.documents import Document
 from tenure.core.job import Event, Job
-from tenure.core.lease import Progress
+from tenure.core.lease import Line, Progress
+from tenure.core.operations import WorkerStatus
 from tenure.core.outcome import Attempt, Ending, Failure
 from tenure.core.reading import Listed, Page
 from tenure.core.states import State
@@ -113,6 +114,39 @@ class LogItem(Struct, frozen=True, kw_only=True, rename="camel"):
     level: str
     text: str
     fields: Raw | None
+
+
+class WorkerItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A worker, and the queues, definitions and versions it serves."""
+
+    worker_id: str
+    host: str
+    pid: int
+    version: str
+    status: str
+    slots: int
+    running: int
+    started_at: datetime
+    last_heartbeat_at: datetime
+    lines: tuple[Line, ...]
+
+
+def worker_item(known: WorkerStatus) -> WorkerItem:
+    """A worker; its status is silent, draining, ready or unready, the first of these that is so."""
+    worker = known.worker
+    states = {"silent": not known.is_alive, "draining": known.draining, "ready": known.is_ready}
+    return WorkerItem(
+        worker_id=worker.id,
+        host=worker.host,
+        pid=worker.pid,
+        version=worker.version,
+        status=next((state for state, is_so in states.items() if is_so), "unready"),
+        slots=worker.slots,
+        running=known.running,
+        started_at=known.started_at,
+        last_heartbeat_at=known.seen_at,
+        lines=worker.lines,
+    )
 
 
 def job_item(listed: Listed | Job) -> JobItem:

@@ -53,6 +53,15 @@ async def test_a_worker_may_bring_up_to_date_what_is_known_of_it(store: Store, c
     assert (one.worker, one.started_at, one.seen_at) == (changed, START, now)
 
 
+async def test_a_worker_is_ready_if_it_says_so_itself(store: Store) -> None:
+    """From its first heartbeat on, until another says otherwise."""
+    await store.enlist(worker())
+    assert not (await status(store)).is_ready
+    for ready in (True, False, True):
+        await store.heartbeat(Pulse(worker="a", leases=[], ready=ready))
+        assert (await status(store)).is_ready is ready
+
+
 async def test_a_heartbeat_is_a_sign_of_life(store: Store, clock: Clock) -> None:
     """Also of a worker that has nothing to do."""
     await store.enlist(worker("a"))

@@ -134,6 +134,7 @@ class PostgresStore(Creation, Reading, Operations, Trails):
             **rows.leases(held),
             progress=[values.progress_under(pulse, lease) for lease in held],
             worker=pulse.worker,
+            ready=pulse.ready,
             lease_for=pulse.lease_for,
         )
         return values.beat_from(held, answer)

@@ -136,6 +136,7 @@ class SqliteStore(Reading, Operations, Trails):
             "heartbeat",
             [(str(lease.job), lease.fence, values.progress_under(pulse, lease)) for lease in held],
             worker=pulse.worker,
+            ready=pulse.ready,
             lease_for=rows.duration(pulse.lease_for),
         )
         return values.beat_from(held, answer)

@@ -16,6 +16,7 @@ from tenure.surfaces.cli.enqueue import enqueue
 from tenure.surfaces.cli.jobs import jobs
 from tenure.surfaces.cli.migrate import migrate
 from tenure.surfaces.cli.worker import worker
+from tenure.surfaces.cli.workers import workers
 from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
@@ -68,6 +69,7 @@ commands.add_command(enqueue)
 commands.add_command(jobs)
 commands.add_command(migrate)
 commands.add_command(worker)
+commands.add_command(workers)
 
 
 def _said(error: Exception) -> str:

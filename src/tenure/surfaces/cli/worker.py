@@ -18,6 +18,7 @@ from tenure.execution.lane import ProcessLane
 from tenure.execution.limits import MORE_ALLOWED
 from tenure.settings import Loaded, Settings, load
 from tenure.storage.address import open_store
+from tenure.surfaces.cli.notifying import Manager, keep_told
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import tell
 
@@ -99,14 +100,20 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 async def _until_told(hired: Worker) -> int:
     loop = asyncio.get_running_loop()
+    manager = Manager(os.environ)
     told = 0
 
     def stop(name: str) -> None:
         nonlocal told
         told += 1
+        manager.tell("STOPPING=1")
         hired.stop(f"told by {name}")
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number.name)
-    await hired.run()
+    telling = asyncio.create_task(keep_told(manager, hired))
+    try:
+        await hired.run()
+    finally:
+        telling.cancel()
     return FORCED if told > 1 else 0

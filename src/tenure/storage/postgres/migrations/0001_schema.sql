@@ -252,5 +252,6 @@ CREATE TABLE tenure.worker (
     lines               text        NOT NULL,     -- a JSON array of [queue, definition, version]
     started_at          timestamptz NOT NULL,
     seen_at             timestamptz NOT NULL,
-    drain_requested_at  timestamptz
+    drain_requested_at  timestamptz,
+    is_ready            boolean     NOT NULL DEFAULT false   -- whether it could claim, when it was last seen
 ) WITH (fillfactor = 50);

@@ -34,7 +34,7 @@ told AS (
      WHERE s.id = telling.id
 ),
 seen AS (
-    UPDATE tenure.worker SET seen_at = tenure.now()
+    UPDATE tenure.worker SET seen_at = tenure.now(), is_ready = :ready::boolean
      WHERE id = :worker::text
     RETURNING drain_requested_at IS NOT NULL AS drain
 ),

@@ -226,7 +226,8 @@ CREATE TABLE tenure_worker (
     lines               TEXT    NOT NULL,        -- a JSON array of [queue, definition, version]
     started_at          INTEGER NOT NULL,
     seen_at             INTEGER NOT NULL,
-    drain_requested_at  INTEGER
+    drain_requested_at  INTEGER,
+    is_ready            INTEGER NOT NULL DEFAULT 0   -- whether it could claim, when it was last seen
 ) STRICT, WITHOUT ROWID;
 
 -- While a row is here, finished jobs may be deleted. Pruning puts it in and takes it out in one transaction, so

@@ -30,7 +30,7 @@ DELETE FROM tenure_lease
                     CROSS JOIN tenure_job_state s ON s.id = member.value AND s.lease = tenure_lease.id);
 
 -- part: seen
-UPDATE tenure_worker SET seen_at = :now WHERE id = :worker;
+UPDATE tenure_worker SET seen_at = :now, is_ready = :ready WHERE id = :worker;
 
 -- part: answer
 SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling

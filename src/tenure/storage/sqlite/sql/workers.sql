@@ -7,7 +7,7 @@ WITH running (worker, jobs) AS (
      GROUP BY lease.owner
 )
 SELECT worker.id AS worker, host, pid, version, slots, lines, started_at, seen_at,
-       drain_requested_at IS NOT NULL AS draining, seen_at >= :now - :alive AS is_alive,
+       drain_requested_at IS NOT NULL AS draining, is_ready, seen_at >= :now - :alive AS is_alive,
        coalesce(running.jobs, 0) AS running
   FROM tenure_worker worker LEFT JOIN running ON running.worker = worker.id
  ORDER BY started_at, worker.id;

@@ -1,0 +1,78 @@
+"""`tenure workers`: who runs jobs, and whether they can."""
+
+from datetime import UTC, datetime
+
+import click
+
+from tenure.core.errors import TenureError
+from tenure.engine.client import Client
+from tenure.surfaces import views
+from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.output import age, is_terminal, json_option, moment, plain, print_json, table
+
+COLOURS = {"ready": "green", "draining": "yellow", "silent": "red", "unready": "red"}
+
+
+class UnknownWorker(TenureError):
+    """There is no such worker."""
+
+
+@click.group()
+def workers() -> None:
+    """See who runs jobs, and let a worker come to its end."""
+
+
+@workers.command("list")
+@database_option
+@json_option
+@click.pass_obj
+def list_workers(parts: Parts, database: str, as_json: bool) -> None:
+    """List workers, those that started first at the top.
+
+    A worker is ready when it claims jobs and can start them, as of its last heartbeat. It is unready when it
+    does not: it is about to end, the database refuses it, or its app can no longer be imported. It is
+    draining when an operator has asked it to end, and silent when nothing was heard of it for a minute. Who
+    has stopped in good order is not listed, and who was silent for a day neither.
+    """
+    found = with_client(parts, database, lambda client: client.workers())
+    items = [views.worker_item(known) for known in found]
+    if as_json:
+        print_json({"items": items})
+    elif items:
+        titles = ("worker", "status", "running", "seen", "version")
+        for line in table(
+            titles, [_cells(item) for item in items], right=frozenset({"running"}), paint=_paint
+        ):
+            click.echo(line)
+    elif is_terminal():
+        click.echo("no workers", err=True)
+
+
+@workers.command()
+@click.argument("worker", metavar="WORKER")
+@database_option
+@click.pass_obj
+def drain(parts: Parts, worker: str, database: str) -> None:
+    """Ask a worker to claim no more, finish what runs, and end; its next heartbeat tells it."""
+
+    async def work(client: Client) -> None:
+        if not await client.drain(worker):
+            raise UnknownWorker(f"there is no worker {plain(worker)}")
+
+    with_client(parts, database, work)
+    click.echo(f"{plain(worker)} will claim no more")
+
+
+def _cells(item: views.WorkerItem) -> tuple[str, ...]:
+    seen = item.last_heartbeat_at
+    return (
+        plain(item.worker_id),
+        item.status,
+        f"{item.running}/{item.slots}",
+        f"{age(datetime.now(UTC) - seen)} ago" if is_terminal() else moment(seen),
+        plain(item.version),
+    )
+
+
+def _paint(title: str, cell: str) -> str:
+    return click.style(cell, fg=COLOURS[cell]) if title == "status" else cell
