@@ -59,6 +59,8 @@ class Watched:
 class Deaf:
     """Hints that never come."""
 
+    is_live = False
+
     async def wait(self, timeout: float) -> bool:
         await asyncio.sleep(timeout)
         return False

@@ -90,17 +90,42 @@ async def test_a_heartbeat_keeps_the_margin(store: Store, address: str, tmp_path
         assert length(await reach(store, job.id, State.RUNNING)) == timedelta(seconds=100)
 
 
-async def test_an_idle_worker_looks_as_often_as_the_setting_says(store: Store) -> None:
-    settings = load(environment={"TENURE_POLL_SECONDS": "7"}).settings
+def duties(store: Store, *, hears: bool, **environment: str) -> Duties:
+    """The duties of a worker with these settings."""
     heard: list[Signal] = []
-    duties = Duties(
+    return Duties(
         store,
-        Manner.of(settings, worker="w", lines=LINES),
+        Manner.of(load(environment=environment).settings, worker="w", lines=LINES),
         announce=heard.append,
         waiting=lambda: None,
         owed=asyncio.Event().wait,
+        hears=lambda: hears,
     )
-    assert await duties.look() == 7.0
+
+
+async def test_an_idle_worker_that_hears_nothing_looks_as_often_as_the_setting_says(store: Store) -> None:
+    assert 50 < await duties(store, hears=False, TENURE_POLL_SECONDS="60").look() <= 60
+
+
+async def test_where_hints_come_it_looks_more_seldom_and_again_when_something_happens(store: Store) -> None:
+    """A poll after the last look, and not sooner, however much happens."""
+    idle = duties(store, hears=True, TENURE_POLL_SECONDS="60", TENURE_LEASE_SECONDS="3600")
+    assert 500 < await idle.look() <= 600
+    assert idle.stir()
+    assert 30 < await idle.look() <= 60
+    assert not idle.stir()
+
+
+async def test_a_worker_that_hears_hints_still_sees_leases_that_run_out_in_time(store: Store) -> None:
+    """It looks three times a lease, whatever the poll."""
+    assert await duties(store, hears=True, TENURE_LEASE_SECONDS="9").look() <= 3
+
+
+async def test_a_pause_that_ends_by_itself_is_no_surprise(store: Store) -> None:
+    """Nobody hints at it."""
+    await store.pause("default", until=await store.now() + timedelta(seconds=100))
+    idle = duties(store, hears=True, TENURE_POLL_SECONDS="60", TENURE_LEASE_SECONDS="3600")
+    assert await idle.look() <= 100
 
 
 async def test_a_buffer_is_claimed_ahead_kept_and_handed_back_uncharged(

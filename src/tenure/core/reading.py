@@ -94,11 +94,13 @@ class Entry(Struct, frozen=True):
 class Outlook(Struct, frozen=True):
     """What a worker has to expect: whether jobs stand in its lines, and when the clock or a lease is due.
 
-    `owed` says that jobs of its lines have ended that `follow_up` would give.
+    `next_resume` is when the first pause ends by itself. `owed` says that jobs of its lines have ended that
+    `follow_up` would give.
     """
 
     now: datetime
     waiting: bool
     next_timer: datetime | None
     next_expiry: datetime | None
+    next_resume: datetime | None = None
     owed: bool = False

@@ -3,9 +3,9 @@
 Every duty may run on all workers at once. None decides anything that the store does not decide again.
 """
 
+import math
 import time
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
 from random import random
 from uuid import UUID
 
@@ -25,7 +25,11 @@ PRUNE_SHARE = 0.1
 
 
 class Duties:
-    """The clock's work. `waiting` is called when jobs stand in line, `owed` when hooks of ended ones are."""
+    """The clock's work. `waiting` is called when jobs stand in line, `owed` when hooks of ended ones are.
+
+    `hears` says whether hints would tell of what others do: then a look is taken once in a while only, and
+    again after each hint, never sooner than a poll after the last one.
+    """
 
     def __init__(
         self,
@@ -35,12 +39,15 @@ class Duties:
         announce: Announce,
         waiting: Callable[[], None],
         owed: Callable[[], Awaitable[object]],
+        hears: Callable[[], bool],
     ) -> None:
         self._store = store
         self._manner = manner
         self._announce = announce
         self._waiting = waiting
         self._owed = owed
+        self._hears = hears
+        self._looked_at = self._look_at = time.monotonic()
         # At random, so that many workers that were started together share the work.
         self._tidy_at = time.monotonic() + TIDY_EVERY * random()
         self._prune_at = time.monotonic() + PRUNE_EVERY * random()
@@ -48,7 +55,26 @@ class Duties:
         self._prune_after: UUID | None = None
         self._prunes_all = False
 
+    def stir(self) -> bool:
+        """Something has happened; whether the next look is sooner for it."""
+        before = self._look_at
+        self._look_at = min(before, self._looked_at + self._manner.poll_seconds)
+        return self._look_at < before
+
     async def look(self) -> float:
+        """Look at what is due, if it is time to; answers with how long it is not."""
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._looked_at, self._look_at = now, math.inf
+            try:
+                rest = await self._look()
+            except BaseException:
+                self._look_at = now
+                raise
+            self._look_at = min(self._look_at, time.monotonic() + rest)
+        return max(0.0, self._look_at - time.monotonic())
+
+    async def _look(self) -> float:
         """One look at what is due: promote, reap, and say how long there is nothing to do."""
         outlook = await self._store.outlook(self._manner.lines)
         if outlook.waiting:
@@ -65,7 +91,9 @@ class Duties:
         if is_due or has_expired:
             # What somebody has locked stays behind, and would be due again at once.
             return self._manner.poll_seconds
-        return _until(self._manner.poll, outlook.now, outlook.next_timer, outlook.next_expiry)
+        longest = self._manner.calm_poll_seconds if self._hears() else self._manner.poll_seconds
+        due = (outlook.next_timer, outlook.next_expiry, outlook.next_resume)
+        return min([longest, *((at - outlook.now).total_seconds() for at in due if at is not None)])
 
     async def tidy(self) -> float:
         """Fold totals and prune, each once in a while."""
@@ -101,8 +129,3 @@ class Duties:
         if moved:
             self._announce(DutyDone(duty, tuple(moved)))
         return moved
-
-
-def _until(longest: timedelta, now: datetime, *due: datetime | None) -> float:
-    rests = [longest, *(moment - now for moment in due if moment is not None)]
-    return min(rests).total_seconds()

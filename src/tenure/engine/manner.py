@@ -13,6 +13,8 @@ from tenure.settings import Settings
 
 MOST_SLOTS = LARGEST_BATCH
 BEATS_A_LEASE = 3
+CALM_POLLS = 10
+"""How many polls a worker that hears hints waits for one, at most."""
 
 
 class Hold(NamedTuple):
@@ -89,6 +91,11 @@ class Manner(Struct, frozen=True, kw_only=True):
     def poll_seconds(self) -> float:
         """The time between two looks as a number."""
         return self.poll.total_seconds()
+
+    @property
+    def calm_poll_seconds(self) -> float:
+        """The time between two looks while nothing happens and hints would tell if it did."""
+        return max(self.poll_seconds, min(CALM_POLLS * self.poll_seconds, self.lease_seconds / 3))
 
     @property
     def heartbeat_seconds(self) -> float:

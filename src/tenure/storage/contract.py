@@ -38,6 +38,10 @@ from tenure.storage.migrate import Applied
 class Wakeups(Protocol):
     """Hints that something may have happened. None is promised to come: who waits must look now and then."""
 
+    @property
+    def is_live(self) -> bool:
+        """Whether hints from other processes can come at present; when that changes, a hint comes."""
+
     async def wait(self, timeout: float) -> bool:
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
@@ -269,10 +273,13 @@ class Store(Protocol):
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         """What is to come, at the cost of a few look-ups: for a worker that has nothing to do."""
 
-    def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
+    def listen(
+        self, *, endings: bool = False, stops: bool = False, changes: bool = False
+    ) -> AbstractAsyncContextManager[Wakeups]:
         """Be woken when jobs may have been put in line, in whatever process; or, with `endings`, have ended.
 
-        With `stops` be woken, instead, when jobs that run may have been asked to stop.
+        With `stops` be woken, instead, when jobs that run may have been asked to stop; with `changes`, when
+        `outlook` may say something else, but for leases and the time.
         Hints are sent after the commit and at most every few milliseconds. They may be late or lost; polling
         alone is always correct.
         """

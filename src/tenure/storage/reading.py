@@ -43,6 +43,7 @@ def outlook_from(row: Row) -> Outlook:
         bool(row["waiting"]),
         row["next_timer_at"],
         row["next_expiry_at"],
+        next_resume=row["next_resume_at"],
         owed=bool(row["owed"]),
     )
 

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tenure.core.lease import Claimed
 from tenure.core.policy import OnLost, Policy
 from tenure.storage.contract import Store, Wakeups
-from tests.storage.clock import Clock
+from tests.storage.clock import START, Clock
 from tests.storage.telling import (
+    MAIL,
     PATIENCE,
     claim,
     enqueue_one,
@@ -17,12 +19,15 @@ from tests.storage.telling import (
     settle,
     state_of,
     succeeded,
+    suspended,
 )
 
 
 async def fall_asleep(wakeups: Wakeups) -> None:
     """Wait until there are no more hints of what has been, nor of having begun to listen."""
     async with asyncio.timeout(PATIENCE):
+        while not wakeups.is_live:  # noqa: ASYNC110  (the hint of that is what we are to hear no more of)
+            await asyncio.sleep(0.01)
         while await wakeups.wait(0.1):
             pass
 
@@ -131,6 +136,33 @@ async def test_whatever_puts_a_job_in_line_elsewhere_wakes(
         await ways[way]()
         assert await woken(wakeups)
     assert len(await claim(store)) == 1
+
+
+@pytest.mark.parametrize("way", ["enqueue", "settle", "suspend", "give_up", "accept", "cancel", "pause"])
+async def test_whatever_changes_the_outlook_elsewhere_wakes_who_asked_for_it(
+    store: Store, other: Store, way: str
+) -> None:
+    """Times to wait for, too, of which nobody else needs to hear."""
+    held = await enqueue_one(store, hold=True, delay=seconds(500))
+    owned: list[Claimed] = []
+    for _ in range(2):
+        await enqueue_one(store)
+        owned += await claim(other)
+    late = owned[1].lease.job
+    await settle(other, [recoverable(owned[1])])
+    ways: dict[str, Callable[[], Awaitable[object]]] = {
+        "enqueue": lambda: enqueue_one(other, delay=seconds(5)),
+        "settle": lambda: settle(other, [recoverable(owned[0])]),
+        "suspend": lambda: settle(other, [suspended(owned[0])]),
+        "give_up": lambda: other.give_up([late]),
+        "accept": lambda: other.accept([held]),
+        "cancel": lambda: other.cancel([late]),
+        "pause": lambda: other.pause(MAIL, until=START + seconds(60)),
+    }
+    async with store.listen(changes=True) as wakeups:
+        await fall_asleep(wakeups)
+        await ways[way]()
+        assert await woken(wakeups)
 
 
 async def test_a_hint_that_came_before_the_wait_is_not_lost(store: Store, other: Store) -> None:

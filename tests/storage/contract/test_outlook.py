@@ -88,6 +88,8 @@ async def test_a_paused_line_keeps_nobody_awake(store: Store, clock: Clock) -> N
     """There is nothing to claim from it until the pause is over."""
     await enqueue_one(store)
     await store.pause(MAIL, until=START + seconds(60))
-    assert not (await store.outlook([MAIL])).waiting
+    outlook = await store.outlook([MAIL])
+    assert (outlook.waiting, outlook.next_resume) == (False, START + seconds(60))
     await clock.advance(seconds(60))
-    assert (await store.outlook([MAIL])).waiting
+    outlook = await store.outlook([MAIL])
+    assert (outlook.waiting, outlook.next_resume) == (True, None)

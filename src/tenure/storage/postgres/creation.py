@@ -119,6 +119,8 @@ class Creation(ABC):
                 if row["state"] == State.QUEUED
             }
         )
+        if any(row["state"] == State.SCHEDULED for row in recorded):
+            self._hints.timed()
         if (written := len(answers)) < len(jobs):
             try:
                 await self._answer_the_rest(jobs, columns, answers, record)

@@ -29,6 +29,9 @@ from tenure.storage.postgres.reading import Reading
 from tenure.storage.postgres.trails import Trails
 from tenure.storage.postgres.wakeups import Switchboard
 
+TIMED = frozenset({State.RETRYING, State.SUSPENDED})
+"""The states in which an attempt's end gives a job a time to wait for."""
+
 MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
@@ -97,7 +100,9 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
-        return values.standings(ids, await self._pool.run("give_up", ids=sorted(set(ids))))
+        answer = await self._pool.run("give_up", ids=sorted(set(ids)))
+        self._hints.timed()
+        return values.standings(ids, answer)
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
         given = turn.reported(reports)
@@ -118,6 +123,8 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         if known.settled((group["line"], len(group["places"])) for group in groups):
             self._hints.queued()
         self._tell_ended(groups)
+        if any(group["state"] in TIMED for group in groups):
+            self._hints.timed()
         lines = {offer.place[0]: offer.standing for offer in offers}
         known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
         if any(standing.limits for standing in lines.values()):
@@ -168,8 +175,10 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         whole("limit", limit, 0, LARGEST_BATCH)
         return [row["job"] for row in await self._pool.run("follow_up", **rows.lines(lines), limit=limit)]
 
-    def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
-        return self._hints.listen(endings=endings, stops=stops)
+    def listen(
+        self, *, endings: bool = False, stops: bool = False, changes: bool = False
+    ) -> AbstractAsyncContextManager[Wakeups]:
+        return self._hints.listen(endings=endings, stops=stops, changes=changes)
 
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)

@@ -1,4 +1,4 @@
-"""Hints between processes by NOTIFY: that jobs were put in line, have ended, or were asked to stop.
+"""Hints between processes by NOTIFY: that jobs were put in line or given a time, have ended, or are to stop.
 
 A hint is sent after the commit it speaks of, never inside its transaction: commits that notify go one after
 the other. The first goes at once, those that follow within a few milliseconds are one, so that however much
@@ -23,15 +23,21 @@ QUIET = 0.02
 """Seconds between two rounds of hints from one process."""
 
 _RECONNECT = 1.0
-_QUEUED, _ENDED, _STOPPING = "queued", "ended", "stopping"
+_QUEUED, _TIMED, _ENDED, _STOPPING = _ALL = "queued", "timed", "ended", "stopping"
 
 
 class Listener:
     """One who waits for hints in this process."""
 
-    def __init__(self, hints: frozenset[str]) -> None:
+    def __init__(self, hints: frozenset[str], is_live: Callable[[], bool]) -> None:
         self.hints = hints
+        self._is_live = is_live
         self._told = asyncio.Event()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether others are heard."""
+        return self._is_live()
 
     def tell(self) -> None:
         """Wake whoever waits, now or next time."""
@@ -60,12 +66,18 @@ class Switchboard:
         self._unsent: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending = False
+        self._is_connected = False
         self._line: asyncio.Task[None] | None = None
 
     def queued(self) -> None:
         """Jobs were put in line."""
         self._tell(_QUEUED)
         self._send(_QUEUED)
+
+    def timed(self) -> None:
+        """Jobs were given a time to wait for."""
+        self._tell(_TIMED)
+        self._send(_TIMED)
 
     def ended(self) -> None:
         """Jobs have ended."""
@@ -78,10 +90,10 @@ class Switchboard:
         self._send(_STOPPING)
 
     @asynccontextmanager
-    async def listen(self, *, endings: bool, stops: bool) -> AsyncIterator[Listener]:
+    async def listen(self, *, endings: bool, stops: bool, changes: bool) -> AsyncIterator[Listener]:
         """Be told of hints while the context lasts."""
-        kinds = {_STOPPING} if stops else {_QUEUED}
-        listener = Listener(frozenset(kinds | {_ENDED} if endings else kinds))
+        kinds = {_STOPPING} if stops else {_QUEUED, _ENDED} if endings else {_QUEUED}
+        listener = Listener(frozenset(_ALL if changes else kinds), lambda: self._is_connected)
         self._listeners.add(listener)
         if self._enabled and self._line is None:
             self._line = self._start(self._keep_connected())
@@ -146,11 +158,15 @@ class Switchboard:
         connection.add_termination_listener(lambda _: gone.set())
         try:
             await connection.add_listener(CHANNEL, self._receive)
-            for hint in (_QUEUED, _ENDED, _STOPPING):  # what was said before is not heard again
+            self._is_connected = True
+            for hint in _ALL:  # what was said before is not heard again
                 self._receive(connection, 0, CHANNEL, f"{hint} ")
             await gone.wait()
         finally:
+            self._is_connected = False
             connection.terminate()
+            for hint in _ALL:  # who relies on hints must know that there are none
+                self._tell(hint)
 
     def _receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         hint, _, sender = str(payload).partition(" ")

@@ -81,8 +81,10 @@ class Reading(Database):
         [outlook] = await self._read("outlook", reading.outlook_from, lines=reading.written_lines(lines))
         return outlook
 
-    def listen(self, *, endings: bool = False, stops: bool = False) -> AbstractAsyncContextManager[Wakeups]:
-        return self._watch.listen(endings=endings, stops=stops)
+    def listen(
+        self, *, endings: bool = False, stops: bool = False, changes: bool = False
+    ) -> AbstractAsyncContextManager[Wakeups]:
+        return self._watch.listen(everything=endings or changes, stops=stops)
 
     async def lines(self) -> list[LineStatus]:
         return await self._read("lines", reading.line_from, alive=rows.duration(WORKER_ALIVE))

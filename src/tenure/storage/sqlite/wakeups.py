@@ -22,6 +22,8 @@ Looks = Mapping[str, str]
 class Listener:
     """One who waits for hints in this process."""
 
+    is_live = True
+
     def __init__(self, news: str) -> None:
         """`news` names the look that tells whether a commit is worth waking for."""
         self.news = news
@@ -55,9 +57,9 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def listen(self, *, endings: bool, stops: bool) -> AsyncIterator[Listener]:
-        """Hear of jobs put in line, or asked to stop; with `endings`, of whatever happens in the file."""
-        listener = Listener(_COMMITS if endings else _STOPS if stops else _ARRIVALS)
+    async def listen(self, *, everything: bool, stops: bool) -> AsyncIterator[Listener]:
+        """Hear of jobs put in line, or asked to stop, or of everything that happens in the file."""
+        listener = Listener(_COMMITS if everything else _STOPS if stops else _ARRIVALS)
         if self._task is None:
             eye = Eye(self._path, self._looks)
             self._task = asyncio.create_task(self._watch(eye), name="tenure-watch")

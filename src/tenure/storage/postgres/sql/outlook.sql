@@ -21,4 +21,5 @@ SELECT tenure.now() AS now_at,
                                        AND aftermath.version = served.version
                                      ORDER BY queue, definition, version, job LIMIT 1) ended) AS owed,
        (SELECT due_at FROM tenure.timer WHERE due_at < 'infinity' ORDER BY due_at LIMIT 1) AS next_timer_at,
-       (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at;
+       (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at,
+       (SELECT min(until) FROM tenure.pause WHERE until > tenure.now()) AS next_resume_at;
