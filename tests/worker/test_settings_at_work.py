@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from tenure.core.job import Job
-from tenure.core.lease import Order
+from tenure.core.lease import Line, Order
 from tenure.core.signals import Signal
 from tenure.core.states import State
 from tenure.engine.duties import Duties
@@ -18,9 +18,10 @@ from tenure.engine.manner import Manner
 from tenure.settings import load
 from tenure.storage.contract import Store
 from tests.worker.commanding import Ledger, commanded
-from tests.worker.employing import LINES, PATIENCE, employ, enqueue, reach, until
+from tests.worker.employing import PATIENCE, employ, enqueue, reach, until
 from tests.worker.meddling import Meddled
 
+LINES = (Line("default", "echo"),)
 HOUR = ("--lease-seconds", "3600")
 
 

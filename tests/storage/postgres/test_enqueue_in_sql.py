@@ -1,5 +1,6 @@
 """`tenure.enqueue`: jobs from triggers and from programs in other languages."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -10,18 +11,19 @@ import asyncpg
 import msgspec
 import pytest
 
-from tenure.core.documents import write
+from tenure.core.documents import Document, write
 from tenure.core.job import Job
 from tenure.core.lease import Line
 from tenure.core.limit import Limit
 from tenure.core.operations import Definition
+from tenure.core.override import Override
 from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.spec import Spec
 from tenure.core.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
-from tests.storage.telling import claim, found
+from tests.storage.telling import PATIENCE, claim, found
 
 SCHEMA = {
     "type": "object",
@@ -103,6 +105,31 @@ async def test_the_defaults_of_a_definition_hold(store: PostgresStore, shell: as
     [made] = await store.enqueue([PLAIN.new_job(write({}))])
     job = await enqueue(shell, "plain", max_attempts=9)
     assert alike(await found(store, job)) == alike(await found(store, made.id))
+
+
+async def test_what_an_operator_has_set_counts_as_it_does_for_the_library(
+    store: PostgresStore, shell: asyncpg.Connection
+) -> None:
+    """A part of the backoff leaves the rest of it, and what no operator may set stays as the code says."""
+    wanted = Document(
+        '{"max_attempts":9,"priority":null,"retry":{"cap_seconds":30},"queue":"elsewhere","on_lost":"bury"}'
+    )
+    await store.put_definitions([Definition(key="mail", version=2, spec=MAIL.document(), override=wanted)])
+    expected = Override.read(wanted).applied(MAIL.new_job(write(ADA)), MAIL)
+    [made] = await store.enqueue([expected])
+    job = await enqueue(shell, "mail", ADA)
+    assert alike(await found(store, job)) == alike(await found(store, made.id))
+    assert (expected.policy.max_attempts, expected.policy.retry.cap) == (9, timedelta(seconds=30))
+
+
+async def test_a_job_with_a_time_wakes_who_looks_at_the_clock(
+    store: PostgresStore, shell: asyncpg.Connection
+) -> None:
+    async with store.listen(changes=True) as wakeups:
+        while not wakeups.is_live or await wakeups.wait(0.1):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await enqueue(shell, "plain", run_at=START + timedelta(days=1))
+        assert await wakeups.wait(PATIENCE)
 
 
 async def test_a_job_may_wait_for_a_time_or_for_a_word(

@@ -184,11 +184,13 @@ async def test_a_job_that_commits_late_is_found_behind_those_that_came_after(
     assert [owned.lease.job for owned in taken] == [late.id]
 
 
-async def test_who_listens_is_woken_by_the_commit(mail: Mails, lent: Lent, store: Store) -> None:
-    async with store.listen() as wakeups:
-        while await wakeups.wait(0.2):
-            pass  # what was there before
-        await mail.enqueue({}, connection=lent.connection)
+@pytest.mark.parametrize("delay", [0, 60])
+async def test_who_listens_is_woken_by_the_commit(mail: Mails, lent: Lent, store: Store, delay: int) -> None:
+    """Of a time to wait for, too, who looks at the clock."""
+    async with store.listen(changes=delay > 0) as wakeups:
+        while not wakeups.is_live or await wakeups.wait(0.2):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)  # what was there before
+        await mail.enqueue({}, delay=delay, connection=lent.connection)
         await done(lent.end("commit"))
         assert await wakeups.wait(PATIENCE)
 

@@ -16,8 +16,8 @@ from tenure.storage.draft import Connection
 from tenure.storage.postgres import borrowed
 from tenure.storage.postgres.borrowed import Asked, Rows
 
-_HINT = "queued "
-"""As `wakeups` sends it, from nobody in particular; PostgreSQL passes it on after the commit."""
+_HINTS = {State.QUEUED: "queued ", State.SCHEDULED: "timed "}
+"""As `wakeups` sends them, from nobody in particular; PostgreSQL passes them on after the commit."""
 
 _ELSEWHERE = {"23502", "3F000", "42P01"}
 """What the database says where a line, the schema or its tables are not as in the app's own database."""
@@ -65,8 +65,9 @@ class PostgresDraft:
             answers |= fresh
             if len(fresh) < len(missing):
                 answers |= yield from self._find(missing, fresh)
-        if any(answer.fresh and answer.state is State.QUEUED for answer in answers.values()):
-            yield Asked("listen", {"hint": _HINT})
+        born = {answer.state for answer in answers.values() if answer.fresh}
+        for state in born & _HINTS.keys():
+            yield Asked("listen", {"hint": _HINTS[state]})
         return [answers[index] for index in sorted(answers)]
 
     def _record(self, missing: Sequence[int]) -> Generator[Asked, Rows, dict[int, Enqueued]]:

@@ -130,7 +130,14 @@ DECLARE
     a_state tenure.state;
     a_seq bigint;
 BEGIN
-    SELECT d.spec::jsonb || coalesce(d.override::jsonb, '{}'), d.version INTO spec, of_version
+    -- What an operator may set, as whoever else enqueues has it.
+    SELECT d.spec::jsonb || coalesce((SELECT jsonb_object_agg(name, CASE WHEN name = 'retry'
+                                                                         THEN coalesce(d.spec::jsonb -> 'retry', '{}') || value
+                                                                         ELSE value END)
+                                        FROM jsonb_each(d.override::jsonb) AS wanted (name, value)
+                                       WHERE name IN ('priority', 'max_attempts', 'timeout_seconds', 'grace_seconds', 'retry')
+                                         AND value <> 'null'), '{}'), d.version
+      INTO spec, of_version
       FROM tenure.definition d
      WHERE d.key = enqueue.definition AND d.version = coalesce(enqueue.version, d.version)
      ORDER BY d.version DESC LIMIT 1;
@@ -202,6 +209,7 @@ BEGIN
     ELSE
         INSERT INTO tenure.timer (due_at, job, kind)
         VALUES (CASE WHEN hold THEN 'infinity' ELSE run_at END, new_job, CASE WHEN hold THEN 'hold' ELSE 'scheduled' END);
+        PERFORM pg_notify('tenure', 'timed ') WHERE NOT hold;
     END IF;
     INSERT INTO tenure.tag (name, job) SELECT unnest(tags), new_job;
     INSERT INTO tenure.tally (line, state, n) VALUES (a_line, a_state, 1);
