@@ -1,5 +1,6 @@
 """An app whose handlers do what no handler should: by mistake, in despair, or out of malice."""
 
+import fcntl
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from tenure.execution.handler import Handler
 from tenure.execution.protocol import Reported, frame
 
 FOREVER = 3600
+LONG_ENOUGH = 120
 HOARD: list[bytes] = []
 
 
@@ -64,6 +66,19 @@ def forks_without_end(params: str, ctx: Context) -> None:
             break
     _write_down(params)
     time.sleep(FOREVER)
+
+
+def forks_on_and_on(params: str, ctx: Context) -> None:
+    """Leave a process that always has another number and session; as long as it is there a file is locked."""
+    end = time.monotonic() + LONG_ENOUGH
+    held = os.open(params, os.O_WRONLY | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    if os.fork():
+        os.close(held)
+        return
+    while time.monotonic() < end and not os.fork():
+        os.setsid()
+    os._exit(0)
 
 
 def returns_twice(params: Any, ctx: Context) -> str:

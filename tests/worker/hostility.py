@@ -53,6 +53,14 @@ def exits(params: dict[str, Any], ctx: Context) -> None:
     hostile.exits_silently(0, ctx)
 
 
+@app.job("haunted")
+async def haunted(params: dict[str, Any], ctx: Context) -> int:
+    """Behaves, but has left a daemon, and one that forks on and on."""
+    hostile.forks_on_and_on(f"{params['ledger']}-lock-{ctx.fence}", ctx)
+    hostile.daemonises(f"{params['ledger']}-daemon-{ctx.fence}", ctx)
+    return await wait.function(params, ctx)
+
+
 @app.job("kills_parent")
 def kills_parent(params: dict[str, Any], ctx: Context) -> None:
     """Ends the process that it was forked from, once its neighbour is there."""

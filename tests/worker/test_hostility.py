@@ -1,7 +1,10 @@
 """Jobs that break every rule, in a worker that is a process of its own: it stays, and so does who behaves."""
 
+import fcntl
+import os
 import signal
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -9,7 +12,8 @@ from tenure.core.states import State
 from tenure.execution.output import CUT
 from tenure.storage.contract import Store
 from tests.execution.test_stopping import pids
-from tests.worker.commanding import Command, Ledger, commanded, descendants
+from tests.execution.test_survivors import parent_of
+from tests.worker.commanding import Command, Entry, Ledger, commanded, descendants
 from tests.worker.employing import enqueue, is_alive, reach, until, vanish
 
 PROGRAM = "tests.worker.hostility:app"
@@ -69,6 +73,60 @@ async def test_who_kills_the_process_it_was_forked_from_ends_no_worker(
         late = await enqueue(store, "neighbour", ledger.params, policy=ONCE)
         assert (await reach(store, late, State.SUCCEEDED)).hand_backs == 0
         await ends_when_told(worker)
+
+
+async def test_nobody_is_left_when_a_guard_is_killed(store: Store, address: str, tmp_path: Path) -> None:
+    """Not even a daemon, or a process that forks on and on; and whoever has another guard is left alone."""
+    [ours, theirs] = ledgers = [Ledger(made_folder(tmp_path / name)) for name in ("ours", "theirs")]
+    async with commanded(address, target=PROGRAM) as worker:
+        jobs = [await enqueue(store, "haunted", ledger.params) for ledger in ledgers]
+        firsts = [start for ledger in ledgers for start in await ledger.reach("start", 1)]
+        [guard] = {guard_of(start.pid) for start in firsts}
+        os.kill(guard, signal.SIGKILL)
+        for ledger, start in zip(ledgers, firsts, strict=True):
+            await until(partial(is_deserted, ledger, start))
+
+        # Each may have done it, and so has a guard of its own now.
+        [_, mine], [_, yours] = [await ledger.reach("start", 2) for ledger in ledgers]
+        os.kill(guard_of(mine.pid), signal.SIGKILL)
+        await until(partial(is_deserted, ours, mine))
+        [*_, again] = await ours.reach("start", 3)
+        assert is_alive(yours.pid)
+        assert all(map(is_alive, daemons(theirs, yours)))
+        for ledger, job in zip(ledgers, jobs, strict=True):
+            ledger.let_go()
+            assert (await reach(store, job, State.SUCCEEDED)).hand_backs == 1
+        assert is_deserted(ours, again)
+        assert is_deserted(theirs, yours)
+        late = await enqueue(store, "neighbour", ours.params, policy=ONCE)
+        assert (await reach(store, late, State.SUCCEEDED)).hand_backs == 0
+        await ends_when_told(worker)
+
+
+def made_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def guard_of(attempt: int) -> int:
+    return parent_of(parent_of(attempt))
+
+
+def daemons(ledger: Ledger, start: Entry) -> list[int]:
+    """The daemons that an attempt has left, dead or alive."""
+    found = pids(Path(f"{ledger.params['ledger']}-daemon-{start.fence}"))
+    assert found
+    return found
+
+
+def is_deserted(ledger: Ledger, start: Entry) -> bool:
+    """Whether nobody is left of an attempt."""
+    with Path(f"{ledger.params['ledger']}-lock-{start.fence}").open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return not any(map(is_alive, [start.pid, *daemons(ledger, start)]))
 
 
 async def reason(store: Store, job: UUID) -> str:

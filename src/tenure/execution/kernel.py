@@ -1,8 +1,9 @@
-"""What the kernel is asked for beyond what Python offers. Linux only."""
+"""What the kernel is asked for beyond what Python offers. May be imported anywhere, and used on Linux."""
 
 import ctypes
 import os
 import signal
+import sys
 from os import getppid
 
 _PR_SET_PDEATHSIG = 1
@@ -10,9 +11,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SIGKILL = int(signal.SIGKILL)
 
-# Without types of arguments and without a copy of errno, both of which cost a fresh process many pages: all
-# that is passed fits into a C int, and none of these calls fails on a kernel that knows it.
-_prctl = ctypes.CDLL(None).prctl
+if sys.platform == "linux":
+    # Without types of arguments and without a copy of errno, both of which cost a fresh process many pages:
+    # all that is passed fits into a C int, and none of these calls fails on a kernel that knows it.
+    _prctl = ctypes.CDLL(None).prctl
 
 
 def belong_to(parent: int) -> None:
@@ -38,12 +40,30 @@ def forgo_privileges() -> None:
     _set(_PR_SET_NO_NEW_PRIVS, 1)
 
 
+def has_forgone_privileges(pid: int) -> bool:
+    """Whether a process, or one that it descends from, has done so; also when it waits to be reaped."""
+    try:
+        return b"\nNoNewPrivs:\t1\n" in _read(f"/proc/{pid}/status")
+    except OSError:
+        return False
+
+
 def children() -> set[int]:
     """The children of this process, which has one thread; those that ended and wait to be reaped included."""
     try:
         # Read at once: a child could only be skipped if another one were reaped meanwhile, by another thread.
-        return set(map(int, _read("/proc/thread-self/children").split()))
+        return _listed("thread-self")
     except FileNotFoundError:  # a kernel without that file
+        return _searched(os.getpid())
+
+
+def children_of_threads() -> set[int]:
+    """The same of a process that may have several threads."""
+    threads = [f"self/task/{thread}" for thread in os.listdir("/proc/self/task")]  # noqa: PTH208
+    try:
+        # Twice: whoever was skipped since another one was reaped meanwhile is found the second time.
+        return set().union(*map(_listed, threads * 2))
+    except FileNotFoundError:  # or a thread that has ended
         return _searched(os.getpid())
 
 
@@ -86,6 +106,10 @@ def killed_for_memory() -> int:
 def _set(option: int, value: int) -> None:
     if _prctl(option, value, 0, 0, 0) != 0:
         raise OSError(f"the kernel refused prctl option {option}")
+
+
+def _listed(thread: str) -> set[int]:
+    return set(map(int, _read(f"/proc/{thread}/children").split()))
 
 
 def _searched(parent: int) -> set[int]:

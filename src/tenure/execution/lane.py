@@ -14,6 +14,7 @@ from tenure.core.trail import Usage
 from tenure.execution import limits
 from tenure.execution.assignment import Assignment
 from tenure.execution.attempt import Attempt
+from tenure.execution.guards import Guards
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Listener, Unstarted
 from tenure.execution.nursery import Nursery
 from tenure.execution.protocol import Begin, Ready
@@ -26,17 +27,25 @@ class ProcessLane:
     """Runs attempts of one app, each in a child of a zygote that is replaced when it dies.
 
     `target` is `module:attribute`, looked for in `folder` (the current one) first. Of `environment`, the
-    worker's own, children see what the allow-list and their definitions name.
+    worker's own, children see what the allow-list and their definitions name. `guards` adopt orphans where
+    this process may.
     """
 
     def __init__(
-        self, target: str, *, folder: Path | None = None, spares: int = 2, environment: Mapping[str, str]
+        self,
+        target: str,
+        *,
+        folder: Path | None = None,
+        spares: int = 2,
+        environment: Mapping[str, str],
+        guards: Guards | None = None,
     ) -> None:
         self._target = target
         self._folder = folder or Path.cwd()
         self._spares = spares
         self._environment = dict(environment)
         self._own = limits.own(self._environment, ())
+        self._guards = guards or Guards()
         self._nursery: Nursery | None = None
         self._nurseries: set[Nursery] = set()
         self._suspects = Suspects()
@@ -121,7 +130,7 @@ class ProcessLane:
     async def _open(self, spares: int) -> tuple[Nursery, Ready]:
         if self._is_closed:
             raise TenureError("the lane is closed")
-        nursery = Nursery(self._target, self._folder, spares, self._environment)
+        nursery = Nursery(self._target, self._folder, spares, self._environment, self._guards)
         self._nurseries = {known for known in self._nurseries if not known.is_gone} | {nursery}
         try:
             ready = await nursery.open()

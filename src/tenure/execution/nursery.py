@@ -17,6 +17,7 @@ from pathlib import Path
 from tenure.core.errors import TenureError
 from tenure.core.outcome import Failure
 from tenure.execution import limits
+from tenure.execution.guards import Guards
 from tenure.execution.handler import AppFailed
 from tenure.execution.protocol import (
     FROM_ZYGOTE,
@@ -61,11 +62,14 @@ _AT_ONCE = 65_536
 class Nursery:
     """One zygote and its children, known by number."""
 
-    def __init__(self, target: str, folder: Path, spares: int, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, target: str, folder: Path, spares: int, environment: Mapping[str, str], guards: Guards
+    ) -> None:
         self._target = target
         self._folder = folder
         self._spares = spares
         self._environment = limits.inherited(environment)
+        self._guards = guards
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[Ready] = self._loop.create_future()
         self._frames = Frames(LARGEST_MANIFEST)
@@ -161,7 +165,7 @@ class Nursery:
 
     def _await_guard(self) -> None:
         """Wait for the guard's end; it removes the folder, unless somebody has killed it."""
-        self._process.wait()
+        self._guards.wait(self._process)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _resume_guard(self) -> None:
@@ -189,7 +193,7 @@ class Nursery:
     def _launched(self, control: socket.socket) -> subprocess.Popen[bytes]:
         self._scratch = tempfile.mkdtemp(prefix="tenure-", dir=self._environment.get("TMPDIR"))
         try:
-            return self._started(control)
+            return self._guards.start(lambda: self._started(control))
         except OSError:
             Path(self._scratch).rmdir()
             raise

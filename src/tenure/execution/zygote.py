@@ -18,6 +18,7 @@ How nobody is left behind:
 - A child dies with the zygote and the zygote with the guard, by the kernel's signal at a parent's death. That
   signal does not reach grandchildren; these come to the guard, which kills and reaps until nobody is left.
 - The worker may be killed at any time: the guard sees the hang-up of the control socket.
+- The guard may be killed at any time: grandchildren come to the worker then, if it adopts (see `guards`).
 
 An attempt may have a deadline, which the worker moves on as long as it keeps the attempt's lease. A worker
 that is frozen moves nothing: the zygote kills the child then, before somebody else may take the job. For that

@@ -14,6 +14,7 @@ from tenure.engine.hiring import hire, new_name, register
 from tenure.engine.memory import settle_down
 from tenure.engine.registry import Manifest
 from tenure.engine.worker import Worker
+from tenure.execution.guards import Guards
 from tenure.execution.lane import ProcessLane
 from tenure.execution.limits import MORE_ALLOWED
 from tenure.settings import Loaded, Settings, load
@@ -68,7 +69,7 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
 
 async def _work(app: str, loaded: Loaded) -> int:
     settings = loaded.settings
-    lane = ProcessLane(app, environment=_environment(settings))
+    lane = ProcessLane(app, environment=_environment(settings), guards=Guards.adopting())
     try:
         manifest = Manifest.read(await lane.start())
         registry = manifest.registry()

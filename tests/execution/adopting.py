@@ -1,0 +1,53 @@
+"""A process that adopts two orphans, of which one had a guard that was killed. Prints who of them is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tenure.execution import kernel
+from tenure.execution.guards import Guards
+from tests.execution.attempts import is_alive
+
+
+def leave() -> None:
+    """Write down a process that will not end by itself, and wait for the end."""
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+    time.sleep(3600)
+
+
+def piped(what: str) -> subprocess.Popen[bytes]:
+    program = [sys.executable, "-m", __spec__.name, what]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, start_new_session=True)
+
+
+def orphan_of(left: subprocess.Popen[bytes]) -> int:
+    """Kill a process that has a child, once that is there."""
+    assert left.stdout is not None
+    orphan = int(left.stdout.readline())
+    left.send_signal(signal.SIGKILL)
+    return orphan
+
+
+def main() -> None:
+    guards = Guards.adopting()
+    somebody = piped("somebody")
+    stranger = orphan_of(somebody)
+    somebody.wait()
+    guard = guards.start(lambda: piped("guard"))
+    ward = orphan_of(guard)
+    guards.wait(guard)
+    print(f"stranger: {is_alive(stranger)}, ward: {is_alive(ward)}")
+    os.kill(stranger, signal.SIGKILL)
+
+
+match sys.argv[1:]:
+    case []:
+        main()
+    case ["somebody"]:
+        leave()
+    case ["guard"]:
+        kernel.forgo_privileges()
+        leave()

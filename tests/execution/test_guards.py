@@ -1,0 +1,41 @@
+"""Who is adopted, and who of them is ended. That orphans are, by a worker: see `tests/worker`."""
+
+import ctypes
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tenure.execution import kernel
+from tenure.execution.guards import Guards
+from tests.execution.attempts import ROOT
+
+PR_GET_CHILD_SUBREAPER = 37
+
+
+def test_a_process_that_has_children_of_its_own_adopts_nobody() -> None:
+    with subprocess.Popen(["sleep", "3600"]) as child:
+        try:
+            Guards.adopting()
+            answer = ctypes.c_int(-1)
+            ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+            assert answer.value == 0
+            assert child.poll() is None
+        finally:
+            child.kill()
+
+
+def test_an_orphan_that_never_had_a_guard_is_left_alone() -> None:
+    """As process 1 of a container a worker is given whatever somebody has left there."""
+    if kernel.has_forgone_privileges(os.getpid()):
+        pytest.skip("here nobody has privileges, and so nobody can be told by them")
+    said = subprocess.run(
+        [sys.executable, "-m", "tests.execution.adopting"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert said.stdout == "stranger: True, ward: False\n"
