@@ -1,14 +1,30 @@
-"""What every folder of tests may ask for."""
+"""What every folder of tests may ask for: servers, and a store of each kind on an empty database."""
 
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from tenure.storage.contract import Store
 from tests.postgres_server import DSN_VARIABLE, PostgresServer
 from tests.postgres_versions import NEWEST, USUAL, binaries_of
+from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
+from tests.storage.clock import Clock
 
 pytest_plugins = ["tests.contract_counts"]
+
+# A slow machine is no failure, and the same tree passes or fails the same way each time.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
+
+# A shell starts what it puts in the background deaf to Ctrl-C, and every program that tests start would be.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +39,40 @@ def newest_postgres_server() -> Iterator[PostgresServer]:
     """A second one, of the newest version that is supported."""
     with PostgresServer(binaries_of(NEWEST)) as server:
         yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of store; a folder may name others."""
+    named: str = request.param
+    return named
+
+
+@pytest.fixture
+async def backend(
+    request: pytest.FixtureRequest, database_kind: str, tmp_path: Path
+) -> AsyncIterator[Backend]:
+    """An empty, migrated database of each kind, its clock in the test's hands."""
+    made: Backend
+    if database_kind == "sqlite":
+        made = SqliteBackend(tmp_path / "tenure.db")
+    else:
+        made = PostgresBackend(server_for(request, database_kind))
+    await made.prepare()
+    yield made
+    await made.dispose()
+
+
+@pytest.fixture
+async def store(backend: Backend) -> AsyncIterator[Store]:
+    """A store opened on the backend."""
+    opened = backend.store()
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def clock(backend: Backend) -> Clock:
+    """The store's time, which stands still until a test advances it."""
+    return backend.clock

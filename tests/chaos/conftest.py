@@ -1,5 +1,5 @@
 """The stores of the storage suite, with a clock that tests move by hand."""
 
-from tests.storage.conftest import backend, clock, store
+from tests.storage.conftest import database_kind
 
-__all__ = ["backend", "clock", "store"]
+__all__ = ["database_kind"]

@@ -11,7 +11,6 @@ from tenure.core.states import State
 from tenure.core.trail import Usage
 from tenure.storage.contract import Store
 from tenure.surfaces import views
-from tests.engine.conftest import backend, clock, store
 from tests.storage.clock import Clock
 from tests.storage.telling import (
     EVERY_JOB,
@@ -24,8 +23,6 @@ from tests.storage.telling import (
     settle,
     unrecoverable,
 )
-
-__all__ = ["backend", "clock", "store"]
 
 LISTED = """
 jobId namespace definitionKey definitionVersion status attempts maxAttempts priority queue tags idempotencyKey

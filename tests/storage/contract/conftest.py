@@ -10,7 +10,6 @@ import pytest
 from tenure.storage.contract import Store
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.store import SqliteStore
-from tests.contract_counts import STORES
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
 
@@ -35,14 +34,14 @@ class EmptyPostgres(PostgresBackend):
         self._connection = await asyncpg.connect(self.dsn)
 
 
-@pytest.fixture(params=STORES)
-async def empty(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
+@pytest.fixture
+async def empty(request: pytest.FixtureRequest, database_kind: str, tmp_path: Path) -> AsyncIterator[Backend]:
     """An empty database of each kind, for the test alone; its clock is the real one."""
     made: Backend
-    if request.param == "sqlite":
+    if database_kind == "sqlite":
         made = EmptySqlite(tmp_path / "empty.db")
     else:
-        made = EmptyPostgres(server_for(request))
+        made = EmptyPostgres(server_for(request, database_kind))
     await made.prepare()
     yield made
     await made.dispose()
@@ -66,9 +65,9 @@ async def other(backend: Backend) -> AsyncIterator[Store]:
     await opened.close()
 
 
-@pytest.fixture(params=STORES)
-def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+@pytest.fixture
+def unreachable(database_kind: str, tmp_path: Path) -> Store:
     """A store of each kind whose database is not there."""
-    if request.param == "sqlite":
+    if database_kind == "sqlite":
         return SqliteStore(tmp_path / "no such folder" / "tenure.db")
     return PostgresStore("postgresql://tenure@127.0.0.1:1/tenure")

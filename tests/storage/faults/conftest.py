@@ -7,7 +7,6 @@ from uuid import uuid4
 import pytest
 
 from tenure.storage.postgres.store import PostgresStore
-from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend
 from tests.storage.faults.own_server import OwnServer
 from tests.storage.postgres.conftest import foreign
@@ -20,12 +19,9 @@ TIMEOUT = 1.0
 
 
 @pytest.fixture
-async def backend(postgres_server: PostgresServer) -> AsyncIterator[PostgresBackend]:
-    """An empty, migrated database, its clock in the test's hands."""
-    made = PostgresBackend(postgres_server)
-    await made.prepare()
-    yield made
-    await made.dispose()
+def database_kind() -> str:
+    """PostgreSQL, once: faults of the way to the server are no matter of its version."""
+    return "postgres"
 
 
 Opener = Callable[..., Awaitable[PostgresStore]]

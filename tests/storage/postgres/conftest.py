@@ -6,16 +6,14 @@ import asyncpg
 import pytest
 
 from tests.contract_counts import STORES
-from tests.storage.backends import PostgresBackend, server_for
+from tests.storage.backends import PostgresBackend
 
 
 @pytest.fixture(params=[store for store in STORES if store != "sqlite"])
-async def backend(request: pytest.FixtureRequest) -> AsyncIterator[PostgresBackend]:
-    """An empty, migrated database, its clock in the test's hands."""
-    made = PostgresBackend(server_for(request))
-    await made.prepare()
-    yield made
-    await made.dispose()
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """The two versions of PostgreSQL."""
+    named: str = request.param
+    return named
 
 
 @pytest.fixture

@@ -10,16 +10,15 @@ from tenure.storage.contract import Store
 from tenure.storage.guards import RECORDS
 from tenure.storage.postgres import schema
 from tenure.storage.postgres.store import PostgresStore
-from tests.contract_counts import STORES
 from tests.storage.backends import PostgresBackend, server_for
 from tests.storage.telling import job_in, record_of
 from tools.catalogue import FILE, made_by_migrations
 
 
-@pytest.fixture(params=[store for store in STORES if store != "sqlite"])
-def empty(request: pytest.FixtureRequest) -> str:
+@pytest.fixture
+def empty(request: pytest.FixtureRequest, database_kind: str) -> str:
     """An empty database, for the test alone."""
-    return server_for(request).create_database(f"schema_{uuid4().hex}")
+    return server_for(request, database_kind).create_database(f"schema_{uuid4().hex}")
 
 
 async def test_the_catalogue_on_file_is_what_the_migrations_make(empty: str) -> None:

@@ -10,7 +10,6 @@ import pytest
 from tenure.core.errors import SchemaMismatch
 from tenure.storage import ledger
 from tenure.storage.postgres import schema
-from tests.contract_counts import STORES
 from tests.storage.backends import server_for
 from tests.storage.postgres.waiting import PATIENCE
 from tools.catalogue import made_by_migrations
@@ -34,10 +33,10 @@ LOSSES = {
 }
 
 
-@pytest.fixture(params=[store for store in STORES if store != "sqlite"])
-def empty(request: pytest.FixtureRequest) -> str:
+@pytest.fixture
+def empty(request: pytest.FixtureRequest, database_kind: str) -> str:
     """An empty database, for the test alone."""
-    return server_for(request).create_database(f"parts_{uuid4().hex}")
+    return server_for(request, database_kind).create_database(f"parts_{uuid4().hex}")
 
 
 @pytest.fixture

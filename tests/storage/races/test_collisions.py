@@ -50,7 +50,7 @@ def overlap(one: Done, two: Done) -> bool:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.__name__)
 async def test_collisions_leave_whole_histories_and_no_deadlock(
-    request: pytest.FixtureRequest, backend: Backend, clock: Clock, pair: Pair
+    database_kind: str, backend: Backend, clock: Clock, pair: Pair
 ) -> None:
     """Only rounds in which both were at it at the same time are counted.
 
@@ -64,7 +64,7 @@ async def test_collisions_leave_whole_histories_and_no_deadlock(
         acting(backend, "bob") as bob,
     ):
         stage, met = Stage(backend, alice, bob), 0
-        wanted = COLLISIONS or USUALLY[request.node.callspec.params["backend"]]
+        wanted = COLLISIONS or USUALLY[database_kind]
         while met < wanted:
             collision = await pair(ground)
             one, two = await stage.race(collision.one, collision.two, bob_leads=met % 2 == 1)

@@ -19,7 +19,7 @@ from tests.storage.telling import claim, count
 KEYED = enqueues([NewJob(definition="mail", key="k")])
 PLAIN = enqueues([NewJob(definition="mail")])
 
-on_postgres = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+on_postgres = pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)
 
 
 async def seen_waiting(stage: Stage) -> "asyncio.Task[Done]":

@@ -13,7 +13,7 @@ AGAIN = """
 """
 
 
-@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_no_state_row_is_replaced_by_a_new_one(store: Store, backend: Backend) -> None:
     """S0.15, S2.16: a finished job does not begin anew by way of a replacement."""
     job = await job_in(store, State.SUCCEEDED)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract_counts import STORES
 from tests.storage.backends import server_for
 from tests.storage.touched.cost import Costs, grown
 from tests.storage.touched.deeds import CLAIMS, DEEDS, Deed
@@ -21,16 +20,16 @@ Made = tuple[PastBackend, Scene]
 Make = Callable[[Past], Awaitable[Made]]
 
 
-@pytest.fixture(params=STORES)
-async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Make]:
+@pytest.fixture
+async def make(request: pytest.FixtureRequest, database_kind: str, tmp_path: Path) -> AsyncIterator[Make]:
     """Makes databases with a past."""
     made: list[PastBackend] = []
 
     async def one(past: Past) -> Made:
-        if request.param == "sqlite":
+        if database_kind == "sqlite":
             made.append(SqlitePast(tmp_path / f"{len(made)}.db"))
         else:
-            made.append(PostgresPast(server_for(request)))
+            made.append(PostgresPast(server_for(request, database_kind)))
         await made[-1].prepare()
         return made[-1], await set_scene(made[-1], past)
 

@@ -6,10 +6,7 @@ import pytest
 
 from tenure import Tenure
 from tenure.settings import Settings
-from tests.engine.conftest import backend, clock, store
 from tests.storage.backends import Backend
-
-__all__ = ["app", "backend", "clock", "store"]
 
 
 @pytest.fixture
