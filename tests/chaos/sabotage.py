@@ -37,11 +37,11 @@ class Sabotage:
         """Whether the database is of no use to others afterwards."""
         return self.unguarded or bool(self.sql)
 
-    def load(self, kind: str, load: Callable[[str], dict[str, str]]) -> Callable[[str], dict[str, str]]:
+    def load(self, kind: str, load: Callable[[str], Mapping[str, str]]) -> Callable[[str], Mapping[str, str]]:
         """Statements as they are loaded, with the patches."""
 
-        def patched(package: str) -> dict[str, str]:
-            loaded = load(package)
+        def patched(package: str) -> Mapping[str, str]:
+            loaded = dict(load(package))
             for name, words, others in self.patches.get(kind, ()):
                 text, old = _plain(loaded[name]), _plain(words)
                 assert old in text, f"{name} of {kind} has no words {old!r} to take out"

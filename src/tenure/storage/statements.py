@@ -5,7 +5,10 @@ are written `:name`. SQLite takes that form as it is; for PostgreSQL it becomes 
 """
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 
 _PART = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
@@ -19,13 +22,14 @@ class Numbered(NamedTuple):
     names: tuple[str, ...]
 
 
-def load(package: str) -> dict[str, str]:
-    """Every statement in a package's `sql` folder, by name, without its comments."""
+@cache
+def load(package: str) -> Mapping[str, str]:
+    """Every statement in a package's `sql` folder, by name, without its comments; read once a process."""
     statements: dict[str, str] = {}
     for file in files(package).joinpath("sql").iterdir():
         if file.name.endswith(".sql"):
             statements.update(_parts(file.name.removesuffix(".sql"), file.read_text("utf-8")))
-    return statements
+    return MappingProxyType(statements)
 
 
 def numbered(text: str) -> Numbered:

@@ -7,6 +7,7 @@ writing the element down. Texts and bytes it knows at once: arrays of those are 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from tenure.storage import statements
@@ -51,6 +52,7 @@ class Prepared(NamedTuple):
         return self.literals[name](value) if name in self.literals and value is not None else value
 
 
+@cache
 def prepared(text: str) -> Prepared:
     """The statement with arrays of numbers, ids and times as literals."""
     kinds = dict(_ARRAY.findall(text))
