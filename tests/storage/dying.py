@@ -1,11 +1,10 @@
 """Migrating in a process that kills itself before its k-th statement, as a power cut would.
 
 Each statement of a migration counts: they are taken one by one here, where the store sends PostgreSQL a whole
-file. The processes come from a fork server, so that each of them has the imports already.
+file.
 """
 
 import asyncio
-import multiprocessing
 import os
 import re
 import signal
@@ -18,15 +17,14 @@ import asyncpg
 from tenure.storage.address import store_for
 from tenure.storage.migrate import apply_all
 from tenure.storage.postgres import schema
+from tests.storage.forking import PROCESSES
 
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__])
 _TOKENS = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\$\$.*?\$\$|;|[^;'$-]+|.", re.DOTALL)
 
 
 def migrates_until(statement: int, database: str) -> bool:
     """Migrate in a process that dies before that statement; whether it got by with fewer and lives."""
-    process = _PROCESSES.Process(target=_migrate, args=(statement, database))
+    process = PROCESSES.Process(target=_migrate, args=(statement, database))
     process.start()
     process.join()
     if process.exitcode not in {0, -signal.SIGKILL}:

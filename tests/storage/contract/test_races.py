@@ -30,8 +30,9 @@ from tests.storage.telling import (
     succeeded,
 )
 
-COLLISIONS = 150
-ROUNDS = 60
+ROUNDS = 30
+"""Of each race. Those of two processes, in their hundreds, are in `tests/storage/races`."""
+
 ONCE = Policy(max_attempts=1)
 
 
@@ -98,7 +99,7 @@ async def test_settling_against_reaping_has_one_winner_a_job(
     store: Store, other: Store, clock: Clock
 ) -> None:
     """S0.61, S3.49: a lease that ends while its jobs are settled; each is either settled or taken away."""
-    for _ in range(COLLISIONS):
+    for _ in range(ROUNDS):
         await enqueue_many(store, 20, policy=ONCE)
         batch = await claim(store, limit=20, lease_for=seconds(30))
 
@@ -120,7 +121,7 @@ async def test_settling_against_reaping_has_one_winner_a_job(
 
 async def test_settling_against_bulk_cancelling_never_stands_still(store: Store, other: Store) -> None:
     """Both go through the same jobs from opposite ends; neither waits for the other in a circle."""
-    for _ in range(COLLISIONS):
+    for _ in range(ROUNDS):
         await enqueue_many(store, 20)
         batch = await claim(store, limit=20)
         lucky, unlucky = batch[::2], batch[1::2]

@@ -1,4 +1,4 @@
-"""A process with a store of its own that does as it is told: `python -m tests.storage.races.actor <address>`.
+"""A process with a store of its own that does as it is told, over a socket.
 
 It reads and writes one JSON value a line. It says "open" when its store is. It is asked
 
@@ -13,9 +13,9 @@ it holds then is undone.
 
 import asyncio
 import json
-import sys
 import time
-from typing import Any
+from socket import socket
+from typing import Any, TextIO
 
 from tenure.core.errors import StoreError
 from tenure.storage.contract import Store
@@ -23,30 +23,34 @@ from tests.storage.races.holding import Seam, store_with
 from tests.storage.races.speech import heard, spoken
 
 
-def say(word: object) -> None:
-    sys.stdout.write(json.dumps(word) + "\n")
-    sys.stdout.flush()
+class Line:
+    """The way to whoever directs the actor."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def say(self, word: object) -> None:
+        self._stream.write(json.dumps(word) + "\n")
+        self._stream.flush()
+
+    def hear(self) -> Any:
+        line = self._stream.readline()
+        if not line:
+            raise EOFError("nobody is left to listen to")
+        return json.loads(line)
+
+    def stop(self, word: str) -> None:
+        """Say where we are, and go on when we are told to."""
+        self.say(word)
+        if (answer := self.hear()) != "go":
+            raise ValueError(f'heard {answer!r} where only "go" makes sense')
 
 
-def hear() -> Any:
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError("nobody is left to listen to")
-    return json.loads(line)
-
-
-def stop(word: str) -> None:
-    """Say where we are, and go on when we are told to."""
-    say(word)
-    if (answer := hear()) != "go":
-        raise ValueError(f'heard {answer!r} where only "go" makes sense')
-
-
-async def do(store: Store, seam: Seam, asked: dict[str, Any]) -> dict[str, Any]:
+async def do(store: Store, seam: Seam, line: Line, asked: dict[str, Any]) -> dict[str, Any]:
     arguments, named = heard(asked["given"])
     seam.set_for(asked["verb"], holds=asked["holds"], at=heard(asked["at"]))
     if asked["waits"]:
-        stop("ready")
+        line.stop("ready")
     began = time.monotonic_ns()
     try:
         answer = await getattr(store, asked["verb"])(*arguments, **named)
@@ -55,19 +59,21 @@ async def do(store: Store, seam: Seam, asked: dict[str, Any]) -> dict[str, Any]:
     return {"answer": spoken(answer), "began": began, "ended": time.monotonic_ns()}
 
 
-async def main(url: str) -> None:
-    seam = Seam(lambda: stop("holding"))
+async def act(url: str, line: Line) -> None:
+    seam = Seam(lambda: line.stop("holding"))
     store = store_with(seam, url)
     await store.open()
-    say("open")
+    line.say("open")
     try:
         while True:
-            say(await do(store, seam, hear()))
+            line.say(await do(store, seam, line, line.hear()))
     except EOFError:
         pass
     finally:
         await store.close()
 
 
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+def main(url: str, wire: socket) -> None:
+    """The whole life of the process: a store on the address, directed over the wire."""
+    with wire, wire.makefile("rw", encoding="utf-8") as stream:
+        asyncio.run(act(url, Line(stream)))

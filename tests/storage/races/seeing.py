@@ -6,7 +6,7 @@ from typing import Protocol
 
 from tests.storage.backends import Backend, SqliteBackend
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a meeting is taken to stand still; none takes a tenth of that."""
 
 LOCKS = Path("/proc/locks")

@@ -2,19 +2,19 @@
 
 import asyncio
 import json
-import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
+from socket import socketpair
 from typing import Any, NamedTuple
 
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
+from tests.storage.forking import PROCESSES
+from tests.storage.races.actor import main as act
 from tests.storage.races.asked import Asked
 from tests.storage.races.seeing import PATIENCE, is_waiting
 from tests.storage.races.speech import heard, spoken
 
-ROOT = Path(__file__).parents[3]
 LONGEST_LINE = 2**24
 
 
@@ -29,12 +29,10 @@ class Done(NamedTuple):
 class Actor:
     """The far end of one process with a store of its own."""
 
-    def __init__(self, name: str, process: Process) -> None:
+    def __init__(self, name: str, pid: int, mouth: StreamReader, ears: StreamWriter) -> None:
         self.name = name
-        self.pid = process.pid
-        assert process.stdin
-        assert process.stdout
-        self._ears, self._mouth = process.stdin, process.stdout
+        self.pid = pid
+        self._mouth, self._ears = mouth, ears
 
     async def ask(self, asked: Asked) -> Done:
         """Have something done."""
@@ -80,21 +78,19 @@ class Actor:
 @asynccontextmanager
 async def acting(backend: Backend, name: str) -> AsyncIterator[Actor]:
     """A process with a store on the backend's database; the server knows it by its name."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.storage.races.actor", _address(backend, name)),
-        stdin=PIPE,
-        stdout=PIPE,
-        limit=LONGEST_LINE,
-        cwd=ROOT,
-    )
-    actor = Actor(name, process)
+    ours, theirs = socketpair()
+    with theirs:
+        process = PROCESSES.Process(target=act, args=(_address(backend, name), theirs), name=name)
+        process.start()
+    assert process.pid
+    actor = Actor(name, process.pid, *await asyncio.open_unix_connection(sock=ours, limit=LONGEST_LINE))
     try:
         assert await actor.hear() == "open"
         yield actor
     finally:
         actor.leave()
-        await process.communicate()
-    assert process.returncode == 0
+        await asyncio.to_thread(process.join)
+    assert process.exitcode == 0
 
 
 def _address(backend: Backend, name: str) -> str:

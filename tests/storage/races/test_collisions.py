@@ -19,7 +19,7 @@ from tests.storage.races.stage import Done, Stage, acting
 COLLISIONS = int(os.environ.get("TENURE_TEST_COLLISIONS", "0"))
 """How often each pair is to meet, in the long form."""
 
-USUALLY = {"postgres": 200, "postgres-18": 40, "sqlite": 40}
+USUALLY = {"postgres": 200, "postgres-18": 20, "sqlite": 20}
 """On SQLite there is one writer at a time, so that nobody can wait in a circle."""
 
 
