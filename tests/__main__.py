@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
         return run_all()
     stages = dict(CHECKS)
     if arguments != ["check"]:
-        stages["tests"] = ["pytest", "-n", WORKERS, *arguments]
+        stages["tests"] = ["pytest", "-n", WORKERS, "--dist", "worksteal", *arguments]
     began = time.monotonic()
     for name, command in stages.items():
         print(f"== {name}: {' '.join(command)}", flush=True)

@@ -13,7 +13,6 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,6 +23,8 @@ from typing import Self
 from urllib.parse import urlsplit
 
 import asyncpg
+
+from tests.ports import free_port
 
 DSN_VARIABLE = "TENURE_TEST_POSTGRES"
 SYSTEM_ROOT = Path("/usr/lib/postgresql")
@@ -157,7 +158,7 @@ class PostgresServer:
         if prepared.wait() != 0:
             raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
         for _ in range(PORT_ATTEMPTS):
-            port = _free_port()
+            port = free_port()
             self._address = f"postgresql://postgres@127.0.0.1:{port}/postgres"
             settings = _settings(port, folder, {**self._relaxed, **self._settings})
             self._spawn = partial(_spawn, account, folder, binaries / "postgres", "-D", "data", *settings)
@@ -277,12 +278,6 @@ def _log(folder: Path) -> str:
 def _clean_environment() -> dict[str, str]:
     # PGDATA, PGPORT and their kin would steer the programs elsewhere.
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _is_ready(process: subprocess.Popen[bytes], pid_file: Path) -> bool:

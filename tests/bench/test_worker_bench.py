@@ -20,7 +20,7 @@ ALONE = [flag for row in ROWS if row != RIVAL for flag in ("--only", row)]
 OURS = ("bench", "tenure", "postgres", "multiprocessing")
 """Each is in the command line of some process that a run starts."""
 
-PATIENCE = 50
+PATIENCE = 140
 
 
 def test_a_quick_run_measures_every_row_that_needs_no_rival(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import asyncio
 from tenure.core.errors import StoreUnavailable
 from tenure.core.signals import Recovered, Signal, Troubled
 from tenure.engine.service import Service
+from tests.storage.telling import PATIENCE
 
 LONG = 3600.0
 
@@ -27,7 +28,7 @@ class Turns:
         return told
 
     async def reach(self, count: int) -> None:
-        async with asyncio.timeout(10), self.changed:
+        async with asyncio.timeout(PATIENCE), self.changed:
             await self.changed.wait_for(lambda: self.taken >= count)
 
 
@@ -84,6 +85,6 @@ async def test_a_poke_during_a_turn_is_not_lost() -> None:
 
     service = Service("dispatch", turn, lambda _: None)
     loop = asyncio.create_task(service.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await reached.wait()
     loop.cancel()

@@ -13,7 +13,7 @@ from tenure.core.trail import Usage
 from tenure.execution import attempt, output
 from tenure.execution.assignment import Limits
 from tenure.execution.lane import Halt, Halting, Interrupted, ProcessLane, Unstarted
-from tests.execution.attempts import Heard, eventually, is_alive, run
+from tests.execution.attempts import BOUND, Heard, eventually, is_alive, run
 from tests.execution.test_stopping import pids
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -29,6 +29,13 @@ def short_linger(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempt, "LINGER", 0.2)
 
 
+@pytest.fixture
+def unhurried(short_linger: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For attempts that end by themselves, and are not to be killed because the machine is slow."""
+    monkeypatch.setattr(attempt, "LINGER", BOUND)
+
+
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("code", [0, 3])
 async def test_exiting_without_a_result_is_a_crash(hostile: ProcessLane, code: int) -> None:
     ended = await run(hostile, "exits_silently", code)
@@ -36,6 +43,7 @@ async def test_exiting_without_a_result_is_a_crash(hostile: ProcessLane, code: i
     assert (ended.usage.exit_code, ended.usage.signal) == (code, None)
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
 async def test_a_signal_is_named(hostile: ProcessLane, number: signal.Signals) -> None:
     ended = await run(hostile, "kills_itself", int(number))
@@ -106,6 +114,7 @@ async def test_only_the_process_that_was_asked_reports(hostile: ProcessLane) -> 
     assert (await run(hostile, "returns_twice")).end == Returned('"parent"')  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_too_much_memory_is_refused_and_named(hostile: ProcessLane) -> None:
     """S1.19: by a limit of its own process."""
     ended = await run(hostile, "allocates", 2 << 30, limits=Limits(memory=256 << 20))
@@ -114,6 +123,7 @@ async def test_too_much_memory_is_refused_and_named(hostile: ProcessLane) -> Non
     assert ended.usage.peak_memory < 512 << 20
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_who_has_no_memory_left_can_still_say_so(hostile: ProcessLane) -> None:
     ended = await run(hostile, "takes_the_last_byte", limits=Limits(memory=128 << 20))
     assert ended.end == OutOfMemory()

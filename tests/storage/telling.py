@@ -32,7 +32,7 @@ from tests.storage.clock import START
 MAIL = Line("default", "mail")
 BOOM = Failure("ValueError", "boom")
 EVERY_JOB = Filter()
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds after which what should come is taken never to come; it is there at once, or nearly."""
 
 

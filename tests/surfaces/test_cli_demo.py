@@ -17,6 +17,7 @@ from tenure.core.states import FIRST, State, is_legal
 from tenure.core.urls import masked
 from tenure.surfaces.cli import history
 from tenure.surfaces.cli.history import Astray
+from tests.execution.attempts import is_alive
 from tests.surfaces.command import COMMAND, PLAIN_ASCII, environment, fails, make_newer, sql, tenure
 
 PATHS = {
@@ -124,7 +125,7 @@ def test_ctrl_c_ends_it_and_everybody_with_it(tmp_path: Path, database: str) -> 
     _, errors = running.communicate(timeout=60)
     assert (running.returncode, errors) == (130, "")
     assert len(crowd) >= 3  # the guard, the zygote, and at least the attempt that takes a while
-    assert not [pid for pid in crowd if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in crowd if is_alive(pid)]
     assert sql(database, UNFINISHED) == [(0,)]
     assert not list(tmp_path.glob("tenure-*"))
 
@@ -186,7 +187,7 @@ def test_a_database_that_vanishes_while_it_plays_ends_with_3(tmp_path: Path) -> 
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 3
     assert re.fullmatch(r"Error: .*moved or deleted.*\n", errors)
-    assert not [pid for pid in crowd if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in crowd if is_alive(pid)]
 
 
 def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, database: str) -> None:

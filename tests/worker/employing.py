@@ -30,7 +30,9 @@ from tests.worker.sample import HANDLERS
 
 TARGET = "tests.worker.sample:app"
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 60.0
+"""Seconds after which what should come is taken never to come."""
+
 QUICK = RetryPolicy(base=timedelta(milliseconds=5), cap=timedelta(milliseconds=20))
 
 

@@ -119,7 +119,7 @@ async def test_an_outcome_that_comes_last_keeps_no_worker_waiting_for_its_hook(
 async def test_one_signal_after_an_operators_wish_is_no_second_signal(store: Store, tmp_path: Path) -> None:
     """What runs comes to its end, whoever asked first."""
     begun, end = tmp_path / "begun", tmp_path / "end"
-    async with employ(store, lease=2) as employed:
+    async with employ(store, lease=6) as employed:
         job = await enqueue(store, "wait", {"begun": str(begun), "end": str(end)})
         await appear(begun)
         [worker] = await store.workers()

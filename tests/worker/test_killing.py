@@ -12,19 +12,20 @@ from tenure.storage.contract import Store
 from tests.worker.commanding import Ledger, commanded, descendants
 from tests.worker.employing import enqueue, is_alive, reach, vanish
 
-LEASE = ("--lease-seconds", "2")
+BRIEF = ("--lease-seconds", "2")
+"""For who is to lose its lease soon. Whoever follows keeps its own, however slow the machine is."""
 
 
 async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str, tmp_path: Path) -> None:
     """S0.25, S0.74, S1.23: its child dies with it, and another worker runs the job again."""
     ledger = Ledger(tmp_path)
     job = await enqueue(store, "wait", ledger.params)
-    async with commanded(address, *LEASE) as first:
+    async with commanded(address, *BRIEF) as first:
         [start] = await ledger.reach("start", 1)
         first.send(signal.SIGKILL)
         await first.ended()
         await vanish(start.pid)
-    async with commanded(address, *LEASE):
+    async with commanded(address):
         await ledger.reach("start", 2)
         ledger.let_go()
         done = await reach(store, job, State.SUCCEEDED)
@@ -39,11 +40,11 @@ async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_
 ) -> None:
     """S0.5, S3.2, S3.4: it may run twice and is never lost; the second time has a fence of its own."""
     ledger = Ledger(tmp_path)
-    async with commanded(address, *LEASE) as first:
+    async with commanded(address, *BRIEF) as first:
         await first.says("serves")
         job = await enqueue(store, "regicide", {**ledger.params, "worker": first.pid})
         await first.ended()
-    async with commanded(address, *LEASE):
+    async with commanded(address):
         done = await reach(store, job, State.SUCCEEDED)
     one, two = ledger.entries("effect")
     assert one.fence < two.fence == done.fence
@@ -54,7 +55,7 @@ async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_an
 ) -> None:
     """S0.73, S3.45, S3.62: claimed and never begun; the attempt counts, since nobody can know that."""
     ledger = Ledger(tmp_path)
-    async with commanded(address, *LEASE) as first:
+    async with commanded(address, *BRIEF) as first:
         await first.says("serves")
         family = descendants(first.pid)
         for pid in family:
@@ -68,7 +69,7 @@ async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_an
         for pid in family:
             await vanish(pid)
     assert not ledger.entries("start")
-    async with commanded(address, *LEASE):
+    async with commanded(address):
         await ledger.reach("start", 1)
         ledger.let_go()
         done = await reach(store, job, State.SUCCEEDED)
@@ -81,11 +82,11 @@ async def test_a_job_that_must_not_run_twice_is_buried_with_its_worker(
     """S4.38: at most once, where a definition asks for it."""
     ledger = Ledger(tmp_path)
     job = await enqueue(store, "once", ledger.params, policy={"on_lost": "bury"})
-    async with commanded(address, *LEASE) as first:
+    async with commanded(address, *BRIEF) as first:
         await ledger.reach("start", 1)
         first.send(signal.SIGKILL)
         await first.ended()
-    async with commanded(address, *LEASE):
+    async with commanded(address):
         await reach(store, job, State.BURIED)
     assert len(ledger.entries("start")) == 1
 
@@ -96,10 +97,11 @@ async def test_a_worker_that_slept_through_its_lease_changes_nothing(
     """S0.61, S0.62: its child is gone before somebody else begins, though nobody was there to stop it."""
     ledger = Ledger(tmp_path)
     job = await enqueue(store, "wait", ledger.params)
-    async with commanded(address, *LEASE) as sleeper:
+    # The guard kills a tenth of the lease before its end: time enough for one that is not run at once.
+    async with commanded(address, "--lease-seconds", "5") as sleeper:
         [start] = await ledger.reach("start", 1)
         sleeper.send(signal.SIGSTOP)
-        async with commanded(address, *LEASE):
+        async with commanded(address):
             _, second = await ledger.reach("start", 2)
             assert not is_alive(start.pid)
             sleeper.send(signal.SIGCONT)

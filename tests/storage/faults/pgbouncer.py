@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.ports import free_port
 from tests.postgres_server import open_temporary_place
 
-START_SECONDS = 20
+START_SECONDS = 60
 NEEDED = "the tests need pgbouncer: install the Debian package `pgbouncer`"
 
 _SETTINGS = """
@@ -78,7 +79,7 @@ def _output(command: list[str], folder: str) -> str:
 @contextmanager
 def pgbouncer(dsn: str, pool_size: int) -> Iterator[str]:
     """Run one in front of a database, which lends so many connections to single transactions; its DSN."""
-    far, port = urlsplit(dsn), _free_port()
+    far, port = urlsplit(dsn), free_port()
     settings = _SETTINGS.format(
         database=far.path.lstrip("/"),
         host=far.hostname,
@@ -134,9 +135,3 @@ def _until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None
         else:
             return
     raise RuntimeError(f"pgbouncer did not start:\n{log.read_text(errors='replace')}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -11,12 +11,15 @@ from tests.storage.faults import harm
 from tests.storage.faults.sqlite_stores import held_by_another_process, ids_in, opened
 from tests.storage.telling import enqueue_one, state_of
 
+TIMEOUT = 1.0
+"""Of the stores under test, in seconds: short, since tests wait for it to pass, but long enough to open."""
+
 LONG_AFTER_THE_TIMEOUT = 60
 
 
 async def test_a_write_that_the_lock_keeps_waiting_is_withdrawn_and_the_next_one_done(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    async with opened(path, timeout=0.2) as store:
+    async with opened(path, timeout=TIMEOUT) as store:
         with held_by_another_process(path):
             async with asyncio.timeout(LONG_AFTER_THE_TIMEOUT):
                 with pytest.raises(StoreBusy, match=r"tenure\.db .*nothing was written"):
@@ -28,7 +31,7 @@ async def test_a_write_that_the_lock_keeps_waiting_is_withdrawn_and_the_next_one
 
 async def test_all_who_wait_at_once_are_told(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    async with opened(path, timeout=0.2) as store:
+    async with opened(path, timeout=TIMEOUT) as store:
         with held_by_another_process(path):
             told = await asyncio.gather(*(enqueue_one(store) for _ in range(50)), return_exceptions=True)
         assert {type(answer) for answer in told} == {StoreBusy}
@@ -38,7 +41,7 @@ async def test_all_who_wait_at_once_are_told(tmp_path: Path) -> None:
 
 async def test_reading_goes_on_while_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    async with opened(path, timeout=0.2) as store:
+    async with opened(path, timeout=TIMEOUT) as store:
         job = await enqueue_one(store)
         with held_by_another_process(path):
             assert await state_of(store, job) == "queued"
@@ -47,8 +50,8 @@ async def test_reading_goes_on_while_another_process_writes(tmp_path: Path) -> N
 async def test_opening_a_file_that_is_locked_ends_within_the_timeout(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
     with held_by_another_process(path, "CREATE TABLE note (n); BEGIN EXCLUSIVE"):
-        store = SqliteStore(path, timeout=0.2)
-        async with asyncio.timeout(8):
+        store = SqliteStore(path, timeout=TIMEOUT)
+        async with asyncio.timeout(LONG_AFTER_THE_TIMEOUT):
             with pytest.raises(StoreBusy, match=r"tenure\.db .*another process"):
                 await store.open()
     await store.open()
@@ -72,7 +75,7 @@ async def test_a_queue_file_that_was_deleted_costs_fairness_and_nothing_else(tmp
 async def test_whoever_finds_the_queue_file_gone_stands_at_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
     turn = harm.beside(path, "-turn")
-    async with opened(path, timeout=0.2) as store:
+    async with opened(path, timeout=TIMEOUT) as store:
         harm.delete(turn)
         await enqueue_one(store)
         with harm.locked(turn), pytest.raises(StoreBusy):

@@ -4,8 +4,8 @@ import asyncio
 
 from tests.storage.backends import PostgresBackend
 
-PATIENCE = 5.0
-"""Seconds after which a statement is taken to wait for a lock; none of these tests takes a tenth of that."""
+PATIENCE = 60.0
+"""Seconds after which what should come is taken never to come; none of these tests takes a tenth of that."""
 
 
 async def until_waiting(backend: PostgresBackend, number: int) -> None:
