@@ -95,15 +95,3 @@ def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: s
     finally:
         os.close(ours)
     return running.wait(timeout=60), written.decode().replace("\r\n", "\n")
-
-
-def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """A command that runs on while the test goes on."""
-    return subprocess.Popen(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )

@@ -1,13 +1,39 @@
 """Databases for the command line: empty ones of each kind, and those that cannot be used."""
 
 import socket
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from tests.postgres_server import PostgresServer
+from tests.surfaces.command import COMMAND, environment
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts commands that run on while the test goes on, but not beyond its end, whatever that is."""
+    with ExitStack() as ends:
+
+        def one(*arguments: str, **changed: str) -> "subprocess.Popen[str]":
+            running = subprocess.Popen(
+                [*COMMAND, *arguments],
+                cwd=tmp_path,
+                env=environment(**changed),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+            )
+            ends.enter_context(running)
+            ends.callback(running.kill)
+            return running
+
+        yield one
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

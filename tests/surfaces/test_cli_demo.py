@@ -19,6 +19,7 @@ from tenure.surfaces.cli import history
 from tenure.surfaces.cli.history import Astray
 from tests.execution.attempts import is_alive
 from tests.surfaces.command import COMMAND, PLAIN_ASCII, environment, fails, make_newer, sql, tenure
+from tests.surfaces.conftest import Start
 
 PATHS = {
     "greet": "queued → running → succeeded",
@@ -77,9 +78,9 @@ def test_by_default_it_reads_no_settings_and_leaves_nothing_behind(tmp_path: Pat
     assert set(tmp_path.iterdir()) == {settings, scratch}
 
 
-def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, database: str) -> None:
+def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, database: str, start: Start) -> None:
     tenure(tmp_path, "migrate", "--database", database)
-    both = [_begin(tmp_path, "--database", database) for _ in range(2)]
+    both = [start("demo", "--database", database, PYTHONUNBUFFERED="1") for _ in range(2)]
     for running in both:
         output, errors = running.communicate(timeout=60)
         assert (running.returncode, errors) == (0, "")
@@ -116,8 +117,8 @@ def test_a_worker_that_serves_the_same_definitions_takes_no_part(tmp_path: Path,
     assert worker.returncode == 0
 
 
-def test_ctrl_c_ends_it_and_everybody_with_it(tmp_path: Path, database: str) -> None:
-    running = _begin(tmp_path, "--database", database, TMPDIR=str(tmp_path))
+def test_ctrl_c_ends_it_and_everybody_with_it(tmp_path: Path, database: str, start: Start) -> None:
+    running = start("demo", "--database", database, TMPDIR=str(tmp_path), PYTHONUNBUFFERED="1")
     assert running.stdout is not None
     assert any("cancelling" in line for line in iter(running.stdout.readline, ""))
     crowd = _descendants(running.pid)
@@ -178,8 +179,8 @@ def test_a_database_that_cannot_be_reached_ends_with_3(tmp_path: Path, unreachab
     assert "s3cret" not in ran.stderr
 
 
-def test_a_database_that_vanishes_while_it_plays_ends_with_3(tmp_path: Path) -> None:
-    running = _begin(tmp_path, "--database", "sqlite:///jobs.db")
+def test_a_database_that_vanishes_while_it_plays_ends_with_3(tmp_path: Path, start: Start) -> None:
+    running = start("demo", "--database", "sqlite:///jobs.db", PYTHONUNBUFFERED="1")
     assert running.stdout is not None
     assert any("running" in line for line in iter(running.stdout.readline, ""))
     crowd = _descendants(running.pid)
@@ -240,17 +241,6 @@ def test_a_job_that_goes_astray_ends_it_with_1(tmp_path: Path, broken: str, said
     assert ran.returncode == 1
     assert "as they should" not in ran.stdout
     assert ran.stderr == f"Error: {said}\n"
-
-
-def _begin(folder: Path, *arguments: str, **changed: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*COMMAND, "demo", *arguments],
-        cwd=folder,
-        env=environment(PYTHONUNBUFFERED="1", **changed),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
 
 
 def _paths(printed: str) -> dict[str, str]:

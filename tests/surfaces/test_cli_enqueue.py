@@ -12,7 +12,8 @@ from msgspec import structs
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.telling import claim, settle, succeeded, unrecoverable
-from tests.surfaces.command import COMMAND, environment, fails, on_a_terminal, sql, start, tenure
+from tests.surfaces.command import COMMAND, environment, fails, on_a_terminal, sql, tenure
+from tests.surfaces.conftest import Start
 from tests.surfaces.keeping import MAIL, job_of, on, register
 
 
@@ -168,8 +169,8 @@ def test_two_times_are_one_too_many(tmp_path: Path, mail: str) -> None:
     assert fails(_enqueue(tmp_path, mail, "--delay=1", "--run-at=2030-01-31T08:30:00Z"), 2, "run_at")
 
 
-def test_waiting_ends_with_the_result(tmp_path: Path, mail: str) -> None:
-    running = start(tmp_path, "enqueue", "mail", "--version=1", "--wait", "--database", mail)
+def test_waiting_ends_with_the_result(mail: str, start: Start) -> None:
+    running = start("enqueue", "mail", "--version=1", "--wait", "--database", mail)
     assert running.stdout is not None
     assert _is_id(running.stdout.readline())
 
@@ -182,8 +183,8 @@ def test_waiting_ends_with_the_result(tmp_path: Path, mail: str) -> None:
     assert running.returncode == 0
 
 
-def test_waiting_for_a_job_that_fails_ends_with_1(tmp_path: Path, mail: str) -> None:
-    running = start(tmp_path, "enqueue", "mail", "--version=1", "--wait", "--json", "--database", mail)
+def test_waiting_for_a_job_that_fails_ends_with_1(mail: str, start: Start) -> None:
+    running = start("enqueue", "mail", "--version=1", "--wait", "--json", "--database", mail)
     assert running.stdout is not None
     accepted = json.loads(running.stdout.readline())
 

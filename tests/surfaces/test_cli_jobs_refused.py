@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.storage.telling import enqueue_one
-from tests.surfaces.command import COMMAND, environment, fails, make_newer, start, tenure
+from tests.surfaces.command import COMMAND, environment, fails, make_newer, tenure
+from tests.surfaces.conftest import Start
 from tests.surfaces.keeping import NOBODY, on
 
 OF_ONE_JOB = [("show",), ("watch",), ("logs",), ("logs", "-f"), ("cancel",), ("accept",), ("replay",)]
@@ -138,9 +139,9 @@ def test_help_reads_no_settings_and_needs_no_more_than_ascii(
     assert ran.stdout.isascii()
 
 
-def test_an_interrupt_while_connecting_ends_with_130(tmp_path: Path, silent_server: socket.socket) -> None:
+def test_an_interrupt_while_connecting_ends_with_130(silent_server: socket.socket, start: Start) -> None:
     address = f"postgresql://tenure@127.0.0.1:{silent_server.getsockname()[1]}/tenure"
-    running = start(tmp_path, "jobs", "list", "--database", address)
+    running = start("jobs", "list", "--database", address)
     connection, _ = silent_server.accept()
     with connection:
         running.send_signal(signal.SIGINT)

@@ -23,7 +23,8 @@ from tests.storage.telling import (
     trail,
     unrecoverable,
 )
-from tests.surfaces.command import fails, on_a_terminal, start, tenure
+from tests.surfaces.command import fails, on_a_terminal, tenure
+from tests.surfaces.conftest import Start
 from tests.surfaces.keeping import on
 
 
@@ -38,9 +39,9 @@ async def _succeeded_job(store: Store) -> UUID:
     return job
 
 
-def test_each_change_is_a_line_until_the_job_has_ended(tmp_path: Path, database: str) -> None:
+def test_each_change_is_a_line_until_the_job_has_ended(database: str, start: Start) -> None:
     job = on(database, enqueue_one)
-    running = start(tmp_path, "jobs", "watch", str(job), "--database", database)
+    running = start("jobs", "watch", str(job), "--database", database)
     assert running.stdout is not None
     assert running.stdout.readline().split(maxsplit=1)[1] == "queued\n"
 
@@ -69,9 +70,9 @@ def test_a_job_that_did_not_succeed_ends_with_1(tmp_path: Path, database: str) -
     assert ran.stdout.splitlines()[-1] == "ValueError: boom"
 
 
-def test_with_json_the_job_at_each_change(tmp_path: Path, database: str) -> None:
+def test_with_json_the_job_at_each_change(database: str, start: Start) -> None:
     job = on(database, enqueue_one)
-    running = start(tmp_path, "jobs", "watch", str(job), "--json", "--database", database)
+    running = start("jobs", "watch", str(job), "--json", "--database", database)
     assert running.stdout is not None
     assert json.loads(running.stdout.readline())["status"] == "queued"
     on(database, lambda store: store.cancel([job]))
@@ -90,12 +91,12 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [("watch",), ("logs", "-f")])
 def test_an_interrupt_ends_it_without_a_word_and_the_job_goes_on(
-    tmp_path: Path, database: str, command: tuple[str, ...]
+    database: str, command: tuple[str, ...], start: Start
 ) -> None:
     job = on(database, enqueue_one)
     owned = on(database, _claim_one)
     on(database, lambda store: store.record("a", [trail(owned, line(1))]))
-    running = start(tmp_path, "jobs", *command, str(job), "--database", database)
+    running = start("jobs", *command, str(job), "--database", database)
     assert running.stdout is not None
     assert running.stdout.readline()
     running.send_signal(signal.SIGINT)
@@ -151,11 +152,11 @@ def test_logs_of_one_attempt_include_all_its_starts(tmp_path: Path, database: st
     assert fails(tenure(tmp_path, "jobs", "logs", job, "--attempt=3", *options), 2, "has had 2")
 
 
-def test_following_brings_new_lines_until_the_job_has_ended(tmp_path: Path, database: str) -> None:
+def test_following_brings_new_lines_until_the_job_has_ended(database: str, start: Start) -> None:
     job = on(database, enqueue_one)
     owned = on(database, _claim_one)
     on(database, lambda store: store.record("a", [trail(owned, line(1, "one"))]))
-    running = start(tmp_path, "jobs", "logs", "--follow", str(job), "--database", database)
+    running = start("jobs", "logs", "--follow", str(job), "--database", database)
     assert running.stdout is not None
     assert running.stdout.readline().endswith("#1 info    one\n")
 

@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -11,7 +10,8 @@ import pytest
 
 from tenure.core.urls import masked
 from tests.postgres_server import PostgresServer
-from tests.surfaces.command import COMMAND, environment, fails, make_newer, sql, tenure
+from tests.surfaces.command import fails, make_newer, sql, tenure
+from tests.surfaces.conftest import Start
 
 
 def test_an_empty_database_gets_every_migration_and_each_is_named(tmp_path: Path, database: str) -> None:
@@ -96,18 +96,12 @@ def test_a_password_is_not_repeated(tmp_path: Path, postgres_server: PostgresSer
 
 @pytest.mark.parametrize("command", ["migrate", "demo"])
 def test_an_interrupted_wait_ends_with_130_and_no_words(
-    tmp_path: Path, silent_server: socket.socket, command: str
+    silent_server: socket.socket, command: str, start: Start
 ) -> None:
     address = f"postgresql://tenure@127.0.0.1:{silent_server.getsockname()[1]}/tenure"
-    running = subprocess.Popen(
-        [*COMMAND, command, "--database", address],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    running = start(command, "--database", address)
     connection, _ = silent_server.accept()
     with connection:
         running.send_signal(signal.SIGINT)
-        assert running.communicate(timeout=60) == (b"", b"")
+        assert running.communicate(timeout=60) == ("", "")
     assert running.returncode == 130
