@@ -4,6 +4,7 @@
 version of PostgreSQL that is supported. The first stage that fails ends the run with its status.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -13,8 +14,11 @@ ROOT = Path(__file__).parent.parent
 # Not resolved: a virtual environment's interpreter is a link, and the tools lie beside the link.
 TOOLS = Path(sys.executable).parent
 
-WORKERS = "2"
-"""More would mostly start more servers: every worker has its own."""
+WORKERS = "3"
+"""One more than a small machine has processors: tests often wait for leases, timeouts and disks.
+
+Still more would mostly start more servers: every worker has its own.
+"""
 
 CHECKS: dict[str, list[str]] = {
     "format": ["ruff", "format", "--check", "."],
@@ -33,10 +37,13 @@ def main(arguments: list[str]) -> int:
     stages = dict(CHECKS)
     if arguments != ["check"]:
         stages["tests"] = ["pytest", "-n", WORKERS, "--dist", "worksteal", *arguments]
+    # Tests start hundreds of processes, which are not all to compile the same modules again.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.monotonic()
     for name, command in stages.items():
         print(f"== {name}: {' '.join(command)}", flush=True)
-        status = subprocess.run([TOOLS / command[0], *command[1:]], cwd=ROOT, check=False).returncode
+        program = [str(TOOLS / command[0]), *command[1:]]
+        status = subprocess.run(program, cwd=ROOT, env=environment, check=False).returncode
         if status != 0:
             print(f"== {name} failed", flush=True)
             return status

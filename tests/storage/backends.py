@@ -7,7 +7,7 @@ Plain SQL is written once, with PostgreSQL's names (`tenure.job_state`); on SQLi
 import asyncio
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import apsw
 import asyncpg
@@ -72,9 +72,10 @@ class Backend(Protocol):
 
 
 class SqliteBackend:
-    """A database file of its own."""
+    """A database file of its own, a copy of the first that was migrated."""
 
     kind = "sqlite"
+    _migrated: ClassVar[bytes | None] = None
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -85,12 +86,16 @@ class SqliteBackend:
         return f"sqlite:///{self.path}"
 
     async def prepare(self) -> None:
-        migrating = self.store()
-        await migrating.open()
-        await migrating.migrate()
-        await migrating.close()
-        await self.sql("CREATE TABLE tenure.test_clock (at INTEGER NOT NULL)")
-        await self.sql(f"INSERT INTO tenure.test_clock VALUES ({micros(START)})")
+        if SqliteBackend._migrated is None:
+            migrating = self.store()
+            await migrating.open()
+            await migrating.migrate()
+            await migrating.close()
+            await self.sql("CREATE TABLE tenure.test_clock (at INTEGER NOT NULL)")
+            await self.sql(f"INSERT INTO tenure.test_clock VALUES ({micros(START)})")
+            SqliteBackend._migrated = self.path.read_bytes()
+        else:
+            self.path.write_bytes(SqliteBackend._migrated)
 
     async def dispose(self) -> None:
         pass
