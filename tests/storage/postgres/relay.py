@@ -41,7 +41,7 @@ class Relay:
         for writer in self._writers:
             writer.transport.abort()
         if self._pumps:
-            await asyncio.wait(self._pumps)
+            await asyncio.wait(set(self._pumps))
 
     def stall(self, *, questions: bool = True, answers: bool = True) -> None:
         """Hold back what the store sends, what the server sends, or both; connections are still accepted."""
@@ -68,11 +68,16 @@ class Relay:
         self._answer_passed = after
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
-        far_reader, far_writer = await asyncio.open_connection(self._far.hostname, self._far.port)
-        self._writers.add(far_writer)
+        try:
+            far_reader, far_writer = await asyncio.open_connection(self._far.hostname, self._far.port)
+        except OSError:  # nobody is there: whoever comes this way is to see the same
+            _reset(writer)
+            return
+        self._writers |= {writer, far_writer}
         for pump in (self._ask(reader, far_writer), self._answer(far_reader, writer)):
-            self._pumps.add(asyncio.create_task(pump))
+            task = asyncio.create_task(pump)
+            self._pumps.add(task)
+            task.add_done_callback(self._pumps.discard)
 
     async def _ask(self, store: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
         try:
@@ -83,7 +88,7 @@ class Relay:
             pass
         finally:
             await self._questions_flow.wait()
-            server.close()
+            self._close(server)
 
     async def _answer(self, server: asyncio.StreamReader, store: asyncio.StreamWriter) -> None:
         try:
@@ -101,7 +106,11 @@ class Relay:
             pass
         finally:
             await self._answers_flow.wait()
-            store.close()
+            self._close(store)
+
+    def _close(self, writer: asyncio.StreamWriter) -> None:
+        self._writers.discard(writer)
+        writer.close()
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

@@ -1,0 +1,233 @@
+"""The jobs of a run: harmless ones, failing ones, and those that attack whoever runs them.
+
+Each writes into the ledger that it has started, what it has done, and that it has ended. The ledger's path is in
+the environment, as are failpoints: this module is imported by the zygote, which arms its own.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from chaos import failpoints, ledger
+from tenure import Context, Snooze, Tenure, backoff
+
+LEDGER = "CHAOS_LEDGER"
+COOKIE = "CHAOS_COOKIE"
+"""A word that every process of a run carries in its environment, so that none can hide."""
+
+QUICK = backoff(base=0.02, cap=0.2)
+CHILD_SOCKET = 3
+
+app = Tenure()
+failpoints.arm("zygote")
+
+
+def enter(kind: ledger.Kind, ctx: Context) -> None:
+    """Write a line into the ledger."""
+    ledger.write(os.environ[LEDGER], kind, ctx.job_id, ctx.attempt, ctx.fence)
+
+
+def work(ctx: Context, seconds: float = 0.0) -> int:
+    """Start, take some time, have an effect, end."""
+    enter("start", ctx)
+    time.sleep(seconds)
+    enter("effect", ctx)
+    enter("end", ctx)
+    return ctx.fence
+
+
+@app.job("noop", retry=QUICK, max_attempts=5)
+def noop(ctx: Context) -> int:
+    """Nothing but the ledger."""
+    return work(ctx)
+
+
+@app.job("sleep", retry=QUICK, max_attempts=8, grace=0.5)
+async def sleep(params: dict[str, Any], ctx: Context) -> int:
+    """Takes a while, and stops when it is asked to."""
+    enter("start", ctx)
+    await asyncio.sleep(params["seconds"])
+    enter("effect", ctx)
+    enter("end", ctx)
+    return ctx.fence
+
+
+@app.job("limited", retry=QUICK, max_attempts=8, concurrency=2)
+def limited(params: dict[str, Any], ctx: Context) -> int:
+    """At most two of them run at once."""
+    return work(ctx, params["seconds"])
+
+
+@app.job("once", on_lost="bury")
+def once(params: dict[str, Any], ctx: Context) -> int:
+    """Must not run twice."""
+    return work(ctx, params["seconds"])
+
+
+@app.job("fail_once", retry=QUICK, max_attempts=5)
+def fail_once(ctx: Context) -> int:
+    """Fails at first."""
+    if ctx.attempt == 1:
+        enter("start", ctx)
+        raise ValueError("the first attempt fails")
+    return work(ctx)
+
+
+@app.job("fail_always", retry=QUICK, max_attempts=3)
+def fail_always(ctx: Context) -> None:
+    """Fails as often as it is tried."""
+    enter("start", ctx)
+    raise ValueError("every attempt fails")
+
+
+@app.job("snooze", retry=QUICK, max_attempts=5)
+def snooze(ctx: Context) -> int:
+    """Comes back once, without spending an attempt; the fence tells the two apart."""
+    mark = Path(os.environ[LEDGER]).with_name(f"snoozed-{ctx.job_id}")
+    if not mark.exists():
+        enter("start", ctx)
+        mark.touch()
+        raise Snooze(for_=0.1)
+    return work(ctx)
+
+
+@app.job("speak", retry=QUICK, max_attempts=5)
+def speak(ctx: Context) -> int:
+    """Says much of its own accord."""
+    print("a line of output")
+    ctx.log.info("a line of the log", number=7)
+    ctx.emit("said", {"words": 2})
+    ctx.progress(0.5, "half")
+    return work(ctx, 0.05)
+
+
+@app.job("parent", retry=QUICK, max_attempts=5)
+def parent(ctx: Context) -> int:
+    """Enqueues children of its own, the same ones in every attempt."""
+    enter("start", ctx)
+    ctx.enqueue_many_sync(
+        [noop.new_job(idempotency_key=ctx.idempotency_key(f"child-{number}")) for number in range(2)]
+    )
+    enter("effect", ctx)
+    enter("end", ctx)
+    return ctx.fence
+
+
+@app.job("stubborn", retry=QUICK, max_attempts=2, grace=0.3)
+def stubborn(params: dict[str, Any], ctx: Context) -> None:
+    """Does not stop when it is asked to."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    enter("start", ctx)
+    time.sleep(params["seconds"])
+
+
+@app.job("die", retry=QUICK, max_attempts=3)
+def die(ctx: Context) -> None:
+    """Dies of a signal."""
+    enter("start", ctx)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.job("freeze", retry=QUICK, max_attempts=2, timeout=1, grace=0.2)
+def freeze(ctx: Context) -> None:
+    """Stops itself, as a debugger would."""
+    enter("start", ctx)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@app.job("flood", retry=QUICK, max_attempts=3)
+def flood(ctx: Context) -> int:
+    """Writes megabytes that no line ends in, and some that are no text."""
+    for _ in range(64):
+        os.write(1, b"\x1b[31m\x00\xff" * 8192)
+    return work(ctx)
+
+
+@app.job("daemonise", retry=QUICK, max_attempts=3)
+def daemonise(ctx: Context) -> int:
+    """Leaves a process behind, in a session of its own and with nobody above it."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.closerange(0, 64)
+            time.sleep(120)
+        os._exit(0)
+    os.wait()
+    return work(ctx)
+
+
+@app.job("bomb", retry=QUICK, max_attempts=2)
+def bomb(ctx: Context) -> int:
+    """Forks, and its children fork; not without bounds."""
+    enter("start", ctx)
+    for _ in range(4):
+        if os.fork() == 0 and os.fork() == 0:
+            time.sleep(120)
+    enter("effect", ctx)
+    enter("end", ctx)
+    return ctx.fence
+
+
+@app.job("hungry", retry=QUICK, max_attempts=2, memory="96M")
+def hungry(ctx: Context) -> int:
+    """Takes more memory than it may."""
+    enter("start", ctx)
+    return len(bytearray(1 << 30))
+
+
+@app.job("mute", retry=QUICK, max_attempts=2)
+def mute(ctx: Context) -> None:
+    """Ends well, and says nothing of it."""
+    enter("start", ctx)
+    os._exit(0)
+
+
+@app.job("garble", retry=QUICK, max_attempts=2)
+def garble(ctx: Context) -> None:
+    """Speaks to its worker in no language."""
+    enter("start", ctx)
+    os.write(CHILD_SOCKET, b"\xff" * 64)
+    time.sleep(120)
+
+
+@app.job("hang_up", retry=QUICK, max_attempts=2)
+def hang_up(ctx: Context) -> None:
+    """Closes its socket and lives on."""
+    enter("start", ctx)
+    os.close(CHILD_SOCKET)
+    time.sleep(120)
+
+
+@app.job("kill_zygote", retry=QUICK, max_attempts=2)
+def kill_zygote(ctx: Context) -> None:
+    """Kills the process that it was forked from."""
+    enter("start", ctx)
+    _kill_above(1)
+
+
+@app.job("kill_guard", retry=QUICK, max_attempts=2)
+def kill_guard(ctx: Context) -> None:
+    """Kills the process above that."""
+    enter("start", ctx)
+    _kill_above(2)
+
+
+@app.job("kill_worker", retry=QUICK, max_attempts=2)
+def kill_worker(ctx: Context) -> None:
+    """Kills its worker, every time."""
+    enter("start", ctx)
+    _kill_above(3)
+
+
+def _kill_above(generations: int) -> None:
+    pid = os.getpid()
+    for _ in range(generations):
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    # Who lost its parent has another one: that must not be somebody outside of the run.
+    if os.environ[COOKIE].encode() in Path(f"/proc/{pid}/environ").read_bytes():
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(120)
+    raise ValueError("nobody of the run is above")

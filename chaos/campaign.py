@@ -1,0 +1,171 @@
+"""One run by its seed: load and faults for a while, then rest, then the checker's verdict."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import msgspec
+from msgspec import Struct
+
+from chaos import checker, evidence, history, ledger, load
+from chaos.app import app
+from chaos.checker import Violation
+from chaos.counters import counted
+from chaos.evidence import Evidence, Terms
+from chaos.faults import FAULTS
+from chaos.faults.fault import Fault, Strike
+from chaos.ground import Kind
+from chaos.recovery import Recovery, recoveries
+from chaos.scene import Scene, left_over, staged
+from chaos.staff import Manner
+from tenure.engine.hiring import served
+from tests.storage.faults.own_server import OwnServer
+
+REST_SECONDS = 90.0
+"""How long a run may take to come to rest; one that needs a tenth of it is slow."""
+
+AT_ONCE = 3
+"""How many faults may have hold of a run at the same time."""
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """All that fixes a run."""
+
+    seed: int
+    store: Kind
+    faults: tuple[str, ...]
+    seconds: float = 10.0
+    calls: int = 120
+    hostile: bool = False
+    workers: int = 3
+    slots: int = 4
+    lease: float = 2.0
+
+    @property
+    def command(self) -> str:
+        """What to type to run the same again."""
+        words = [f"python -m chaos --seed {self.seed} --store {self.store} --faults {','.join(self.faults)}"]
+        words += [f"--seconds {self.seconds:g} --calls {self.calls}"]
+        words += ["--hostile"] if self.hostile else []
+        return " ".join(words)
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What came of a run."""
+
+    setup: Setup
+    jobs: int
+    took: float
+    strikes: list[Strike]
+    violations: list[Violation]
+    counters: dict[str, int]
+    recoveries: dict[str, list[Recovery]]
+    quiet: bool
+
+
+async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Result:
+    """Run it in an empty folder, where the evidence is kept."""
+    began = time.monotonic()
+    manner = Manner(workers=setup.workers, slots=setup.slots, lease=setup.lease)
+    async with staged(setup.store, folder, manner, server) as scene:
+        strikes, is_quiet = await _play(setup, scene)
+        await scene.staff.close()
+        found = await _gathered(setup, scene, is_quiet=is_quiet)
+        counters = counted(found, scene)
+    evidence.save(found, folder / "evidence")
+    result = Result(
+        setup=setup,
+        jobs=len(found.jobs),
+        took=time.monotonic() - began,
+        strikes=strikes,
+        violations=checker.check(found),
+        counters=dict(counters),
+        recoveries=recoveries(found, strikes),
+        quiet=is_quiet,
+    )
+    (folder / "result.json").write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1))
+    return result
+
+
+def missed(results: Sequence[Result]) -> set[str]:
+    """The counters that runs like these owe and have not hit, taken together."""
+    owed = {
+        counter for result in results for fault in result.setup.faults for counter in FAULTS[fault].counters
+    }
+    return {counter for counter in {*owed, "grace"} if not any(one.counters[counter] for one in results)}
+
+
+async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
+    """Load and faults together, then wait for rest."""
+    asks = load.plan(setup.seed, seconds=setup.seconds, calls=setup.calls, hostile=setup.hostile)
+    watching = asyncio.create_task(scene.keep_watch())
+    following = asyncio.create_task(scene.client.follow(asks))
+    try:
+        strikes = await _strike(setup, scene)
+        is_quiet = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_SECONDS):
+                await following
+                is_quiet = await scene.come_to_rest(REST_SECONDS)
+        return strikes, is_quiet
+    finally:
+        following.cancel()
+        watching.cancel()
+        await asyncio.wait({following, watching})
+
+
+async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
+    """Every fault at its times; one that comes while too many have hold of the run is left out."""
+    random = Random(f"faults {setup.seed}")
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    strikes: list[Strike] = []
+    under_way: set[asyncio.Task[list[Strike]]] = set()
+    for at, fault in schedule(setup, random):
+        await asyncio.sleep(max(0.0, began + at - loop.time()))
+        under_way = {task for task in under_way if not task.done()}
+        if len(under_way) < AT_ONCE:
+            task = asyncio.ensure_future(fault.act(scene, Random(random.random())))
+            task.add_done_callback(lambda done: strikes.extend(done.result()))
+            under_way.add(task)
+    if under_way:
+        await asyncio.wait(under_way)
+    return sorted(strikes, key=lambda strike: strike.began)
+
+
+def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
+    """When each fault strikes, in seconds from the beginning."""
+    times = []
+    for name in setup.faults:
+        fault = FAULTS[name]
+        if setup.store in fault.stores:
+            at = random.uniform(0.2, fault.every)
+            while at < setup.seconds:
+                times.append((at, fault))
+                at += fault.every * random.uniform(0.5, 1.5)
+    return sorted(times, key=lambda pair: (pair[0], pair[1].name))
+
+
+async def _gathered(setup: Setup, scene: Scene, *, is_quiet: bool) -> Evidence:
+    terms = Terms(
+        lease=timedelta(seconds=setup.lease),
+        heartbeat=timedelta(seconds=setup.lease / 3),
+        quiet=is_quiet,
+        served=frozenset(served(app.specs())),
+        slots=setup.slots,
+        effects=frozenset(spec.key for spec in app.specs()),
+    )
+    return await evidence.gather(
+        scene.store,
+        terms,
+        watch=scene.watch,
+        ledger=ledger.read(scene.folder / "ledger", torn=True),
+        history=history.read(scene.folder / "history"),
+        stays=[stay for hand in scene.staff.hands if (stay := hand.stay()) is not None],
+        outages=scene.outages,
+        leftovers=await left_over(scene),
+    )

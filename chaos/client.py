@@ -1,0 +1,165 @@
+"""The client of a run: does what the plan says, and keeps a history that no fault can take from it.
+
+A call that fails is made again with the same key until it is acknowledged, as a careful caller would. What it
+was told each time is on disk before it goes on.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+from chaos.history import History, Verb
+from chaos.load import Ask, Wanted
+from tenure.core.errors import JobNotFound, StoreBusy, StoreError, StoreRefused, StoreUnavailable
+from tenure.core.job import Enqueued, NewJob, Standing
+from tenure.core.operations import Replayed
+from tenure.core.states import State
+from tenure.storage.contract import Store
+
+T = TypeVar("T")
+REST = 0.1
+"""Seconds before a call that failed is made again."""
+
+
+class Client:
+    """Speaks to a store for one run."""
+
+    def __init__(self, store: Store, history: Path, make: Callable[[Wanted], NewJob]) -> None:
+        """`make` turns what the plan wants into a job."""
+        self._store = store
+        self._history = History(history)
+        self._make = make
+        self._jobs: dict[str, UUID] = {}
+        self.unknown = 0
+        """How many calls ended without an answer that could be relied on."""
+        self.resolved = 0
+        """How many of these were cleared up by the same key."""
+
+    async def follow(self, plan: Sequence[Ask]) -> None:
+        """Make every call at its time; none waits for another."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with asyncio.TaskGroup() as calls:
+            for ask in plan:
+                await asyncio.sleep(max(0.0, began + ask.at - loop.time()))
+                calls.create_task(self._make_call(ask))
+
+    async def enqueue(self, wanted: Sequence[Wanted], *, batch: bool = False) -> list[UUID]:
+        """Have jobs recorded."""
+        jobs = [self._make(one) for one in wanted]
+        keys = [one.key for one in wanted]
+        answers: list[Enqueued] = await self._insist(
+            "enqueue",
+            lambda: self._store.enqueue(jobs),
+            lambda found: ([one.id for one in found], [one.id for one in found if one.fresh]),
+            keys=keys,
+            batch=batch,
+        )
+        ids = [answer.id for answer in answers]
+        self._jobs.update(zip(keys, ids, strict=True))
+        return ids
+
+    async def cancel(self, job: UUID) -> None:
+        """Have a job stopped."""
+        await self._insist("cancel", lambda: self._store.cancel([job]), _standings, asked=[job])
+
+    async def accept(self, job: UUID) -> None:
+        """Let a held job go."""
+        await self._insist("accept", lambda: self._store.accept([job]), _standings, asked=[job])
+
+    async def replay(self, job: UUID) -> None:
+        """Run a finished job again; made once: to repeat it after an unknown end might run it twice."""
+        await self._insist("replay", lambda: self._store.replay([job]), _replays, asked=[job], tries=1)
+
+    def close(self) -> None:
+        """Write no more history."""
+        self._history.close()
+
+    async def _make_call(self, ask: Ask) -> None:
+        match ask.verb:
+            case "enqueue":
+                await self.enqueue(ask.wanted)
+            case "batch":
+                await self.enqueue(ask.wanted, batch=True)
+            case "cancel":
+                for one in ask.wanted:
+                    if (job := self._jobs.get(one.key)) is not None:
+                        await self.cancel(job)
+            case "hold":
+                for job in await self.enqueue(ask.wanted):
+                    await self.accept(job)
+            case "stop":
+                for job in await self.enqueue(ask.wanted):
+                    await self._until(job, State.RUNNING)
+                    await self.cancel(job)
+            case "replay":
+                for one in ask.wanted:
+                    if (job := self._jobs.get(one.key)) is not None and await self._has_ended(job):
+                        await self.replay(job)
+
+    async def _has_ended(self, job: UUID) -> bool:
+        with suppress(StoreError):
+            found = await self._store.get(job)
+            return found is not None and found.state.is_final
+        return False
+
+    async def _until(self, job: UUID, state: State) -> None:
+        """Wait for a state, or for the job's end."""
+        while True:
+            with suppress(StoreError):
+                found = await self._store.get(job)
+                if found is None:
+                    raise JobNotFound(job)
+                if found.state is state or found.state.is_final:
+                    return
+            await asyncio.sleep(0.02)
+
+    async def _insist(
+        self,
+        verb: Verb,
+        call: Callable[[], Awaitable[Any]],
+        read: Callable[[Any], tuple[list[UUID], list[UUID]]],
+        *,
+        keys: Sequence[str] = (),
+        asked: Sequence[UUID] = (),
+        batch: bool = False,
+        tries: int | None = None,
+    ) -> Any:
+        """Make a call until it is acknowledged, each time as one call of the history."""
+        was_unknown = False
+        while True:
+            number = self._history.sent(verb, keys=keys, asked=asked, batch=batch)
+            try:
+                answer = await call()
+            except StoreError as error:
+                is_unknown = not _is_certain(error)
+                self._history.answered(number, "unknown" if is_unknown else "refused", error=str(error))
+                self.unknown += is_unknown
+                was_unknown |= is_unknown
+            else:
+                jobs, moved = read(answer)
+                self._history.answered(number, "acknowledged", jobs=jobs, moved=moved)
+                self.resolved += was_unknown
+                return answer
+            if tries is not None and (tries := tries - 1) <= 0:
+                return None
+            await asyncio.sleep(REST)
+
+
+def _is_certain(error: StoreError) -> bool:
+    """Whether the error says that nothing was written."""
+    return isinstance(error, StoreBusy | StoreRefused) or (
+        isinstance(error, StoreUnavailable) and not error.unknown
+    )
+
+
+def _standings(found: Sequence[Standing]) -> tuple[list[UUID], list[UUID]]:
+    return [one.job for one in found], [one.job for one in found if one.moved]
+
+
+def _replays(found: Sequence[Replayed]) -> tuple[list[UUID], list[UUID]]:
+    made = [one.replay for one in found if one.replay is not None]
+    return made, [one.replay for one in found if one.replay is not None and one.fresh]

@@ -1,0 +1,42 @@
+"""What a run must have brought about to be worth anything: the hard spots, counted.
+
+A campaign that never had a stale write refused says nothing of stale writes. Which counters a fault owes stands
+with the fault.
+"""
+
+import signal
+from collections import Counter
+
+from chaos.evidence import Evidence
+from chaos.scene import Scene
+from tenure.core.outcome import Ending
+
+MEANING = {
+    "rescue": "jobs taken back from a worker that was lost",
+    "stale": "outcomes refused because their lease was gone",
+    "fenced": "attempts that a worker stopped itself because it could not keep their lease",
+    "refund": "attempts given back uncharged",
+    "grace": "children killed because they had not stopped within their grace",
+    "unknown": "calls of the client whose end nobody could know",
+    "resolved": "of these, cleared up by their key",
+}
+"""Every counter by name."""
+
+
+def counted(evidence: Evidence, scene: Scene) -> Counter[str]:
+    """How often each was hit."""
+    found = Counter(dict.fromkeys(MEANING, 0))
+    for attempt in evidence.attempts:
+        match attempt.ending:
+            case Ending.LOST:
+                found["rescue"] += 1
+            case Ending.HANDED_BACK | Ending.KILLED:
+                found["refund"] += 1
+            case Ending.STOPPED if attempt.usage is not None and attempt.usage.signal == signal.SIGKILL:
+                found["grace"] += 1
+    for hand in scene.staff.hands:
+        for told in hand.told("AttemptLost"):
+            found["fenced" if told.told["fenced"] else "stale"] += 1
+    found["unknown"] = scene.client.unknown
+    found["resolved"] = scene.client.resolved
+    return found

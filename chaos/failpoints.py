@@ -1,0 +1,218 @@
+"""Places at which a process of a run can be made to fail: named here, and nowhere in the product.
+
+Arming wraps the function at a place; what is not armed is not touched. `TENURE_TEST_FAILPOINTS` says what to arm, as
+`name=action@n`, with commas between: at the n-th passing (the first, if none is named)
+
+    kill        the process kills itself
+    pause:S     it stands still for S seconds, its event loop and all
+    hang        this call alone never comes back
+    raise       the call fails with an error that nobody expects
+
+Each fires once in a run. Whoever fires leaves a file in the folder `TENURE_TEST_FAILPOINTS_FIRED`, by which a run
+knows that it hit what it meant to hit, and the next process that it did.
+"""
+
+import asyncio
+import functools
+import importlib
+import inspect
+import mmap
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+VARIABLE = "TENURE_TEST_FAILPOINTS"
+FIRED = "TENURE_TEST_FAILPOINTS_FIRED"
+
+Side = Literal["worker", "zygote"]
+"""Who arms a place: the worker, or the zygote for itself and its children."""
+
+
+class Place(NamedTuple):
+    """A function, and whether to fail before or after it."""
+
+    side: Side
+    target: str
+    """`module:name` or `module:Class.name`; several with a blank between them."""
+    when: Literal["before", "after"]
+
+
+class Fired(NamedTuple):
+    """A failpoint that has fired: which, in what process, when by CLOCK_MONOTONIC."""
+
+    name: str
+    pid: int
+    at: float
+
+
+def _around(side: Side, name: str, target: str) -> dict[str, Place]:
+    return {
+        f"{name}.before": Place(side, target, "before"),
+        f"{name}.after": Place(side, target, "after"),
+    }
+
+
+def _verb(verb: str) -> str:
+    return (
+        f"tenure.storage.sqlite.store:SqliteStore.{verb} tenure.storage.postgres.store:PostgresStore.{verb}"
+    )
+
+
+PLACES: dict[str, Place] = {
+    **_around("worker", "store.settle_and_claim", _verb("settle_and_claim")),
+    **_around("worker", "store.heartbeat", _verb("heartbeat")),
+    **_around("worker", "store.record", _verb("record")),
+    **_around("worker", "store.reap", _verb("reap")),
+    **_around("worker", "store.promote", _verb("promote")),
+    **_around("worker", "store.hand_back", _verb("hand_back")),
+    **_around("worker", "store.spawn", _verb("spawn")),
+    **_around("worker", "dispatcher.start", "tenure.engine.attempts:Attempts.start"),
+    **_around("worker", "dispatcher.tell", "tenure.engine.dispatcher:Dispatcher._tell"),
+    **_around("worker", "heartbeat.beat", "tenure.engine.heartbeat:Heartbeat.beat"),
+    **_around("worker", "settler.note", "tenure.engine.attempts:Attempts._note"),
+    **_around("worker", "lane.start", "tenure.execution.nursery:Nursery.start"),
+    **_around("zygote", "zygote.start", "tenure.execution.brood:Brood.start"),
+    **_around("zygote", "zygote.spare", "tenure.execution.brood:Brood.fork_spare"),
+    **_around("zygote", "zygote.reap", "tenure.execution.brood:Brood.reap"),
+    "child.begin": Place("zygote", "tenure.execution.child:attend", "before"),
+    "child.handler": Place("zygote", "tenure.execution.child:_perform", "before"),
+    "child.effect": Place("zygote", "tenure.execution.child:_perform", "after"),
+    "child.report": Place("zygote", "tenure.execution.child:_flush", "after"),
+}
+"""Every failpoint by name."""
+
+
+class Armed(NamedTuple):
+    """What is to happen at a failpoint, and at which passing."""
+
+    name: str
+    action: str
+    passing: int
+
+    @classmethod
+    def read(cls, text: str) -> "Armed":
+        """From `name=action@n`. Raises ValueError for what names no place or no action."""
+        name, _, rest = text.strip().partition("=")
+        action, _, passing = rest.partition("@")
+        if name not in PLACES or action.partition(":")[0] not in _ACTIONS:
+            raise ValueError(f"{text!r} is no failpoint")
+        return cls(name, action, int(passing or 1))
+
+
+def arm(side: Side) -> None:
+    """Arm what the environment names for this side."""
+    for text in filter(None, os.environ.get(VARIABLE, "").split(",")):
+        armed = Armed.read(text)
+        place = PLACES[armed.name]
+        if place.side == side:
+            trigger = _Trigger(armed, Path(os.environ[FIRED]))
+            for target in place.target.split():
+                _wrap(target, place.when, trigger)
+
+
+def fired(folder: Path) -> list[Fired]:
+    """What has fired in a run, in the order of time."""
+    found = []
+    for path in folder.glob("*.fired"):
+        name, pid, at = path.read_text().split()
+        found.append(Fired(name, int(pid), float(at)))
+    return sorted(found, key=lambda one: one.at)
+
+
+def find(target: str) -> tuple[Any, str, Callable[..., Any]]:
+    """Who holds a function, its name there, and the function itself."""
+    module, _, path = target.partition(":")
+    holder: Any = importlib.import_module(module)
+    *outer, name = path.split(".")
+    for part in outer:
+        holder = getattr(holder, part)
+    function: Callable[..., Any] = getattr(holder, name)
+    return holder, name, function
+
+
+class _Trigger:
+    """Counts passings, those of forked processes too, and fails at the one that is meant."""
+
+    def __init__(self, armed: Armed, folder: Path) -> None:
+        self._armed = armed
+        self._mark = folder / f"{armed.name}.fired"
+        self._passings = mmap.mmap(-1, 8)
+
+    def is_due(self) -> bool:
+        """Whether to fail now; then that is on record."""
+        passings = int.from_bytes(self._passings[:8], "little") + 1
+        self._passings[:8] = passings.to_bytes(8, "little")
+        return passings == self._armed.passing and self._is_first()
+
+    def _is_first(self) -> bool:
+        written = self._mark.with_name(f"{self._mark.name}.{os.getpid()}")
+        written.write_text(f"{self._armed.name} {os.getpid()} {time.monotonic()}")
+        try:
+            os.link(written, self._mark)
+        except FileExistsError:
+            return False
+        finally:
+            written.unlink()
+        return True
+
+    def pull(self) -> None:
+        """Fail, in a plain function."""
+        _ACTIONS[self._armed.action.partition(":")[0]](self._armed.action.partition(":")[2])
+
+    async def pull_async(self) -> None:
+        """Fail, in a coroutine: to hang is then no other's affair."""
+        if self._armed.action == "hang":
+            await asyncio.Event().wait()
+        self.pull()
+
+
+def _wrap(target: str, when: str, trigger: _Trigger) -> None:
+    holder, name, function = find(target)
+    wrapper = _async_wrapper if inspect.iscoroutinefunction(function) else _plain_wrapper
+    setattr(holder, name, functools.wraps(function)(wrapper(function, when, trigger)))
+
+
+def _plain_wrapper(function: Callable[..., Any], when: str, trigger: _Trigger) -> Callable[..., Any]:
+    def wrapped(*arguments: Any, **named: Any) -> Any:
+        if when == "before" and trigger.is_due():
+            trigger.pull()
+        answer = function(*arguments, **named)
+        if when == "after" and trigger.is_due():
+            trigger.pull()
+        return answer
+
+    return wrapped
+
+
+def _async_wrapper(function: Callable[..., Any], when: str, trigger: _Trigger) -> Callable[..., Any]:
+    async def wrapped(*arguments: Any, **named: Any) -> Any:
+        if when == "before" and trigger.is_due():
+            await trigger.pull_async()
+        answer = await function(*arguments, **named)
+        if when == "after" and trigger.is_due():
+            await trigger.pull_async()
+        return answer
+
+    return wrapped
+
+
+def _kill(_seconds: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _pause(seconds: str) -> None:
+    time.sleep(float(seconds))
+
+
+def _hang(_seconds: str) -> None:
+    signal.pause()
+
+
+def _raise(_seconds: str) -> None:
+    raise RuntimeError("a failpoint has fired")
+
+
+_ACTIONS: dict[str, Callable[[str], None]] = {"kill": _kill, "pause": _pause, "hang": _hang, "raise": _raise}

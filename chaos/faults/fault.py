@@ -1,0 +1,39 @@
+"""What a fault is: something that is done to a scene, and the record of having done it."""
+
+from collections.abc import Awaitable, Callable
+from random import Random
+
+from msgspec import Struct
+
+from chaos.ground import Kind
+from chaos.scene import Scene
+
+
+class Strike(Struct, frozen=True, kw_only=True):
+    """A fault that struck. Times are CLOCK_MONOTONIC: when it began and when it was over."""
+
+    fault: str
+    began: float
+    ended: float
+    worker: str | None = None
+    """The worker that it struck, by name."""
+    what: str = ""
+    """Which of several ways it took."""
+
+
+Act = Callable[[Scene, Random], Awaitable[list[Strike]]]
+"""Does it once; no strike where there was nothing to strike at."""
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """A way to harm a run. `number` is that of the reliability table; `each` how long one takes at least."""
+
+    name: str
+    number: str
+    act: Act
+    what: str
+    stores: frozenset[Kind] = frozenset({"sqlite", "postgres"})
+    every: float = 1.0
+    """Seconds between two of them, on average."""
+    counters: tuple[str, ...] = ()
+    """What a run of several of these must have brought about at least once."""

@@ -1,0 +1,132 @@
+"""Faults of processes: workers and their children are killed, stopped, frozen and restarted."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from random import Random
+
+from chaos.faults.fault import Fault, Strike
+from chaos.scene import Scene
+from chaos.staff import Hand
+from tests.worker.commanding import descendants
+
+
+async def kill(scene: Scene, random: Random) -> list[Strike]:
+    """Kill a worker outright."""
+    if (hand := scene.staff.victim(random)) is None:
+        return []
+    name, at = hand.name, time.monotonic()
+    hand.afflicted = True
+    hand.send(signal.SIGKILL)
+    await hand.process.wait()
+    return [Strike(fault="kill", began=at, ended=at, worker=name)]
+
+
+async def pause(scene: Scene, random: Random) -> list[Strike]:
+    """Stop a worker for longer than its leases last, and let it go on; its children run meanwhile."""
+    return await _stopped(scene, random, "pause", _itself)
+
+
+async def freeze(scene: Scene, random: Random) -> list[Strike]:
+    """The same with everybody below it."""
+    return await _stopped(scene, random, "freeze", _family)
+
+
+async def stop_children(scene: Scene, random: Random) -> list[Strike]:
+    """Stop what a worker runs, but neither the worker nor those who mind its children."""
+    return await _stopped(scene, random, "stop-children", _children)
+
+
+async def deploy(scene: Scene, random: Random) -> list[Strike]:
+    """Tell a worker to stop, once or twice, by one signal or another; a new one takes its place."""
+    if (hand := scene.staff.victim(random)) is None:
+        return []
+    number, times = random.choice(((signal.SIGTERM, 1), (signal.SIGTERM, 2), (signal.SIGINT, 1)))
+    hand.afflicted = True
+    name, at = hand.name, time.monotonic()
+    for _ in range(times):
+        hand.stop(number)
+        await asyncio.sleep(random.uniform(0.0, 0.2))
+    await hand.process.wait()
+    ended = time.monotonic()
+    return [Strike(fault="deploy", began=at, ended=ended, worker=name, what=f"{number.name} x{times}")]
+
+
+async def _stopped(
+    scene: Scene, random: Random, fault: str, chosen: Callable[[Hand], list[int]]
+) -> list[Strike]:
+    if (hand := scene.staff.victim(random)) is None:
+        return []
+    hand.afflicted = True
+    name, at = hand.name, time.monotonic()
+    pids = chosen(hand)
+    _send(pids, signal.SIGSTOP)
+    try:
+        await asyncio.sleep(scene.staff.manner.lease * random.uniform(1.15, 1.6))
+    finally:
+        # Parents first would let them see their children stand still.
+        _send(reversed(pids), signal.SIGCONT)
+        hand.afflicted = False
+    return [Strike(fault=fault, began=at, ended=time.monotonic(), worker=name)]
+
+
+def _itself(hand: Hand) -> list[int]:
+    return [hand.pid]
+
+
+def _family(hand: Hand) -> list[int]:
+    return [hand.pid, *descendants(hand.pid)]
+
+
+def _children(hand: Hand) -> list[int]:
+    return descendants(hand.pid)[2:]  # the first two are guard and zygote
+
+
+def _send(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+FAULTS = (
+    Fault(
+        name="kill",
+        number="F1",
+        act=kill,
+        what="a worker is killed at random",
+        counters=("rescue",),
+    ),
+    Fault(
+        name="pause",
+        number="F3",
+        act=pause,
+        what="a worker is stopped past its leases, and goes on",
+        every=1.5,
+        counters=("rescue", "stale"),
+    ),
+    Fault(
+        name="stop-children",
+        number="F4",
+        act=stop_children,
+        what="the processes of attempts are stopped past the lease, their worker is not",
+        every=1.5,
+    ),
+    Fault(
+        name="freeze",
+        number="F5",
+        act=freeze,
+        what="a worker and everybody below it is frozen past its leases, and goes on",
+        every=1.5,
+        counters=("rescue",),
+    ),
+    Fault(
+        name="deploy",
+        number="F37",
+        act=deploy,
+        what="a worker is told to stop by SIGTERM, SIGTERM twice or SIGINT, and replaced",
+        counters=("refund",),
+    ),
+)

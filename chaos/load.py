@@ -1,0 +1,124 @@
+"""What the client of a run asks for, and when: made from a seed alone."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Verb = Literal["enqueue", "batch", "cancel", "hold", "stop", "replay"]
+
+
+class Wanted(Struct, frozen=True):
+    """One job, known by its key from before it exists."""
+
+    key: str
+    definition: str
+    params: dict[str, Any] = {}
+    delay: float | None = None
+    priority: int = 0
+    hold: bool = False
+
+
+class Ask(Struct, frozen=True):
+    """A call of the client's, so many seconds after the beginning.
+
+    `hold` is to record a job and then accept it, `stop` to wait until it runs and then cancel it.
+    """
+
+    at: float
+    verb: Verb
+    wanted: tuple[Wanted, ...]
+
+
+USUAL: dict[str, float] = {
+    "noop": 52,
+    "sleep": 14,
+    "fail_once": 8,
+    "limited": 6,
+    "parent": 4,
+    "speak": 4,
+    "fail_always": 3,
+    "die": 3,
+    "once": 3,
+    "snooze": 3,
+}
+"""Definitions by how often they come."""
+
+HOSTILE: dict[str, float] = {
+    "daemonise": 3,
+    "bomb": 2,
+    "flood": 2,
+    "hungry": 2,
+    "mute": 2,
+    "garble": 2,
+    "hang_up": 1,
+    "freeze": 2,
+    "kill_zygote": 1,
+    "kill_guard": 1,
+    "kill_worker": 1,
+}
+"""Those that attack whoever runs them."""
+
+_CALLS: dict[Verb, float] = {"enqueue": 60, "batch": 14, "cancel": 12, "hold": 6, "replay": 4}
+_TIMED = frozenset({"sleep", "limited", "once"})
+LEAST_STOPS = 2
+
+
+def plan(seed: int, *, seconds: float, calls: int, hostile: bool = False) -> list[Ask]:
+    """The calls of a run, by time. Some job that will not stop is always among them, and is stopped."""
+    random = Random(f"load {seed}")
+    names = _Names(seed)
+    mix = USUAL | HOSTILE if hostile else USUAL
+    times = sorted(random.uniform(0, seconds) for _ in range(calls))
+    asks = [_ask(random, at, names, mix) for at in times]
+    for number in range(LEAST_STOPS):
+        stubborn = Wanted(names.new(), "stubborn", {"seconds": 30.0})
+        asks.append(Ask(seconds * (number + 0.5) / LEAST_STOPS, "stop", (stubborn,)))
+    if hostile:
+        # Each attack at least once, whatever the dice say.
+        asks += [
+            Ask(random.uniform(0, seconds), "enqueue", (Wanted(names.new(), definition),))
+            for definition in HOSTILE
+        ]
+    return sorted(asks, key=lambda ask: ask.at)
+
+
+class _Names:
+    """Keys that no other job has; and those that were given out."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.given: list[str] = []
+
+    def new(self) -> str:
+        self.given.append(f"{self._seed}-{len(self.given)}")
+        return self.given[-1]
+
+    def old(self, random: Random) -> Iterator[str]:
+        """One of the last few; none in the beginning."""
+        if self.given:
+            yield random.choice(self.given[-40:])
+
+
+def _ask(random: Random, at: float, names: _Names, mix: dict[str, float]) -> Ask:
+    verb: Verb = random.choices(list(_CALLS), list(_CALLS.values()))[0]
+    match verb:
+        case "cancel" | "replay":
+            return Ask(at, verb, tuple(Wanted(key, "") for key in names.old(random)))
+        case "batch":
+            return Ask(at, verb, tuple(_wanted(random, names, mix) for _ in range(random.randint(2, 8))))
+        case _:
+            return Ask(at, verb, (_wanted(random, names, mix, hold=verb == "hold"),))
+
+
+def _wanted(random: Random, names: _Names, mix: dict[str, float], *, hold: bool = False) -> Wanted:
+    definition = random.choices(list(mix), list(mix.values()))[0]
+    params = {"seconds": round(random.uniform(0.05, 0.5), 3)} if definition in _TIMED else {}
+    delay = round(random.uniform(0.05, 1.0), 3) if random.random() < 0.15 else None
+    return Wanted(names.new(), definition, params, delay, random.choice((0, 0, 0, 5, -5)), hold)
+
+
+def jobs_of(asks: Sequence[Ask]) -> int:
+    """How many jobs a plan asks for."""
+    return sum(len(ask.wanted) for ask in asks if ask.verb in {"enqueue", "batch", "hold", "stop"})

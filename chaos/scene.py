@@ -1,0 +1,143 @@
+"""One run's stage: its database, its workers, its client, somebody who watches, and what is left in the end."""
+
+import asyncio
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.app import app
+from chaos.client import Client
+from chaos.evidence import Leftovers, Outage, Watch
+from chaos.ground import Ground, Kind, prepared
+from chaos.load import Wanted
+from chaos.staff import Manner, Staff
+from tenure.core.errors import StoreError
+from tenure.core.job import NewJob
+from tenure.core.reading import Filter
+from tenure.core.states import FINAL, State
+from tenure.storage.address import open_store
+from tenure.storage.contract import Store
+from tests.storage.faults.own_server import OwnServer
+
+LOOK_EVERY = 0.25
+UNFINISHED = frozenset(State) - FINAL
+
+
+@dataclass
+class Scene:
+    """What faults act on. `store` reaches the database by a way that no fault harms but its own absence."""
+
+    folder: Path
+    ground: Ground
+    staff: Staff
+    client: Client
+    store: Store
+    watch: Watch = field(default_factory=Watch)
+    outages: list[Outage] = field(default_factory=list)
+    aimed: Counter[str] = field(default_factory=Counter)
+    """How often each failpoint was aimed at."""
+    restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by who stops the database."""
+    extra: int = 0
+    """How many times a fault has asked for jobs of its own."""
+
+    async def keep_watch(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            with suppress(StoreError):
+                await self.watch.look(self.store)
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def come_to_rest(self, seconds: float) -> bool:
+        """Wait until every job has ended; whether they did in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    with suppress(StoreError):
+                        if not await self._unfinished():
+                            return True
+                    await asyncio.sleep(0.1)
+        return False
+
+    async def _unfinished(self) -> bool:
+        after = None
+        while True:
+            page = await self.store.page(Filter(states=UNFINISHED), after=after, limit=200)
+            if page.jobs:
+                return True
+            if (after := page.next) is None:
+                return False
+
+
+@asynccontextmanager
+async def staged(
+    kind: Kind, folder: Path, manner: Manner, server: OwnServer | None = None
+) -> AsyncIterator[Scene]:
+    """A scene in an empty folder, its workers at work."""
+    folder.mkdir(parents=True)
+    cookie = f"chaos-{secrets.token_hex(8)}"
+    async with prepared(kind, folder, server) as ground:
+        staff = Staff(ground.address, folder, cookie, manner)
+        speaking, looking = await open_store(ground.address), await open_store(ground.direct)
+        client = Client(speaking, folder / "history", new_job)
+        try:
+            await staff.open()
+            yield Scene(folder, ground, staff, client, looking)
+        finally:
+            await staff.close()
+            client.close()
+            await speaking.close()
+            await looking.close()
+
+
+def new_job(wanted: Wanted) -> NewJob:
+    """What the plan wants, as its definition makes it."""
+    options = {} if wanted.delay is None else {"delay": wanted.delay}
+    return app.new_job(
+        wanted.definition,
+        wanted.params or None,
+        idempotency_key=wanted.key,
+        priority=wanted.priority,
+        hold=wanted.hold,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+async def left_over(scene: Scene) -> Leftovers:
+    """What is still there after all workers have ended and should not be."""
+    jobs = await _leased(scene.store)
+    return Leftovers(
+        processes=await asyncio.to_thread(carriers, scene.staff.cookie),
+        leases=jobs,
+        folders=sorted(path.name for path in scene.staff.temporary.iterdir()),
+    )
+
+
+async def _leased(store: Store) -> list[str]:
+    found, after = [], None
+    while True:
+        page = await store.page(Filter(states=frozenset({State.RUNNING, State.CANCELLING})), after=after)
+        found += [f"{job.definition} {job.id} is {job.state}" for job in page.jobs]
+        if (after := page.next) is None:
+            return found
+
+
+def carriers(cookie: str) -> list[str]:
+    """Processes that carry a run's cookie in their environment; those that have ended do not count."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if cookie.encode() in (path / "environ").read_bytes():
+                words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found.append(f"{path.name}: {words.strip()}")
+    return found
+
+
+def clear(folder: Path) -> None:
+    """Remove a scene's folder; a job may have left in it what only its owner can read."""
+    shutil.rmtree(folder, ignore_errors=os.geteuid() != 0)

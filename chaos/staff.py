@@ -1,0 +1,214 @@
+"""The worker processes of a run: started, replaced when they end, and told to stop when it is over."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from chaos import app, failpoints
+from chaos.evidence import Stay
+from chaos.worker import Told
+
+ROOT = Path(__file__).parent.parent
+PATIENCE = 60.0
+"""Seconds within which a worker has long started, or stopped when it was told to."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How the workers of a run work."""
+
+    workers: int = 3
+    slots: int = 4
+    lease: float = 2.0
+    shutdown: float = 1.0
+
+
+@dataclass(eq=False)
+class Hand:
+    """One worker process."""
+
+    number: int
+    process: asyncio.subprocess.Process
+    signals: Path
+    fired: Path
+    """Where its failpoints leave word."""
+    started_at: float
+    is_regular: bool = True
+    """Whether another one takes its place when it has ended."""
+    stop_at: float | None = None
+    ended_at: float | None = None
+    afflicted: bool = False
+    """Whether a fault has hold of it; no other one takes it then."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.returncode is None
+
+    @property
+    def name(self) -> str | None:
+        """The name that it gave itself, once it serves."""
+        for told in self.told("WorkerReady"):
+            return str(told.told["worker"]["id"])
+        return None
+
+    def told(self, kind: str | None = None) -> list[Told]:
+        """The signals that it has given so far, or those of one kind."""
+        if not self.signals.exists():
+            return []
+        whole, _, _ = self.signals.read_bytes().rpartition(b"\n")
+        lines: list[Told] = msgspec.json.Decoder(Told).decode_lines(whole)
+        return [told for told in lines if kind in {None, told.kind}]
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the worker alone, if it is still there."""
+        if self.is_alive:
+            with suppress(ProcessLookupError):
+                self.process.send_signal(number)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Tell it to stop."""
+        self.stop_at = self.stop_at or time.monotonic()
+        self.send(number)
+
+    def stay(self) -> Stay | None:
+        """Its life as evidence; None for one that never served."""
+        if (name := self.name) is None:
+            return None
+        code = self.process.returncode
+        return Stay(
+            worker=name,
+            pid=self.pid,
+            started_at=self.started_at,
+            stop_at=self.stop_at,
+            ended_at=self.ended_at,
+            exit_code=code,
+            killed=code == -signal.SIGKILL,
+        )
+
+
+class Staff:
+    """Keeps as many workers as the run wants, whatever becomes of them."""
+
+    def __init__(self, address: str, folder: Path, cookie: str, manner: Manner) -> None:
+        self.manner = manner
+        self.cookie = cookie
+        self.hands: list[Hand] = []
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        self._address = address
+        self._folder = folder
+        self._minding: set[asyncio.Task[None]] = set()
+        self._is_open = True
+        self._count = 0
+        self.environment: list[dict[str, str]] = []
+        """Further variables for the next workers, one each."""
+
+    async def open(self) -> None:
+        """Start them, and return when all of them serve."""
+        for _ in range(self.manner.workers):
+            await self._hire()
+        await self.serve()
+
+    async def serve(self) -> None:
+        """Return when as many as are wanted serve."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self._serving()) < self.manner.workers:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+    def alive(self) -> list[Hand]:
+        """Those that have not ended."""
+        return [hand for hand in self.hands if hand.is_alive]
+
+    def victim(self, random: Random) -> Hand | None:
+        """One that serves and that nothing else has hold of; None where nobody would be left unharmed."""
+        free = [hand for hand in self._serving() if not hand.afflicted and hand.stop_at is None]
+        return random.choice(free) if len(free) > 1 else None
+
+    async def hire_another(self, armed: str) -> Hand:
+        """Start one more, with failpoints, that nobody replaces."""
+        return await self._hire(armed, is_regular=False)
+
+    def _serving(self) -> list[Hand]:
+        return [hand for hand in self.alive() if hand.is_regular and hand.name]
+
+    async def close(self) -> None:
+        """Tell all to stop, and wait until they have; who does not is killed, and its stay shows it."""
+        self._is_open = False
+        for hand in self.alive():
+            hand.send(signal.SIGCONT)
+            hand.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while self._minding:
+                    await asyncio.wait(self._minding)
+        for hand in self.alive():
+            hand.process.kill()
+        if self._minding:
+            await asyncio.wait(self._minding)
+
+    async def _hire(self, armed: str = "", *, is_regular: bool = True) -> Hand:
+        number = self._count = self._count + 1
+        fired = self._folder / f"fired-{number}"
+        fired.mkdir()
+        signals = self._folder / f"worker-{number}.signals"
+        with (self._folder / f"worker-{number}.log").open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
+                *self._flags(),
+                cwd=ROOT,
+                env=self._environment(armed, fired),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        hand = Hand(number, process, signals, fired, time.monotonic(), is_regular)
+        self.hands.append(hand)
+        minding = asyncio.create_task(self._mind(hand))
+        self._minding.add(minding)
+        minding.add_done_callback(self._minding.discard)
+        return hand
+
+    async def _mind(self, hand: Hand) -> None:
+        """Replace it when it has ended, as whatever starts workers in production does."""
+        await hand.process.wait()
+        hand.ended_at = time.monotonic()
+        if self._is_open and hand.is_regular:
+            if hand.name is None:
+                await asyncio.sleep(0.2)  # it could not even start: the database may be away
+            await self._hire()
+
+    def _flags(self) -> Sequence[str]:
+        manner = self.manner
+        return (
+            *("--database", self._address, "--slots", str(manner.slots)),
+            *("--lease-seconds", str(manner.lease), "--shutdown-seconds", str(manner.shutdown)),
+        )
+
+    def _environment(self, armed: str, fired: Path) -> dict[str, str]:
+        given = {
+            app.COOKIE: self.cookie,
+            app.LEDGER: str(self._folder / "ledger"),
+            failpoints.FIRED: str(fired),
+            failpoints.VARIABLE: armed,
+            "TMPDIR": str(self.temporary),
+            "NO_COLOR": "1",
+        }
+        special = self.environment.pop(0) if self.environment else {}
+        names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])
+        return {**os.environ, **given, **special, "TENURE_CHILD_ENV": names}

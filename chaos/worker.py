@@ -1,0 +1,52 @@
+"""`tenure worker` as a run starts it: failpoints armed, and every signal of the engine on record.
+
+    python -m chaos.worker FILE [arguments of `tenure worker`]
+
+FILE takes one line of JSON for each signal. The rest is the product's own command.
+"""
+
+import os
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+from chaos import failpoints
+from tenure import assemble
+from tenure.core.signals import AttemptStarted, Signal
+from tenure.surfaces.cli import worker
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A signal of a worker's, when by CLOCK_MONOTONIC, and what is in it."""
+
+    kind: str
+    at: float
+    told: dict[str, Any]
+
+
+def main() -> None:
+    """Arm, and be a worker."""
+    path, *arguments = sys.argv[1:]
+    failpoints.arm("worker")
+    _keep_signals(path)
+    sys.argv = ["tenure", "worker", *arguments]
+    assemble.main()
+
+
+def _keep_signals(path: str) -> None:
+    tell = worker.tell
+    record = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def told(signal: Signal) -> None:
+        if not isinstance(signal, AttemptStarted):
+            line = Told(type(signal).__name__, time.monotonic(), msgspec.to_builtins(signal, str_keys=True))
+            os.write(record, msgspec.json.encode(line) + b"\n")
+        tell(signal)
+
+    worker.tell = told
+
+
+if __name__ == "__main__":
+    main()
