@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chaos.campaign import Result, Setup, missed, run
 from chaos.faults import FAULTS
+from chaos.ground import Kind
 from chaos.recovery import percentile
 from chaos.scene import clear
 from tests.storage.faults.own_server import OwnServer
@@ -25,8 +26,7 @@ def main() -> int:
     ends = time.monotonic() + 60 * given.minutes
     with OwnServer() if any(setup.store == "postgres" for setup in setups) else nullcontext() as server:
         while True:
-            for setup in setups:
-                results.append(_run(setup, place, server, keep=bool(given.keep)))
+            results += [_run(setup, place, server, keep=bool(given.keep)) for setup in setups]
             if time.monotonic() >= ends:
                 break
             setups = _setups(given, reseeded=True)
@@ -82,7 +82,7 @@ def _counts(result: Result) -> dict[str, int]:
 
 def _setups(given: argparse.Namespace, *, reseeded: bool = False) -> list[Setup]:
     seed = given.seed if given.seed is not None and not reseeded else secrets.randbelow(10**9)
-    stores = ("sqlite", "postgres") if given.store == "both" else (given.store,)
+    stores: tuple[Kind, ...] = ("sqlite", "postgres") if given.store == "both" else (given.store,)
     return [
         Setup(
             seed=seed,

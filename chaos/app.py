@@ -1,7 +1,7 @@
 """The jobs of a run: harmless ones, failing ones, and those that attack whoever runs them.
 
-Each writes into the ledger that it has started, what it has done, and that it has ended. The ledger's path is in
-the environment, as are failpoints: this module is imported by the zygote, which arms its own.
+Each writes into the ledger that it has started, what it has done, and that it has ended. The ledger's path is
+in the environment, as are failpoints: this module is imported by the zygote, which arms its own.
 """
 
 import asyncio
@@ -163,9 +163,12 @@ def daemonise(ctx: Context) -> int:
 def bomb(ctx: Context) -> int:
     """Forks, and its children fork; not without bounds."""
     enter("start", ctx)
-    for _ in range(4):
-        if os.fork() == 0 and os.fork() == 0:
+    for generation in range(4):
+        if os.fork() == 0:
+            for _ in range(generation):
+                os.fork()
             time.sleep(120)
+            os._exit(0)
     enter("effect", ctx)
     enter("end", ctx)
     return ctx.fence

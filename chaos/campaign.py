@@ -74,7 +74,7 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
     async with staged(setup.store, folder, manner, server) as scene:
         strikes, is_quiet = await _play(setup, scene)
         await scene.staff.close()
-        found = await _gathered(setup, scene, is_quiet=is_quiet)
+        found = await _gathered(setup, scene, strikes, is_quiet=is_quiet)
         counters = counted(found, scene)
     evidence.save(found, folder / "evidence")
     result = Result(
@@ -102,8 +102,8 @@ def missed(results: Sequence[Result]) -> set[str]:
 async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
     """Load and faults together, then wait for rest."""
     asks = load.plan(setup.seed, seconds=setup.seconds, calls=setup.calls, hostile=setup.hostile)
-    watching = asyncio.create_task(scene.keep_watch())
     following = asyncio.create_task(scene.client.follow(asks))
+    watching = {asyncio.create_task(scene.keep_watch()), asyncio.create_task(scene.feel_the_machine())}
     try:
         strikes = await _strike(setup, scene)
         is_quiet = False
@@ -113,9 +113,9 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
                 is_quiet = await scene.come_to_rest(REST_SECONDS)
         return strikes, is_quiet
     finally:
-        following.cancel()
-        watching.cancel()
-        await asyncio.wait({following, watching})
+        for task in {following, *watching}:
+            task.cancel()
+        await asyncio.wait({following, *watching})
 
 
 async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
@@ -123,17 +123,12 @@ async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
     random = Random(f"faults {setup.seed}")
     loop = asyncio.get_running_loop()
     began = loop.time()
-    strikes: list[Strike] = []
-    under_way: set[asyncio.Task[list[Strike]]] = set()
+    acts: list[asyncio.Future[list[Strike]]] = []
     for at, fault in schedule(setup, random):
         await asyncio.sleep(max(0.0, began + at - loop.time()))
-        under_way = {task for task in under_way if not task.done()}
-        if len(under_way) < AT_ONCE:
-            task = asyncio.ensure_future(fault.act(scene, Random(random.random())))
-            task.add_done_callback(lambda done: strikes.extend(done.result()))
-            under_way.add(task)
-    if under_way:
-        await asyncio.wait(under_way)
+        if sum(not act.done() for act in acts) < AT_ONCE:
+            acts.append(asyncio.ensure_future(fault.act(scene, Random(random.random()))))
+    strikes = [strike for act in await asyncio.gather(*acts) for strike in act]
     return sorted(strikes, key=lambda strike: strike.began)
 
 
@@ -150,7 +145,20 @@ def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
     return sorted(times, key=lambda pair: (pair[0], pair[1].name))
 
 
-async def _gathered(setup: Setup, scene: Scene, *, is_quiet: bool) -> Evidence:
+def held_up(
+    setup: Setup, scene: Scene, strikes: Sequence[Strike], worker: str | None
+) -> list[tuple[float, float]]:
+    """When the run kept a worker from its work: by a fault of its own, or by one that all of them share."""
+    return scene.lags + [
+        (strike.began, strike.ended)
+        for strike in strikes
+        if FAULTS[strike.fault].holds_up == "all"
+        # Who stands still in the middle of a write has the file's only lock.
+        or (FAULTS[strike.fault].holds_up == "one" and (strike.worker == worker or setup.store == "sqlite"))
+    ]
+
+
+async def _gathered(setup: Setup, scene: Scene, strikes: list[Strike], *, is_quiet: bool) -> Evidence:
     terms = Terms(
         lease=timedelta(seconds=setup.lease),
         heartbeat=timedelta(seconds=setup.lease / 3),
@@ -165,7 +173,11 @@ async def _gathered(setup: Setup, scene: Scene, *, is_quiet: bool) -> Evidence:
         watch=scene.watch,
         ledger=ledger.read(scene.folder / "ledger", torn=True),
         history=history.read(scene.folder / "history"),
-        stays=[stay for hand in scene.staff.hands if (stay := hand.stay()) is not None],
+        stays=[
+            stay
+            for hand in scene.staff.hands
+            if (stay := hand.stay(held_up(setup, scene, strikes, hand.name))) is not None
+        ],
         outages=scene.outages,
         leftovers=await left_over(scene),
     )

@@ -1,7 +1,7 @@
 """What a run must have brought about to be worth anything: the hard spots, counted.
 
-A campaign that never had a stale write refused says nothing of stale writes. Which counters a fault owes stands
-with the fault.
+A campaign that never had a stale write refused says nothing of stale writes. Which counters a fault owes
+stands with the fault.
 """
 
 import signal

@@ -1,15 +1,15 @@
 """Places at which a process of a run can be made to fail: named here, and nowhere in the product.
 
-Arming wraps the function at a place; what is not armed is not touched. `TENURE_TEST_FAILPOINTS` says what to arm, as
-`name=action@n`, with commas between: at the n-th passing (the first, if none is named)
+Arming wraps the function at a place; what is not armed is not touched. `TENURE_TEST_FAILPOINTS` says what to
+arm, as `name=action@n`, with commas between: at the n-th passing (the first, if none is named)
 
     kill        the process kills itself
     pause:S     it stands still for S seconds, its event loop and all
     hang        this call alone never comes back
     raise       the call fails with an error that nobody expects
 
-Each fires once in a run. Whoever fires leaves a file in the folder `TENURE_TEST_FAILPOINTS_FIRED`, by which a run
-knows that it hit what it meant to hit, and the next process that it did.
+Each fires once. Whoever fires leaves a file in the folder `TENURE_TEST_FAILPOINTS_FIRED`, by which a run
+knows that it hit what it meant to hit, and the next process with the same folder that it did.
 """
 
 import asyncio

@@ -1,9 +1,10 @@
-"""One run's stage: its database, its workers, its client, somebody who watches, and what is left in the end."""
+"""One run's stage: its database, its workers, its client, somebody who watches, and what is left behind."""
 
 import asyncio
 import os
 import secrets
 import shutil
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -25,6 +26,10 @@ from tenure.storage.contract import Store
 from tests.storage.faults.own_server import OwnServer
 
 LOOK_EVERY = 0.25
+LAG = 0.25
+"""A process that waits longer for its turn than this is starved."""
+GONE_WITHIN = 10.0
+"""Seconds within which whoever is to go with a worker has gone."""
 UNFINISHED = frozenset(State) - FINAL
 
 
@@ -43,6 +48,8 @@ class Scene:
     """How often each failpoint was aimed at."""
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by who stops the database."""
+    lags: list[tuple[float, float]] = field(default_factory=list)
+    """When the machine had no time for anybody."""
     extra: int = 0
     """How many times a fault has asked for jobs of its own."""
 
@@ -52,6 +59,14 @@ class Scene:
             with suppress(StoreError):
                 await self.watch.look(self.store)
             await asyncio.sleep(LOOK_EVERY)
+
+    async def feel_the_machine(self) -> None:
+        """Note when this process was kept waiting for its turn: so were the workers, and may miss a beat."""
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(LOOK_EVERY)
+            if (now := time.monotonic()) - began > LOOK_EVERY + LAG:
+                self.lags.append((began, now))
 
     async def come_to_rest(self, seconds: float) -> bool:
         """Wait until every job has ended; whether they did in time."""
@@ -110,10 +125,13 @@ def new_job(wanted: Wanted) -> NewJob:
 
 async def left_over(scene: Scene) -> Leftovers:
     """What is still there after all workers have ended and should not be."""
-    jobs = await _leased(scene.store)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GONE_WITHIN):
+            while await asyncio.to_thread(carriers, scene.staff.cookie):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)  # their end is no event of ours
     return Leftovers(
         processes=await asyncio.to_thread(carriers, scene.staff.cookie),
-        leases=jobs,
+        leases=await _leased(scene.store),
         folders=sorted(path.name for path in scene.staff.temporary.iterdir()),
     )
 

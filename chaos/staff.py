@@ -45,6 +45,7 @@ class Hand:
     is_regular: bool = True
     """Whether another one takes its place when it has ended."""
     stop_at: float | None = None
+    is_forced: bool = False
     ended_at: float | None = None
     afflicted: bool = False
     """Whether a fault has hold of it; no other one takes it then."""
@@ -81,12 +82,13 @@ class Hand:
                 self.process.send_signal(number)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Tell it to stop."""
+        """Tell it to stop; told twice, it stops at once."""
+        self.is_forced = self.stop_at is not None
         self.stop_at = self.stop_at or time.monotonic()
         self.send(number)
 
-    def stay(self) -> Stay | None:
-        """Its life as evidence; None for one that never served."""
+    def stay(self, held_up: Sequence[tuple[float, float]]) -> Stay | None:
+        """Its life as evidence, and when the run kept it from its work; None for one that never served."""
         if (name := self.name) is None:
             return None
         code = self.process.returncode
@@ -98,6 +100,8 @@ class Hand:
             ended_at=self.ended_at,
             exit_code=code,
             killed=code == -signal.SIGKILL,
+            forced=self.is_forced,
+            held_up=list(held_up),
         )
 
 

@@ -15,7 +15,7 @@ import msgspec
 from chaos import failpoints
 from tenure import assemble
 from tenure.core.signals import AttemptStarted, Signal
-from tenure.surfaces.cli import worker
+from tenure.surfaces.cli import telling, worker
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -36,16 +36,15 @@ def main() -> None:
 
 
 def _keep_signals(path: str) -> None:
-    tell = worker.tell
     record = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def told(signal: Signal) -> None:
         if not isinstance(signal, AttemptStarted):
             line = Told(type(signal).__name__, time.monotonic(), msgspec.to_builtins(signal, str_keys=True))
             os.write(record, msgspec.json.encode(line) + b"\n")
-        tell(signal)
+        telling.tell(signal)
 
-    worker.tell = told
+    vars(worker)["tell"] = told
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from random import Random
+from typing import Literal
 
 from msgspec import Struct
 
@@ -35,5 +36,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     stores: frozenset[Kind] = frozenset({"sqlite", "postgres"})
     every: float = 1.0
     """Seconds between two of them, on average."""
+    holds_up: Literal["one", "all", "nobody"] = "nobody"
+    """Whom it keeps from work without ending it: the worker that it strikes, or every one."""
     counters: tuple[str, ...] = ()
     """What a run of several of these must have brought about at least once."""

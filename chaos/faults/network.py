@@ -51,6 +51,7 @@ FAULTS = (
         act=stall_wire,
         what="the wire to the database stalls in one or both directions, for up to two leases",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=3.0,
     ),
     Fault(
@@ -59,6 +60,7 @@ FAULTS = (
         act=reset,
         what="every connection is reset",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=0.8,
     ),
     Fault(
@@ -67,6 +69,7 @@ FAULTS = (
         act=cut_commit,
         what="the answer to a statement is cut off on its way",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=0.3,
         counters=("unknown",),
     ),

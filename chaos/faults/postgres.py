@@ -98,6 +98,7 @@ FAULTS = (
         act=restart,
         what="PostgreSQL is stopped at once and is away for up to 2 s",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=2.5,
     ),
     Fault(
@@ -106,6 +107,7 @@ FAULTS = (
         act=restart_reaping,
         what="the same at the moment when jobs of a killed worker are taken back",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=4.0,
         counters=("rescue",),
     ),
@@ -115,6 +117,7 @@ FAULTS = (
         act=terminate,
         what="a third of the sessions are ended by `pg_terminate_backend`",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=0.7,
     ),
     Fault(
@@ -123,6 +126,7 @@ FAULTS = (
         act=hold,
         what="somebody locks rows of twenty jobs and then idles in his transaction",
         stores=frozenset({"postgres"}),
+        holds_up="all",
         every=1.5,
     ),
 )

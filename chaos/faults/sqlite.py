@@ -31,6 +31,7 @@ FAULTS = (
         act=lock,
         what="another process holds the write lock, for up to one and a half leases",
         stores=frozenset({"sqlite"}),
+        holds_up="all",
         every=2.0,
     ),
 )

@@ -1,9 +1,8 @@
-"""Faults at named steps: one more worker comes, fails at a failpoint when it passes by, and is not replaced."""
+"""Faults at named steps: one more worker comes, fails where it is armed to, and is not replaced."""
 
 import asyncio
 import signal
 import time
-from contextlib import suppress
 from random import Random
 
 from chaos import failpoints
@@ -21,51 +20,67 @@ LATEST = 15.0
 """Seconds within which somebody has come by, if anybody does."""
 
 
+BELOW = tuple(name for name, place in failpoints.PLACES.items() if place.side == "zygote")
+"""The steps of processes below a worker, which outlives them: it is armed with all of these at once."""
+
+
 async def step(scene: Scene, random: Random) -> list[Strike]:
-    """Let a worker, or a process below it, be killed at the step that was hit least so far."""
-    place = min(failpoints.PLACES, key=lambda name: (scene.aimed[name], random.random()))
-    scene.aimed[place] += 1
-    passing = 1 if place.startswith(SELDOM) else random.randint(1, 3)
-    return await _failing(scene, "step", f"{place}=kill@{passing}", is_over_at_once=True)
+    """Let a worker be killed at the step that was aimed at least so far, or whoever is below it at each."""
+    aims = ("below", *(name for name in failpoints.PLACES if name not in BELOW))
+    aim = min(aims, key=lambda name: (scene.aimed[name], random.random()))
+    scene.aimed[aim] += 1
+    if aim == "below":
+        places = random.sample(BELOW, len(BELOW))
+        return await _failing(scene, "step", [f"{name}=kill@{n + 1}" for n, name in enumerate(places)])
+    return await _failing(
+        scene, "step", [f"{aim}=kill@{1 if aim.startswith(SELDOM) else random.randint(1, 3)}"]
+    )
 
 
 async def stall(scene: Scene, random: Random) -> list[Strike]:
     """Let a worker's event loop stand still past its leases, or a heartbeat alone hang."""
     place = random.choice(("store.heartbeat.before", "store.heartbeat.after"))
     action = random.choice((f"pause:{scene.staff.manner.lease * random.uniform(1.2, 1.5):.2f}", "hang"))
-    return await _failing(scene, "stall", f"{place}={action}@{random.randint(1, 2)}", is_over_at_once=False)
+    armed = [f"{place}={action}@{random.randint(1, 2)}"]
+    return await _failing(scene, "stall", armed, lasts=scene.staff.manner.lease * 2)
 
 
-async def _failing(scene: Scene, fault: str, armed: str, *, is_over_at_once: bool) -> list[Strike]:
-    hand = await scene.staff.hire_another(armed)
+async def _failing(scene: Scene, fault: str, armed: list[str], *, lasts: float = 0.0) -> list[Strike]:
+    hand = await scene.staff.hire_another(",".join(armed))
     hand.afflicted = True
-    place = armed.partition("=")[0]
-    fired = await _fired(hand, stops=place in AFTER_A_STOP)
-    if fired is not None and not is_over_at_once:
-        await asyncio.sleep(scene.staff.manner.lease * 2)
+    fired = await _fired(hand, armed)
+    if fired:
+        await asyncio.sleep(lasts)
     name = hand.name
-    hand.stop()
+    if hand.is_alive and hand.stop_at is None:
+        hand.stop()
     await hand.process.wait()
-    if fired is None:
-        return []
-    ended = fired.at if is_over_at_once else time.monotonic()
-    return [Strike(fault=fault, began=fired.at, ended=ended, worker=name, what=armed)]
+    return [
+        Strike(
+            fault=fault,
+            began=one.at,
+            ended=one.at + lasts,
+            # Whoever is below a worker takes nothing of it along.
+            worker=None if one.name in BELOW else name,
+            what=one.name,
+        )
+        for one in fired
+    ]
 
 
-async def _fired(hand: Hand, *, stops: bool) -> failpoints.Fired | None:
-    """Wait until the worker has failed, telling it to stop when it has begun something if that is needed."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LATEST):
-            while True:
-                for fired in failpoints.fired(hand.fired):
-                    return fired
-                if not hand.is_alive:
-                    return None
-                if stops and hand.stop_at is None and hand.told("AttemptSettled"):
-                    hand.stop(signal.SIGTERM)
-                    hand.stop(signal.SIGTERM)
-                await asyncio.sleep(0.02)
-    return None
+async def _fired(hand: Hand, armed: list[str]) -> list[failpoints.Fired]:
+    """What has failed, once all of it has or nobody is left to come by.
+
+    A worker that fails only when it is told to stop is told twice, as soon as it has done something.
+    """
+    stops = armed[0].partition("=")[0] in AFTER_A_STOP
+    deadline = time.monotonic() + LATEST
+    while len(failpoints.fired(hand.fired)) < len(armed) and hand.is_alive and time.monotonic() < deadline:
+        if stops and hand.stop_at is None and hand.told("AttemptSettled"):
+            hand.stop(signal.SIGTERM)
+            hand.stop(signal.SIGTERM)
+        await asyncio.sleep(0.02)
+    return failpoints.fired(hand.fired)
 
 
 FAULTS = (
@@ -82,6 +97,7 @@ FAULTS = (
         number="F4",
         act=stall,
         what="a worker's loop stands still past its leases, or one heartbeat of it hangs",
+        holds_up="one",
         every=2.0,
     ),
 )

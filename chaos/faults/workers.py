@@ -104,6 +104,7 @@ FAULTS = (
         number="F3",
         act=pause,
         what="a worker is stopped past its leases, and goes on",
+        holds_up="one",
         every=1.5,
         counters=("rescue", "stale"),
     ),
@@ -112,6 +113,7 @@ FAULTS = (
         number="F4",
         act=stop_children,
         what="the processes of attempts are stopped past the lease, their worker is not",
+        holds_up="one",
         every=1.5,
     ),
     Fault(
@@ -119,6 +121,7 @@ FAULTS = (
         number="F5",
         act=freeze,
         what="a worker and everybody below it is frozen past its leases, and goes on",
+        holds_up="one",
         every=1.5,
         counters=("rescue",),
     ),
