@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,7 +72,9 @@ class Command:
         return self._process.pid
 
     def send(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
+        with suppress(ProcessLookupError):
+            # Not by asyncio's own way, which may reap it: then nobody would know its exit code.
+            os.kill(self.pid, number)
 
     async def says(self, words: str) -> str:
         """Wait for a line with these words on standard error."""

@@ -1,10 +1,13 @@
 """Workers as processes, stopped in every way there is: nothing is lost, nothing is done twice unseen."""
 
+import asyncio
 import json
 import os
 import signal
 from pathlib import Path
 from uuid import UUID
+
+import pytest
 
 from tenure.core.outcome import Ending
 from tenure.core.states import State
@@ -154,6 +157,18 @@ async def test_a_second_signal_ends_it_at_once(store: Store, address: str, tmp_p
         worker.send(signal.SIGINT)
         assert await worker.ended() == 130
     assert (await reach(store, job, State.QUEUED)).attempt == 0
+
+
+@pytest.mark.usefixtures("store")
+async def test_signals_that_come_too_late_change_nothing(address: str) -> None:
+    """Whoever stops it again and again sees it end as told, not die of the last signal."""
+    async with commanded(address) as worker:
+        await worker.says("serves")
+        ending = asyncio.create_task(worker.ended())
+        while not ending.done():
+            worker.send(signal.SIGTERM)
+            await asyncio.sleep(0.001)
+        assert await ending in {0, 130}
 
 
 async def test_a_module_that_cannot_be_imported_claims_nothing(store: Store, address: str) -> None:

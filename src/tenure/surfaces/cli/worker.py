@@ -26,6 +26,9 @@ from tenure.surfaces.cli.telling import tell
 FORCED = 130
 """The exit code after a second signal."""
 
+STOPS = (signal.SIGTERM, signal.SIGINT)
+"""The signals that tell a worker to stop."""
+
 
 @click.command()
 @click.argument("app")
@@ -62,9 +65,17 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
     try:
         import uvloop
     except ModuleNotFoundError:
-        return asyncio.run(work)
+        return asyncio.run(_undisturbed(work))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
+        return runner.run(_undisturbed(work))
+
+
+async def _undisturbed(work: Coroutine[Any, Any, int]) -> int:
+    """The work; when it is over, a signal that comes late must not turn a good end into a bad one."""
+    code = await work
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
+    return code
 
 
 async def _work(app: str, loaded: Loaded) -> int:
@@ -110,8 +121,9 @@ async def _until_told(hired: Worker) -> int:
         manager.tell("STOPPING=1")
         hired.stop(f"told by {name}")
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number.name)
+    for number in STOPS:
+        # Not by the loop's own means: it would go back to the default, which is to die, before it is closed.
+        signal.signal(number, lambda sent, _: loop.call_soon_threadsafe(stop, signal.Signals(sent).name))
     telling = asyncio.create_task(keep_told(manager, hired))
     try:
         await hired.run()
