@@ -44,6 +44,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     workers: int = 3
     slots: int = 4
     lease: float = 2.0
+    slack: float = 1.0
+    """By how much longer than promised things may take, on a machine that has other things to do."""
 
     @property
     def command(self) -> str:
@@ -148,9 +150,12 @@ def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
 def held_up(
     setup: Setup, scene: Scene, strikes: Sequence[Strike], worker: str | None
 ) -> list[tuple[float, float]]:
-    """When the run kept a worker from its work: by a fault of its own, or by one that all of them share."""
+    """When the run kept a worker from its work: by a fault of its own, or by one that all of them share.
+
+    What was asked for meanwhile is answered late, and a lease counts from the question: so one lease longer.
+    """
     return scene.lags + [
-        (strike.began, strike.ended)
+        (strike.began, strike.ended + setup.lease)
         for strike in strikes
         if FAULTS[strike.fault].holds_up == "all"
         # Who stands still in the middle of a write has the file's only lock.
@@ -162,6 +167,10 @@ async def _gathered(setup: Setup, scene: Scene, strikes: list[Strike], *, is_qui
     terms = Terms(
         lease=timedelta(seconds=setup.lease),
         heartbeat=timedelta(seconds=setup.lease / 3),
+        rescue=timedelta(seconds=setup.slack),
+        overlap=timedelta(seconds=setup.slack),
+        stopping=timedelta(seconds=2 * setup.slack),
+        resuming=timedelta(seconds=2 * setup.slack),
         quiet=is_quiet,
         served=frozenset(served(app.specs())),
         slots=setup.slots,

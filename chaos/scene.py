@@ -72,11 +72,12 @@ class Scene:
         """Wait until every job has ended; whether they did in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while True:
+                empty = 0
+                while empty < 2:  # a job that moves while somebody pages through may be missed once
                     with suppress(StoreError):
-                        if not await self._unfinished():
-                            return True
+                        empty = 0 if await self._unfinished() else empty + 1
                     await asyncio.sleep(0.1)
+                return True
         return False
 
     async def _unfinished(self) -> bool:

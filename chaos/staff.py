@@ -79,7 +79,9 @@ class Hand:
         """Send a signal to the worker alone, if it is still there."""
         if self.is_alive:
             with suppress(ProcessLookupError):
-                self.process.send_signal(number)
+                os.kill(
+                    self.pid, number
+                )  # asyncio's own way may reap it, and then nobody knows its exit code
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Tell it to stop; told twice, it stops at once."""
