@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker lock clean
+.PHONY: help demo test versions check long fix states bench-storage bench-worker chaos lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,6 +42,9 @@ bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--qu
 bench-worker: ## measure the worker, some of it beside RQ, about ten minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.worker $(BENCH_FLAGS)
 
+chaos: ## break running workers and databases by random seeds, MINUTES=10 unless told otherwise (CHAOS_FLAGS)
+	$(PYTHON) -m chaos --minutes $(or $(MINUTES),10) $(CHAOS_FLAGS)
+
 lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --extra postgres --extra fast --constraints requirements-dev.lock \
@@ -49,4 +52,4 @@ lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for 
 
 clean: ## remove caches and build results, keep the environment
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools bench chaos -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -68,6 +68,11 @@ class Result(Struct, frozen=True, kw_only=True):
     recoveries: dict[str, list[Recovery]]
     quiet: bool
 
+    @property
+    def is_good(self) -> bool:
+        """Whether it came to rest with every promise kept."""
+        return self.quiet and not self.violations
+
 
 async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Result:
     """Run it in an empty folder, where the evidence is kept."""

@@ -1,0 +1,34 @@
+"""Which faults come together in a run, where nobody says: fixed by the seed, as everything is."""
+
+from chaos.faults import FAULTS
+from chaos.ground import Kind
+
+MIXES: tuple[tuple[str, ...], ...] = (
+    ("kill",),
+    ("step",),
+    ("pause", "stall"),
+    ("restart",),
+    ("freeze", "stop-children"),
+    ("kill", "deploy"),
+    ("restart-reaping", "lock"),
+    ("terminate", "hold", "kill"),
+    ("stall-wire", "kill"),
+    ("reset", "cut-commit"),
+    ("clock", "kill"),
+    ("step", "pause", "deploy"),
+)
+"""By seed; what cannot happen to a store is left out, and where nothing is left, workers are killed."""
+
+EVERY_HOSTILE = 3
+"""In every so many seeds jobs attack whoever runs them."""
+
+
+def mix(seed: int, store: Kind) -> tuple[str, ...]:
+    """The faults of a seed."""
+    known = tuple(name for name in MIXES[seed % len(MIXES)] if store in FAULTS[name].stores)
+    return known or ("kill",)
+
+
+def is_hostile(seed: int) -> bool:
+    """Whether jobs of this seed attack."""
+    return seed % EVERY_HOSTILE == 0

@@ -1,0 +1,138 @@
+"""What came of runs, kept as lines of JSON, and the tables in the documentation that are made of them."""
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from chaos import failpoints
+from chaos.campaign import Result
+from chaos.counters import MEANING
+from chaos.faults import FAULTS
+from chaos.faults.fault import Fault
+from chaos.recovery import percentile
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/reference/chaos.md"
+BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
+
+
+class Line(Struct, frozen=True):
+    """A run, and of what commit it was."""
+
+    commit: str
+    result: Result
+
+
+def append(result: Result, path: Path) -> None:
+    """Add a run to a file."""
+    with path.open("ab") as file:
+        file.write(msgspec.json.encode(Line(_commit(), result)) + b"\n")
+
+
+def load(path: Path) -> list[Line]:
+    """Every run of a file."""
+    return msgspec.json.Decoder(Line).decode_lines(path.read_bytes())
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """The runs as tables: by fault, by failpoint, and how often the hard spots were hit."""
+    results = [line.result for line in lines]
+    commits = ", ".join(dict.fromkeys(line.commit for line in lines))
+    seeds = sorted({result.setup.seed for result in results})
+    bad = sum(not result.is_good for result in results)
+    jobs = sum(result.jobs for result in results)
+    intro = (
+        f"{len(results)} runs with {jobs:,} jobs, seeds {seeds[0]} to {seeds[-1]}, commit {commits}; {bad}"
+        f" of them bad. Leases of {results[0].setup.lease:g} s, {os.cpu_count()} processors, Python"
+        f" {platform.python_version()}.\n"
+    )
+    faults = [_fault_row(fault, results) for fault in FAULTS.values()]
+    head = (
+        "",
+        "fault",
+        "SQLite",
+        "PostgreSQL",
+        "bad runs",
+        "taken back, p50 / p99",
+        "claimed again, p50 / p99",
+    )
+    hits = [
+        (name, f"`{place.target.split()[0]}`", *_hits(name, results))
+        for name, place in failpoints.PLACES.items()
+    ]
+    counters = [
+        (meaning, str(sum(result.counters.get(name, 0) for result in results)))
+        for name, meaning in MEANING.items()
+    ]
+    return "\n".join(
+        [
+            intro,
+            _table(head, [row for row in faults if row is not None]),
+            _table(("step", "function", "killed there", "bad runs"), hits),
+            _table(("hard spots", "hit"), counters),
+        ]
+    )
+
+
+def write_page(lines: Sequence[Line], page: Path = PAGE) -> None:
+    """Put the tables between the markers of the page."""
+    between = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?=^{re.escape(END)}$)", re.DOTALL | re.MULTILINE)
+    text, replaced = between.subn(lambda _: f"\n{markdown(lines)}\n", page.read_text(encoding="utf-8"))
+    if replaced != 1:
+        raise ValueError(f"{page} must have the lines {BEGIN} and {END} once")
+    page.write_text(text, encoding="utf-8")
+
+
+def _fault_row(fault: Fault, results: Sequence[Result]) -> tuple[str, ...] | None:
+    struck = [result for result in results if any(strike.fault == fault.name for strike in result.strikes)]
+    if not struck:
+        return None
+    counts = {
+        store: sum(
+            strike.fault == fault.name
+            for result in struck
+            if result.setup.store == store
+            for strike in result.strikes
+        )
+        for store in ("sqlite", "postgres")
+    }
+    gaps = [gap for result in struck for gap in result.recoveries.get(fault.name, [])]
+    return (
+        fault.number,
+        fault.what,
+        *(str(counts[store]) if store in fault.stores else "–" for store in ("sqlite", "postgres")),
+        str(sum(not result.is_good for result in struck)),
+        _spread([gap.taken_back for gap in gaps]),
+        _spread([gap.claimed for gap in gaps]),
+    )
+
+
+def _hits(name: str, results: Sequence[Result]) -> tuple[str, str]:
+    struck = [
+        result
+        for result in results
+        for strike in result.strikes
+        if strike.fault == "step" and strike.what == name
+    ]
+    return str(len(struck)), str(len({id(result) for result in struck if not result.is_good}))
+
+
+def _spread(times: Iterable[float | None]) -> str:
+    known = [time for time in times if time is not None]
+    median, worst = percentile(known, 0.5), percentile(known, 0.99)
+    return "" if median is None or worst is None else f"{median:.2f} / {worst:.2f} s ({len(known)})"
+
+
+def _commit() -> str:
+    return subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True).strip()
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = (head, ("---",) * len(head), *rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
