@@ -117,6 +117,8 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
         with suppress(TimeoutError):
             async with asyncio.timeout(REST_SECONDS):
                 await following
+                # When all is calm: then it surely runs, is asked to stop, and has to be killed.
+                await scene.client.follow([load.stop_at_last(setup.seed)])
                 is_quiet = await scene.come_to_rest(REST_SECONDS)
         return strikes, is_quiet
     finally:

@@ -55,7 +55,6 @@ HOSTILE: dict[str, float] = {
     "hang_up": 1,
     "freeze": 2,
     "kill_zygote": 1,
-    "kill_guard": 1,
     "kill_worker": 1,
 }
 """Those that attack whoever runs them."""
@@ -82,6 +81,11 @@ def plan(seed: int, *, seconds: float, calls: int, hostile: bool = False) -> lis
             for definition in HOSTILE
         ]
     return sorted(asks, key=lambda ask: ask.at)
+
+
+def stop_at_last(seed: int) -> Ask:
+    """One more job that will not stop, and is stopped."""
+    return Ask(0.0, "stop", (Wanted(f"{seed}-last", "stubborn", {"seconds": 30.0}),))
 
 
 class _Names:

@@ -77,6 +77,7 @@ def _rescues(
         )
         for attempt, following in lost
         if timeline.monotonic(attempt.started_at) <= struck_at
+        and timeline.monotonic(attempt.ended_at or attempt.started_at) > struck_at
     ]
 
 

@@ -1,0 +1,37 @@
+"""A seed is all that a run is made from: the same one asks for the same, and strikes at the same times."""
+
+from random import Random
+
+import pytest
+
+from chaos import load
+from chaos.campaign import Setup, schedule
+from chaos.faults import FAULTS
+from chaos.mixes import MIXES, mix
+
+EVERY_FAULT = Setup(seed=1, store="postgres", faults=tuple(FAULTS), seconds=20.0)
+
+
+def test_a_seed_names_one_load_and_one_schedule() -> None:
+    assert load.plan(7, seconds=10, calls=50) == load.plan(7, seconds=10, calls=50)
+    assert load.plan(7, seconds=10, calls=50) != load.plan(8, seconds=10, calls=50)
+    assert schedule(EVERY_FAULT, Random(1)) == schedule(EVERY_FAULT, Random(1))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_key_is_used_once(seed: int) -> None:
+    asks = load.plan(seed, seconds=10, calls=100, hostile=True)
+    keys = [one.key for ask in asks if ask.verb in {"enqueue", "batch", "hold", "stop"} for one in ask.wanted]
+    assert len(set(keys)) == len(keys) == load.jobs_of(asks)
+
+
+def test_every_attack_is_made() -> None:
+    asks = load.plan(1, seconds=10, calls=10, hostile=True)
+    assert {one.definition for ask in asks for one in ask.wanted} >= load.HOSTILE.keys()
+
+
+def test_every_fault_comes_in_some_mix() -> None:
+    assert {name for mixed in MIXES for name in mixed} == FAULTS.keys()
+    for seed in range(len(MIXES)):
+        assert all("sqlite" in FAULTS[name].stores for name in mix(seed, "sqlite"))
+        assert mix(seed, "postgres")

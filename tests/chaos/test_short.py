@@ -1,0 +1,45 @@
+"""The short form of the campaigns: a few fixed seeds, both stores. Seeds that once found something stay here.
+
+What must not be broken is judged as in a long run. How soon things happen is not: this machine may be slow.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaos.campaign import Setup, run
+from tests.storage.faults.own_server import OwnServer
+
+PATIENT = 20.0
+"""By how much longer than promised things may take."""
+
+SETUPS = (
+    Setup(seed=1, store="sqlite", faults=("kill", "deploy"), seconds=5, calls=60, slack=PATIENT),
+    Setup(seed=2, store="sqlite", faults=("step", "pause"), seconds=5, calls=60, slack=PATIENT, hostile=True),
+    Setup(seed=3, store="postgres", faults=("restart", "kill"), seconds=5, calls=60, slack=PATIENT),
+    Setup(seed=4, store="postgres", faults=("cut-commit", "pause"), seconds=5, calls=60, slack=PATIENT),
+    Setup(
+        seed=5, store="postgres", faults=("step", "deploy"), seconds=5, calls=60, slack=PATIENT, hostile=True
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OwnServer]:
+    """A server that may be crashed."""
+    with OwnServer() as started:
+        yield started
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: f"{setup.store}-{'-'.join(setup.faults)}")
+async def test_no_promise_is_broken(setup: Setup, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    server = request.getfixturevalue("server") if setup.store == "postgres" else None
+    result = await run(setup, tmp_path / "run", server)
+    assert not result.violations, f"again: {setup.command}"
+    assert result.quiet
+    assert result.strikes
+    # A job that does not stop is stopped when all is calm again; and one kills its worker, come what may.
+    assert result.counters["grace"]
+    assert result.counters["rescue"] or not setup.hostile
