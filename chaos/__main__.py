@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -23,6 +24,8 @@ from tests.storage.faults.own_server import OwnServer
 def main() -> int:
     """Run seeds one after the other; 1 when a promise was broken, 2 when they missed what they were for."""
     given = _arguments()
+    # Whoever stops us wants everything to be put away, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.write_docs:
         report.write_page(report.load(given.write_docs))
         return 0

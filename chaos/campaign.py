@@ -21,7 +21,7 @@ from chaos.faults.fault import Fault, Strike
 from chaos.ground import Kind
 from chaos.recovery import Recovery, recoveries
 from chaos.scene import Scene, left_over, staged
-from chaos.staff import Manner
+from chaos.staff import Manner, Span
 from tenure.engine.hiring import served
 from tests.storage.faults.own_server import OwnServer
 
@@ -154,9 +154,7 @@ def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
     return sorted(times, key=lambda pair: (pair[0], pair[1].name))
 
 
-def held_up(
-    setup: Setup, scene: Scene, strikes: Sequence[Strike], worker: str | None
-) -> list[tuple[float, float]]:
+def held_up(setup: Setup, scene: Scene, strikes: Sequence[Strike], worker: str | None) -> list[Span]:
     """When the run kept a worker from its work: by a fault of its own, or by one that all of them share.
 
     What was asked for meanwhile is answered late, and a lease counts from the question: so one lease longer.
@@ -167,6 +165,15 @@ def held_up(
         if FAULTS[strike.fault].holds_up == "all"
         # Who stands still in the middle of a write has the file's only lock.
         or (FAULTS[strike.fault].holds_up == "one" and (strike.worker == worker or setup.store == "sqlite"))
+    ]
+
+
+def frozen(strikes: Sequence[Strike], worker: str | None) -> list[Span]:
+    """When a worker stood still together with everybody below it."""
+    return [
+        (strike.began, strike.ended)
+        for strike in strikes
+        if strike.fault == "freeze" and strike.worker == worker
     ]
 
 
@@ -192,7 +199,7 @@ async def _gathered(setup: Setup, scene: Scene, strikes: list[Strike], *, is_qui
         stays=[
             stay
             for hand in scene.staff.hands
-            if (stay := hand.stay(held_up(setup, scene, strikes, hand.name))) is not None
+            if (stay := hand.stay(held_up(setup, scene, strikes, hand.name), frozen(strikes, hand.name)))
         ],
         outages=scene.outages,
         leftovers=await left_over(scene),

@@ -18,6 +18,7 @@ from chaos.evidence import Stay
 from chaos.worker import Told
 
 ROOT = Path(__file__).parent.parent
+Span = tuple[float, float]
 PATIENCE = 60.0
 """Seconds within which a worker has long started, or stopped when it was told to."""
 
@@ -89,7 +90,7 @@ class Hand:
         self.stop_at = self.stop_at or time.monotonic()
         self.send(number)
 
-    def stay(self, held_up: Sequence[tuple[float, float]]) -> Stay | None:
+    def stay(self, held_up: Sequence[Span], frozen: Sequence[Span]) -> Stay | None:
         """Its life as evidence, and when the run kept it from its work; None for one that never served."""
         if (name := self.name) is None:
             return None
@@ -104,6 +105,7 @@ class Hand:
             killed=code == -signal.SIGKILL,
             forced=self.is_forced,
             held_up=list(held_up),
+            frozen=list(frozen),
         )
 
 
