@@ -89,11 +89,14 @@ class Duties:
         if moved:
             return 0.0
         if is_due or has_expired:
-            # What somebody has locked stays behind, and would be due again at once.
-            return self._manner.poll_seconds
+            # Somebody was quicker, or what had run out was the lease of jobs that have long ended.
+            outlook = await self._store.outlook(self._manner.lines)
         longest = self._manner.calm_poll_seconds if self._hears() else self._manner.poll_seconds
         due = (outlook.next_timer, outlook.next_expiry, outlook.next_resume)
-        return min([longest, *((at - outlook.now).total_seconds() for at in due if at is not None)])
+        to_come = [(at - outlook.now).total_seconds() for at in due if at is not None]
+        if any(rest <= 0 for rest in to_come):  # it is locked, and would be due again at once
+            longest = self._manner.poll_seconds
+        return min([longest, *(rest for rest in to_come if rest > 0)])
 
     async def tidy(self) -> float:
         """Fold totals and prune, each once in a while."""

@@ -1,0 +1,42 @@
+"""How long a worker that does the clock's work rests, when others do it too."""
+
+from datetime import timedelta
+from typing import Any
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Line, Order
+from tenure.engine.duties import Duties
+from tenure.engine.manner import POLL, Manner
+from tenure.storage.contract import Store
+from tests.storage.clock import Clock
+from tests.storage.telling import enqueue_one, seconds
+from tests.worker.meddling import Meddled
+
+LINES = (Line("default", "mail"),)
+
+
+def duties_of(store: Store) -> Duties:
+    manner = Manner(worker="a", lines=LINES, slots=1)
+    return Duties(store, manner, announce=lambda _: None, waiting=lambda: None, ended=lambda _: None)
+
+
+async def test_a_timer_that_somebody_else_has_taken_delays_no_rescue(store: Store, clock: Clock) -> None:
+    """S0.61: whoever comes too late for one thing is there in time for the next."""
+    await enqueue_one(store)
+    await store.settle_and_claim([], Order(worker="b", lines=LINES, limit=1, lease_for=seconds(2)))
+    await store.enqueue([NewJob(definition="mail", delay=seconds(1))])
+    await clock.advance(seconds(1.7))
+    meddled = Meddled(store)
+
+    def taken_by_another(_: Any) -> Any:
+        async def none(_limit: int) -> list[Any]:
+            return []
+
+        return none
+
+    meddled.interferences["promote"] = taken_by_another
+    assert await duties_of(meddled.seen).look() == 0.3
+
+
+async def test_with_nothing_to_come_it_looks_again_after_a_poll(store: Store) -> None:
+    assert await duties_of(store).look() == POLL / timedelta(seconds=1)
