@@ -28,9 +28,6 @@ from tests.storage.faults.own_server import OwnServer
 REST_SECONDS = 90.0
 """How long a run may take to come to rest; one that needs a tenth of it is slow."""
 
-AT_ONCE = 3
-"""How many faults may have hold of a run at the same time."""
-
 
 class Setup(Struct, frozen=True, kw_only=True):
     """All that fixes a run."""
@@ -128,16 +125,17 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
 
 
 async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
-    """Every fault at its times; one that comes while too many have hold of the run is left out."""
+    """Every fault at its times; one that comes while too many of its kind are at work is left out."""
     random = Random(f"faults {setup.seed}")
     loop = asyncio.get_running_loop()
     began = loop.time()
-    acts: list[asyncio.Future[list[Strike]]] = []
+    acts: dict[str, list[asyncio.Future[list[Strike]]]] = {name: [] for name in setup.faults}
     for at, fault in schedule(setup, random):
         await asyncio.sleep(max(0.0, began + at - loop.time()))
-        if sum(not act.done() for act in acts) < AT_ONCE:
-            acts.append(asyncio.ensure_future(fault.act(scene, Random(random.random()))))
-    strikes = [strike for act in await asyncio.gather(*acts) for strike in act]
+        if sum(not act.done() for act in acts[fault.name]) < fault.at_once:
+            acts[fault.name].append(asyncio.ensure_future(fault.act(scene, Random(random.random()))))
+    done = await asyncio.gather(*(act for of_fault in acts.values() for act in of_fault))
+    strikes = [strike for act in done for strike in act]
     return sorted(strikes, key=lambda strike: strike.began)
 
 

@@ -27,7 +27,7 @@ Act = Callable[[Scene, Random], Awaitable[list[Strike]]]
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A way to harm a run. `number` is that of the reliability table; `each` how long one takes at least."""
+    """A way to harm a run, with the number by which it is known."""
 
     name: str
     number: str
@@ -36,6 +36,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     stores: frozenset[Kind] = frozenset({"sqlite", "postgres"})
     every: float = 1.0
     """Seconds between two of them, on average."""
+    at_once: int = 3
+    """How many of them may have hold of a run at the same time."""
     holds_up: Literal["one", "all", "nobody"] = "nobody"
     """Whom it keeps from work without ending it: the worker that it strikes, or every one."""
     counters: tuple[str, ...] = ()

@@ -89,7 +89,8 @@ FAULTS = (
         number="F2",
         act=step,
         what="a process is killed at a named step",
-        every=0.7,
+        every=0.5,
+        at_once=6,
         counters=("rescue",),
     ),
     Fault(
