@@ -88,6 +88,29 @@ async def test_what_was_being_claimed_when_the_worker_was_told_to_stop_is_given_
     assert (stopped.handed_back, stopped.abandoned) == (1, 0)
 
 
+async def test_what_was_claimed_by_a_question_that_took_too_long_is_given_back(store: Store) -> None:
+    """It would be halted before it began: that costs no attempt, and nobody waits for its lease to run out."""
+    meddled = Meddled(store)
+    lease = 2.0
+    questions = 0
+
+    def delay(claim: Verb) -> Verb:
+        async def delayed(reports: Any, order: Any) -> Any:
+            nonlocal questions
+            questions += 1
+            if questions == 1:  # how long a stalled wire holds a question back
+                await asyncio.sleep(0.9 * lease)
+            return await claim(reports, order)
+
+        return delayed
+
+    meddled.interferences["settle_and_claim"] = delay
+    job = await enqueue(store, "echo")
+    async with employ(meddled.seen, lease=lease):
+        done = await reach(store, job, State.SUCCEEDED)
+    assert (done.attempt, done.hand_backs) == (1, 1)
+
+
 async def test_an_outcome_that_comes_last_keeps_no_worker_waiting_for_its_hook(
     store: Store, tmp_path: Path
 ) -> None:

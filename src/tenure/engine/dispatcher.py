@@ -74,14 +74,17 @@ class Dispatcher:
         except BaseException:
             self._hinted = True
             raise
+        hold = self._manner.hold(began)
+        # It was asked for before somebody told us to stop; or so long ago that we would halt it at once.
+        is_too_late = self.draining or hold.halt_at <= time.monotonic()
         for claimed in answer.claimed:
-            if self.draining:  # it was asked for before somebody told us to stop
-                self._attempts.decline(claimed, self._manner.hold(began))
+            if is_too_late:
+                self._attempts.decline(claimed, hold)
             else:
-                self._attempts.take(claimed, self._manner.hold(began))
+                self._attempts.take(claimed, hold)
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
-        return 0.0 if self._attempts.done else self._manner.poll_seconds
+        return 0.0 if self._attempts.done or self._attempts.unstarted else self._manner.poll_seconds
 
     async def give_back(self) -> None:
         """Hand back what was not started, and what was killed and is not to blame for it."""
