@@ -55,6 +55,7 @@ HOSTILE: dict[str, float] = {
     "hang_up": 1,
     "freeze": 2,
     "kill_zygote": 1,
+    "kill_guard": 1,
     "kill_worker": 1,
 }
 """Those that attack whoever runs them."""
