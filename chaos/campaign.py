@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -43,6 +43,13 @@ class Setup(Struct, frozen=True, kw_only=True):
     lease: float = 2.0
     slack: float = 1.0
     """By how much longer than promised things may take, on a machine that has other things to do."""
+
+    @property
+    def attacks(self) -> Mapping[str, float]:
+        """The jobs that attack whoever runs them, by how often they come."""
+        if not self.hostile:
+            return {}
+        return load.HOSTILE if {"kill", "step", "restart-reaping"} & {*self.faults} else load.INSIDIOUS
 
     @property
     def command(self) -> str:
@@ -105,7 +112,7 @@ def missed(results: Sequence[Result]) -> set[str]:
 
 async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
     """Load and faults together, then wait for rest."""
-    asks = load.plan(setup.seed, seconds=setup.seconds, calls=setup.calls, hostile=setup.hostile)
+    asks = load.plan(setup.seed, seconds=setup.seconds, calls=setup.calls, attacks=setup.attacks)
     following = asyncio.create_task(scene.client.follow(asks))
     watching = {asyncio.create_task(scene.keep_watch()), asyncio.create_task(scene.feel_the_machine())}
     try:

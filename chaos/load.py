@@ -1,6 +1,6 @@
 """What the client of a run asks for, and when: made from a seed alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal
 
@@ -55,32 +55,37 @@ HOSTILE: dict[str, float] = {
     "hang_up": 1,
     "freeze": 2,
     "kill_zygote": 1,
-    "kill_guard": 1,
     "kill_worker": 1,
 }
 """Those that attack whoever runs them."""
+
+INSIDIOUS: dict[str, float] = {
+    **{name: weight for name, weight in HOSTILE.items() if name != "kill_worker"},
+    "kill_guard": 2,
+}
+"""The same where no worker is killed: with guard and worker dead at once, nobody removes their folder."""
 
 _CALLS: dict[Verb, float] = {"enqueue": 60, "batch": 14, "cancel": 12, "hold": 6, "replay": 4}
 _TIMED = frozenset({"sleep", "limited", "once"})
 LEAST_STOPS = 2
 
 
-def plan(seed: int, *, seconds: float, calls: int, hostile: bool = False) -> list[Ask]:
+def plan(seed: int, *, seconds: float, calls: int, attacks: Mapping[str, float] | None = None) -> list[Ask]:
     """The calls of a run, by time. Some job that will not stop is always among them, and is stopped."""
+    attacks = attacks or {}
     random = Random(f"load {seed}")
     names = _Names(seed)
-    mix = USUAL | HOSTILE if hostile else USUAL
+    mix = {**USUAL, **attacks}
     times = sorted(random.uniform(0, seconds) for _ in range(calls))
     asks = [_ask(random, at, names, mix) for at in times]
     for number in range(LEAST_STOPS):
         stubborn = Wanted(names.new(), "stubborn", {"seconds": 30.0})
         asks.append(Ask(seconds * (number + 0.5) / LEAST_STOPS, "stop", (stubborn,)))
-    if hostile:
-        # Each attack at least once, whatever the dice say.
-        asks += [
-            Ask(random.uniform(0, seconds), "enqueue", (Wanted(names.new(), definition),))
-            for definition in HOSTILE
-        ]
+    # Each attack at least once, whatever the dice say.
+    asks += [
+        Ask(random.uniform(0, seconds), "enqueue", (Wanted(names.new(), definition),))
+        for definition in attacks
+    ]
     return sorted(asks, key=lambda ask: ask.at)
 
 

@@ -20,13 +20,13 @@ def test_a_seed_names_one_load_and_one_schedule() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_key_is_used_once(seed: int) -> None:
-    asks = load.plan(seed, seconds=10, calls=100, hostile=True)
+    asks = load.plan(seed, seconds=10, calls=100, attacks=load.HOSTILE)
     keys = [one.key for ask in asks if ask.verb in {"enqueue", "batch", "hold", "stop"} for one in ask.wanted]
     assert len(set(keys)) == len(keys) == load.jobs_of(asks)
 
 
 def test_every_attack_is_made() -> None:
-    asks = load.plan(1, seconds=10, calls=10, hostile=True)
+    asks = load.plan(1, seconds=10, calls=10, attacks=load.HOSTILE)
     assert {one.definition for ask in asks for one in ask.wanted} >= load.HOSTILE.keys()
 
 
