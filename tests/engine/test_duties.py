@@ -21,7 +21,7 @@ def duties_of(store: Store) -> Duties:
 
 
 async def test_a_timer_that_somebody_else_has_taken_delays_no_rescue(store: Store, clock: Clock) -> None:
-    """S0.61: whoever comes too late for one thing is there in time for the next."""
+    """Whoever comes too late for one thing is there in time for the next."""
     await enqueue_one(store)
     await store.settle_and_claim([], Order(worker="b", lines=LINES, limit=1, lease_for=seconds(2)))
     await store.enqueue([NewJob(definition="mail", delay=seconds(1))])
