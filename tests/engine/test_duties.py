@@ -9,7 +9,7 @@ from tenure.engine.duties import Duties
 from tenure.engine.manner import POLL, Manner
 from tenure.storage.contract import Store
 from tests.storage.clock import Clock
-from tests.storage.telling import enqueue_one, seconds
+from tests.storage.telling import claim, enqueue_one, seconds, settle, succeeded
 from tests.worker.meddling import Meddled
 
 LINES = (Line("default", "mail"),)
@@ -36,6 +36,18 @@ async def test_a_timer_that_somebody_else_has_taken_delays_no_rescue(store: Stor
 
     meddled.interferences["promote"] = taken_by_another
     assert await duties_of(meddled.seen).look() == 0.3
+
+
+async def test_a_lease_that_nobody_needs_any_more_delays_no_rescue(store: Store, clock: Clock) -> None:
+    """A lease outlives the jobs that were settled under it; that it runs out is nobody's loss."""
+    await enqueue_one(store)
+    [settled] = await claim(store, "b", lease_for=seconds(2))
+    await settle(store, [succeeded(settled)], "b")
+    await clock.advance(seconds(0.3))
+    await enqueue_one(store)
+    await claim(store, "b", lease_for=seconds(2))
+    await clock.advance(seconds(1.7))
+    assert await duties_of(store).look() == 0.3
 
 
 async def test_with_nothing_to_come_it_looks_again_after_a_poll(store: Store) -> None:
