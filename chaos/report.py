@@ -130,7 +130,12 @@ def _spread(times: Iterable[float | None]) -> str:
 
 
 def _commit() -> str:
-    return subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True).strip()
+    try:
+        return subprocess.check_output(
+            ["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True, stderr=subprocess.DEVNULL
+        ).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
