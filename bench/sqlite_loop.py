@@ -122,6 +122,7 @@ def _turns_inside(connection: apsw.Connection, batch: int, turns: int) -> Round:
         "most_suspensions": MOST_SUSPENSIONS,
         "lines": _LINES,
         "turn": 0,
+        "step": None,
     }
     claimed = settled = 0
     began, cpu = time.perf_counter(), time.process_time()

@@ -10,6 +10,7 @@ from tenure.core.lease import Claimed, Lease, Line, Order
 from tenure.core.limit import Limit, LimitUse
 from tenure.core.operations import LineStatus, Pause
 from tenure.core.states import State
+from tenure.storage.aging import STEP
 from tests.model.decisions import line_of
 from tests.model.record import Holding, Record
 
@@ -17,6 +18,9 @@ _IN_A_CLAIM = ("namespace", "definition", "version", "queue", "params", "policy"
 
 Name = tuple[str, str]
 """A limit and one of its keys."""
+
+Place = tuple[Line, tuple[Name, ...], int]
+"""Where jobs stand one behind the other: a line, limits and a priority."""
 
 
 class Lines(Record):
@@ -27,6 +31,7 @@ class Lines(Record):
         self.known_lines: set[Line] = set()
         self._named: set[Name] = set()
         self._pauses: dict[Line | str, Pause] = {}
+        self._waited: dict[Place, int] = {}
 
     def set_limit(self, name: str, size: int) -> None:
         used = max((n for (used, _), n in self._held().items() if used == name), default=0)
@@ -83,6 +88,7 @@ class Lines(Record):
     def claim(self, order: Order, chosen: Sequence[Claimed]) -> list[Claimed]:
         free = self._in_line(order.lines)
         taken = [self.jobs[claimed.lease.job] for claimed in chosen]
+        self._note_waits(free)
         self._follow_claim(taken, free, order.limit)
         self._tell_of_pauses(taken, order.lines)
         lines_by_priority = {(job.priority, line_of(job)) for job in free}
@@ -144,11 +150,22 @@ class Lines(Record):
     def _goes_before(self, one: Job, other: Job) -> bool:
         """Higher priority first; then, in one line, who was queued first. Equals of several lines: either.
 
-        Jobs of one line under different limits are equals as well.
+        Jobs of one line under different limits are equals as well. So are those of whom the less urgent may
+        have waited long enough: only some claims go by age, and a store may go by what it knew a while ago.
         """
-        if line_of(one) == line_of(other) and _names(one) == _names(other):
-            return (-one.priority, self.places[one.id]) < (-other.priority, self.places[other.id])
-        return one.priority > other.priority and not self._may_be_passed_over(one)
+        place, other_place = _place(one), _place(other)
+        if place == other_place:
+            return self.places[one.id] < self.places[other.id]
+        if one.priority <= other.priority or one.priority < other.priority + self._waited[other_place]:
+            return False
+        return place[:2] == other_place[:2] or not self._may_be_passed_over(one)
+
+    def _note_waits(self, free: list[Job]) -> None:
+        """Keep for how many steps at most somebody has ever been seen to wait at a place."""
+        for job in free:
+            assert job.queued_at is not None
+            waited = (self.now - job.queued_at) // STEP
+            self._waited[_place(job)] = max(waited, self._waited.get(_place(job), 0))
 
     def _may_be_passed_over(self, job: Job) -> bool:
         return bool(job.limits) or self._was_paused(job)
@@ -172,6 +189,10 @@ class Lines(Record):
         times: dict[str, Any] = {"queued_at": owned.queued_at, "started_at": self.now}
         as_asked = {name: getattr(job, name) for name in _IN_A_CLAIM}
         return Claimed(lease=Lease(job.id, fence), attempt=owned.attempt, **times, **as_asked)
+
+
+def _place(job: Job) -> Place:
+    return line_of(job), tuple(_names(job)), job.priority
 
 
 def _names(job: Job) -> list[Name]:

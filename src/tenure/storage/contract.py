@@ -157,9 +157,10 @@ class Store(Protocol):
 
         Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence, one more
         attempt each: higher priority first, then in the order they were queued; equal priorities of several
-        lines take turns. Locked rows are skipped, never waited for. An order with limit 0 claims nothing.
-        While jobs are plenty, what another process has put in line is seen within a second; within five on a
-        database where looking takes long.
+        lines take turns. One claim in four goes by age as well: there each minute that the first job of a
+        line and priority has waited counts as one step of priority. Locked rows are skipped, never waited
+        for. An order with limit 0 claims nothing. While jobs are plenty, what another process has put in
+        line is seen within a second; within five on a database where looking takes long.
 
         From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
         limits is claimed only while each of them has room, and takes a place in all of them until its

@@ -1,18 +1,27 @@
 """What a process remembers of its lines: enough to save work, and never for long."""
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 from tenure.core.lease import Line
 from tenure.storage.postgres.places import Places
+from tests.storage.clock import START
 from tests.storage.telling import MAIL
 
 POST = Line("default", "post")
 
 
 def found(
-    line: int, rank: int = 0, *, of: Line = MAIL, limits: tuple[int, ...] = (), free: int = 0, seq: int = 1
+    line: int,
+    rank: int = 0,
+    *,
+    of: Line = MAIL,
+    limits: tuple[int, ...] = (),
+    free: int = 0,
+    seq: int = 1,
+    waited: int = 0,
 ) -> Any:
     """A row of a look-up: jobs stand there, and so much room is free in each of their limits."""
     return {
@@ -22,6 +31,7 @@ def found(
         "version": of.version,
         "rank": rank,
         "seq": seq,
+        "waited": timedelta(minutes=waited),
         "limits": list(limits),
         "room": dict.fromkeys(limits, free),
     }
@@ -44,9 +54,14 @@ def looked_up(*rows: Any) -> Places:
     return places
 
 
+def taken(seq: int, waited: int = 0) -> Any:
+    """A row of a claim: the job had waited so many minutes."""
+    return {"seq": seq, "queued_at": START, "started_at": START + timedelta(minutes=waited)}
+
+
 def claimed(places: Places, seq: int, *, short: bool = False) -> None:
     """A job was claimed from line 1."""
-    places.claimed({(1, 0): seq}, short=short)
+    places.claimed({(1, 0): taken(seq)}, short=short)
     places.take_room([places.known[1]])
 
 
@@ -98,6 +113,26 @@ def test_only_so_many_limited_lines_go_into_a_turn_as_can_fill_it() -> None:
     assert 2 <= len(turn) - 1 <= 6
     assert 30 in turn
     assert len(set(turn + [line for _ in range(40) for line in offered(places, limit=2)])) == 30
+
+
+def test_some_turns_go_by_age() -> None:
+    """A place moves up as many ranks as its first job has waited minutes; whom it meets stays in front."""
+    older = looked_up(found(1, -5), found(2, waited=6))
+    as_old = looked_up(found(1, -5), found(2, waited=5))
+    assert {tuple(offered(older)) for _ in range(5)} == {(1, 2), (2, 1)}
+    assert {tuple(offered(as_old)) for _ in range(5)} == {(1, 2)}
+
+
+def test_whoever_stands_behind_a_claimed_job_is_no_older_than_it_was() -> None:
+    places = looked_up(found(1, -5), found(2, waited=60))
+    places.claimed({(2, 0): taken(7, waited=5)}, short=False)
+    assert {tuple(offered(places)) for _ in range(5)} == {(1, 2)}
+
+
+def test_a_look_up_forgets_how_long_somebody_had_waited() -> None:
+    places = looked_up(found(1, -5), found(2, waited=60))
+    look_up(places, found(1, -5), found(2))
+    assert {tuple(offered(places)) for _ in range(5)} == {(1, 2)}
 
 
 def test_room_that_was_free_long_ago_is_not_believed_in() -> None:

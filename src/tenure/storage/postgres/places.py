@@ -6,6 +6,9 @@ once. A hint says behind which number a claim begins: rows claimed long ago leav
 and while some old snapshot is open nobody can remove them; without hints every claim would walk them all. The
 look-up does walk them: when that takes long, it is done less often, but at least every five seconds.
 
+How long the first job of a place has waited is looked up with it, for the claims that go by age. Once it is
+claimed, the next one passes for as old as the last one claimed there, until somebody looks.
+
 A line whose limits have no room is passed over until some is believed to be free again: free when last looked
 up, less what was claimed since, more what this process gave back. Only so many limited lines go into one turn
 as can fill it, since the free slots of each are locked while it lasts.
@@ -22,6 +25,7 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.core.lease import Line
+from tenure.storage.aging import STEP, goes_by_age
 from tenure.storage.values import Row
 
 FRESH_FOR = 1.0
@@ -70,6 +74,7 @@ class Places:
         self.after_line = 0
         self._found: set[int] = set()
         self._hints: dict[Place, int] = {}
+        self._waited: dict[Place, int] = {}
         self._free: dict[int, int] = {}
         self._held: dict[int, int] = {}
         self._looked_up_at: float | None = None
@@ -89,6 +94,7 @@ class Places:
             self.known.clear()
         self._found.clear()
         self._hints.clear()
+        self._waited.clear()
         self._free.clear()
         self.after_line = 0
         for row in found:
@@ -99,6 +105,8 @@ class Places:
             self.known[row["line"]] = Standing(line, tuple(row["limits"]))
             self._found.add(row["line"])
             self._hints[row["line"], row["rank"]] = row["seq"] - 1
+            if row["waited"] is not None and row["waited"] >= STEP:
+                self._waited[row["line"], row["rank"]] = row["waited"] // STEP
             if row["room"] is not None:
                 self._free = {int(limit): free for limit, free in _room(row["room"]).items()}
         is_partial = self.after_line and not self._hints
@@ -124,16 +132,19 @@ class Places:
     def in_turn(self, limit: int, returning: int) -> list[Offer]:
         """Where to claim, in the order to serve; places of equal rank take turns in going first.
 
+        By age, a place stands as many ranks further in front as its first job has waited steps; where it then
+        meets others, whoever is the more urgent goes first.
         `returning` is how many attempts end in the same statement: they may give their room to others.
         """
         self._turn += 1
         self._passed_over = False
-        by_rank: dict[int, list[Place]] = {}
-        for place in sorted(self._hints, key=lambda place: (place[1], place[0])):
-            by_rank.setdefault(place[1], []).append(place)
+        waited = self._waited if goes_by_age(self._turn) else {}
+        by_rank: dict[tuple[int, int], list[Place]] = {}
+        for line, rank in sorted(self._hints):
+            by_rank.setdefault((rank - waited.get((line, rank), 0), rank), []).append((line, rank))
         offers: list[Offer] = []
         limited_room = 0
-        for equals in by_rank.values():
+        for _, equals in sorted(by_rank.items()):
             first = self._turn % len(equals)
             for place in equals[first:] + equals[:first]:
                 standing = self.known[place[0]]
@@ -156,11 +167,13 @@ class Places:
                 made_room = True
         return made_room
 
-    def claimed(self, furthest: Mapping[Place, int], *, short: bool) -> None:
+    def claimed(self, furthest: Mapping[Place, Row], *, short: bool) -> None:
         """Move the hints behind what was claimed; after a short claim look again before the next one."""
-        for place, seq in furthest.items():
-            if seq > self._hints.get(place, 0):
-                self._hints[place] = seq
+        for place, last in furthest.items():
+            if last["seq"] > self._hints.get(place, 0):
+                self._hints[place] = last["seq"]
+            if place in self._waited:
+                self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
         if short and not self._passed_over:
             self.forget()
 

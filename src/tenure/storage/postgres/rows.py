@@ -134,9 +134,9 @@ def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return groups, sorted(answer[len(groups) :], key=_place_in_line)
 
 
-def furthest(taken: Iterable[Record]) -> dict[Place, int]:
-    """How far each place was emptied: the number of the last job claimed there."""
-    return {row[_PLACE]: row["seq"] for row in taken}
+def furthest(taken: Iterable[Record]) -> dict[Place, Record]:
+    """How far each place was emptied: the last job claimed there."""
+    return {row[_PLACE]: row for row in taken}
 
 
 def _is_group(row: Record) -> bool:

@@ -124,9 +124,9 @@ on_offer AS MATERIALIZED (
 -- place it was found at is said once more for the planner: it takes a limit, which it cannot know, for a tenth of all
 -- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
-    SELECT next.*
+    SELECT next.*, place.turn
       FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[], :limiteds::boolean[])
-           AS place (line, rank, after, limited)
+           WITH ORDINALITY AS place (line, rank, after, limited, turn)
       JOIN LATERAL (
                SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, place.limited,
                       greatest(tenure.now(), s.updated_at) AS at
@@ -148,7 +148,7 @@ picked AS MATERIALIZED (
 -- that misses a single slot stays in line.
 needed AS (
     SELECT picked.job, need.limited, need.place,
-           row_number() OVER (PARTITION BY need.limited ORDER BY picked.rank, picked.seq) AS turn
+           row_number() OVER (PARTITION BY need.limited ORDER BY picked.turn, picked.seq) AS turn
       FROM picked
       JOIN tenure.line ON line.id = picked.line
      CROSS JOIN unnest(line.limits) WITH ORDINALITY AS need (limited, place)
@@ -230,24 +230,26 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
  CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = started.id LIMIT 1) job;
 
 -- part: places
--- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused, and the
--- number of its first job. Hops from one line to the next and from one rank to the next, so that a long line costs no
--- more than a short one, and one that is empty nothing; what was claimed long ago and cannot be cleaned up is walked
--- through once. A look-up that reached the most lines it may look at ends with a row that says where.
+-- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused, the number
+-- of its first job and, where ranks differ, for how long that one has waited. Hops from one line to the next and from
+-- one rank to the next, so that a long line costs no more than a short one, and one that is empty nothing; what was
+-- claimed long ago and cannot be cleaned up is walked through once. A look-up that reached the most lines it may look
+-- at ends with a row that says where.
 WITH RECURSIVE
-hops (line, rank, seq) AS (
-    (SELECT line, rank, seq FROM tenure.ready WHERE line > :after_line::integer ORDER BY line, rank, seq LIMIT 1)
+hops (line, rank, seq, job) AS (
+    (SELECT line, rank, seq, job FROM tenure.ready WHERE line > :after_line::integer ORDER BY line, rank, seq LIMIT 1)
     UNION ALL
     SELECT next.*
       FROM hops
-     CROSS JOIN LATERAL (SELECT ready.line, ready.rank, ready.seq FROM tenure.ready WHERE ready.line > hops.line
+     CROSS JOIN LATERAL (SELECT ready.line, ready.rank, ready.seq, ready.job FROM tenure.ready
+                          WHERE ready.line > hops.line
                           ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) next
 ),
 reached AS MATERIALIZED (
     SELECT * FROM hops LIMIT :most::integer
 ),
 served AS MATERIALIZED (
-    SELECT line.id, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq
+    SELECT line.id, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq, reached.job
       FROM reached
       JOIN tenure.line ON line.id = reached.line
       JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS asked (queue, definition, version)
@@ -267,19 +269,22 @@ room AS MATERIALIZED (
       JOIN tenure.limit_size USING (name)
 )
 SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits,
+       CASE WHEN min(standing.rank) OVER () < max(standing.rank) OVER ()
+            THEN (SELECT tenure.now() - s.queued_at FROM tenure.job_state s WHERE s.id = standing.job)
+       END AS waited,
        CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
   FROM served
  CROSS JOIN LATERAL (
-           WITH RECURSIVE hop (rank, seq) AS (
-               SELECT served.rank, served.seq
+           WITH RECURSIVE hop (rank, seq, job) AS (
+               SELECT served.rank, served.seq, served.job
                UNION ALL
                SELECT next.*
                  FROM hop
-                CROSS JOIN LATERAL (SELECT ready.rank, ready.seq FROM tenure.ready
+                CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
                                      WHERE ready.line = served.id AND ready.rank > hop.rank
                                      ORDER BY ready.rank, ready.seq LIMIT 1) next
            )
            SELECT * FROM hop
        ) standing
  UNION ALL
-SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;
+SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;

@@ -69,7 +69,8 @@ UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed
 -- Where jobs stand that may be claimed, in the order to serve them: hops from one line to the next and from one rank
 -- to the next, so that a long line costs no more than a short one. Lines of equal rank take turns in going first.
 -- Jobs with different limits stand in different lines, so there may be many to a definition, most of them empty: a
--- few are asked one by one, many are found where jobs stand. As a place is put in, `pick` takes jobs from it.
+-- few are asked one by one, many are found where jobs stand. A claim that goes by age has a step: a place stands as
+-- many ranks further in front as its first job has waited steps. As a place is put in, `pick` takes jobs from it.
 INSERT INTO temp.place (line, rank, limits, most)
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
@@ -108,9 +109,21 @@ hop (line, limits, rank) AS (
     SELECT line, limits, (SELECT min(rank) FROM tenure_ready
                            WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
       FROM hop WHERE rank IS NOT NULL
+),
+standing (line, rank, limits, moved_up) AS (
+    SELECT line, rank, limits,
+           CASE WHEN :step THEN rank - coalesce(max(0, :now - (SELECT s.queued_at
+                                                                 FROM tenure_ready ready
+                                                                CROSS JOIN tenure_job_state s ON s.id = ready.job
+                                                                WHERE ready.line = hop.line AND ready.rank = hop.rank
+                                                                ORDER BY ready.seq LIMIT 1)) / :step, 0)
+                ELSE rank
+           END
+      FROM hop WHERE rank IS NOT NULL
 )
-SELECT line, rank, limits, :limit FROM hop WHERE rank IS NOT NULL
- ORDER BY rank, (row_number() OVER (PARTITION BY rank ORDER BY line) + :turn) % count(*) OVER (PARTITION BY rank);
+SELECT line, rank, limits, :limit FROM standing
+WINDOW equals AS (PARTITION BY moved_up, rank)
+ ORDER BY moved_up, rank, (row_number() OVER (equals ORDER BY line) + :turn) % count(*) OVER equals;
 
 -- part: out_of_line
 DELETE FROM tenure_ready WHERE (line, rank, seq) IN (SELECT line, rank, seq FROM temp.picked);
