@@ -1,12 +1,11 @@
 """How long a worker that does the clock's work rests, when others do it too."""
 
-from datetime import timedelta
 from typing import Any
 
 from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order
 from tenure.engine.duties import Duties
-from tenure.engine.manner import POLL, Manner
+from tenure.engine.manner import Manner
 from tenure.storage.contract import Store
 from tests.storage.clock import Clock
 from tests.storage.telling import claim, enqueue_one, seconds, settle, succeeded
@@ -16,8 +15,16 @@ LINES = (Line("default", "mail"),)
 
 
 def duties_of(store: Store) -> Duties:
-    manner = Manner(worker="a", lines=LINES, slots=1)
-    return Duties(store, manner, announce=lambda _: None, waiting=lambda: None, ended=lambda _: None)
+    async def owe() -> None: ...
+
+    return Duties(
+        store,
+        Manner(worker="a", lines=LINES, slots=1),
+        announce=lambda _: None,
+        waiting=lambda: None,
+        owed=owe,
+        hears=lambda: False,
+    )
 
 
 async def test_a_timer_that_somebody_else_has_taken_delays_no_rescue(store: Store, clock: Clock) -> None:
@@ -35,7 +42,7 @@ async def test_a_timer_that_somebody_else_has_taken_delays_no_rescue(store: Stor
         return none
 
     meddled.interferences["promote"] = taken_by_another
-    assert await duties_of(meddled.seen).look() == 0.3
+    assert 0 < await duties_of(meddled.seen).look() <= 0.3
 
 
 async def test_a_lease_that_nobody_needs_any_more_delays_no_rescue(store: Store, clock: Clock) -> None:
@@ -47,8 +54,8 @@ async def test_a_lease_that_nobody_needs_any_more_delays_no_rescue(store: Store,
     await enqueue_one(store)
     await claim(store, "b", lease_for=seconds(2))
     await clock.advance(seconds(1.7))
-    assert await duties_of(store).look() == 0.3
+    assert 0 < await duties_of(store).look() <= 0.3
 
 
 async def test_with_nothing_to_come_it_looks_again_after_a_poll(store: Store) -> None:
-    assert await duties_of(store).look() == POLL / timedelta(seconds=1)
+    assert 0.3 < await duties_of(store).look() <= 1.0

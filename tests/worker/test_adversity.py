@@ -89,7 +89,7 @@ async def test_what_was_being_claimed_when_the_worker_was_told_to_stop_is_given_
 
 
 async def test_what_was_claimed_by_a_question_that_took_too_long_is_given_back(store: Store) -> None:
-    """It would be halted before it began: that costs no attempt, and nobody waits for its lease to run out."""
+    """It would be halted before it began: that costs no attempt, and nobody waits for its lease's end."""
     meddled = Meddled(store)
     lease = 2.0
     questions = 0
