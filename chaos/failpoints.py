@@ -69,7 +69,7 @@ PLACES: dict[str, Place] = {
     **_around("worker", "store.promote", _verb("promote")),
     **_around("worker", "store.hand_back", _verb("hand_back")),
     **_around("worker", "store.spawn", _verb("spawn")),
-    **_around("worker", "dispatcher.start", "tenure.engine.attempts:Attempts.start"),
+    **_around("worker", "dispatcher.start", "tenure.engine.attempts:Attempts.take"),
     **_around("worker", "dispatcher.tell", "tenure.engine.dispatcher:Dispatcher._tell"),
     **_around("worker", "heartbeat.beat", "tenure.engine.heartbeat:Heartbeat.beat"),
     **_around("worker", "settler.note", "tenure.engine.attempts:Attempts._note"),

@@ -292,7 +292,7 @@ PLANTS = (
         {"I32"},
         stories.by_priority,
         sqlite(
-            ("settle_and_claim.places", "ORDER BY rank, (row_number()", "ORDER BY rank DESC, (row_number()")
+            ("settle_and_claim.places", "ORDER BY moved_up, rank, (row", "ORDER BY moved_up DESC, rank, (row")
         ),
         replace(TERMS, one_by_one=True),
     ),

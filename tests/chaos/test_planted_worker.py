@@ -138,8 +138,13 @@ def runs_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def claims_too_many(patch: pytest.MonkeyPatch) -> None:
-    order = Dispatcher._order
-    patch.setattr(Dispatcher, "_order", lambda self, limit: order(self, limit + 2))
+    begin = Attempts.__init__
+
+    def begin_with_more(self: Attempts, *given: Any, **named: Any) -> None:
+        begin(self, *given, **named)
+        self._slots += 2
+
+    patch.setattr(Attempts, "__init__", begin_with_more)
 
 
 def fences_nothing(patch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,13 @@ from click.testing import CliRunner
 
 from tenure.surfaces.cli.commands import commands
 
-LINUX_ALONE = "tenure.execution.kernel"
-PARTS = "import sys, tenure, tenure.assemble, tenure.storage.sqlite.store, tenure.storage.postgres.store; "
+ELSEWHERE = """
+import sys
+sys.platform = "darwin"
+import tenure, tenure.assemble, tenure.storage.sqlite.store, tenure.storage.postgres.store
+import tenure.execution.kernel
+print(hasattr(tenure.execution.kernel, "_prctl"))
+"""
 
 
 @pytest.mark.parametrize("arguments", [["worker", "jobs:app"], ["demo"]])
@@ -20,8 +25,7 @@ def test_who_runs_jobs_says_so_where_it_cannot(monkeypatch: pytest.MonkeyPatch, 
     assert "runs on Linux only, and this is darwin" in ran.output
 
 
-def test_the_library_and_the_other_commands_load_nothing_of_linux() -> None:
-    """What asks the kernel for more than Python offers is loaded where jobs run, and not before."""
-    asked = f"{PARTS} print({LINUX_ALONE!r} in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+def test_the_library_and_the_other_commands_load_elsewhere() -> None:
+    """What asks the kernel for more than Python offers is not looked for where there is no such kernel."""
+    ran = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"

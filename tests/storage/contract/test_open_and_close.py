@@ -51,6 +51,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "hand_back": lambda store: store.hand_back("a", unstarted=[LEASE], killed=[]),
     "promote": lambda store: store.promote(1),
     "reap": lambda store: store.reap(1),
+    "follow_up": lambda store: store.follow_up([MAIL], 1),
     "get": lambda store: store.get(JOB),
     "events": lambda store: store.events(JOB),
     "attempts": lambda store: store.attempts(JOB),
