@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 from tenure.execution import kernel
 from tenure.execution.guards import Guards
@@ -40,7 +41,8 @@ def main() -> None:
     ward = orphan_of(guard)
     guards.wait(guard)
     print(f"stranger: {is_alive(stranger)}, ward: {is_alive(ward)}")
-    os.kill(stranger, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(stranger, signal.SIGKILL)
 
 
 match sys.argv[1:]:
