@@ -36,8 +36,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     heartbeat_seconds: float | None = None
     poll_seconds: float = 1.0
     slots: int = 10
+    warm_slots: int | None = None
+    async_slots: int = 100
+    thread_slots: int = 20
     queues: tuple[str, ...] = ()
-    buffer: int = 0
+    buffer: int | None = None
     timeout_seconds: float = 3600.0
     max_attempts: int = 3
     grace_seconds: float = 10.0
@@ -88,6 +91,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "heartbeat_seconds": (0.1, _DAY),
     "poll_seconds": (0.01, 60),
     "slots": (1, 1000),
+    "warm_slots": (1, 1000),
+    "async_slots": (1, 1000),
+    "thread_slots": (1, 1000),
     "buffer": (0, 1000),
     "timeout_seconds": (1, _WEEK),
     "max_attempts": (1, 100),
@@ -222,7 +228,7 @@ def _converted(name: str, given: Given) -> object:
     kind = {field.name: field.type for field in structs.fields(Settings)}[name]
     unit = ALIASES[given.name].unit if given.name in ALIASES else 1
     match kind:
-        case type() if kind is int:
+        case _ if kind in {int, int | None}:
             return _number(given, int, "a whole number")
         case type() if kind is str:
             if not isinstance(given.value, str) or not given.value.strip():

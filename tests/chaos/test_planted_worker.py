@@ -142,7 +142,7 @@ def claims_too_many(patch: pytest.MonkeyPatch) -> None:
 
     def begin_with_more(self: Attempts, *given: Any, **named: Any) -> None:
         begin(self, *given, **named)
-        self._slots += 2
+        self._share = replace(self._share, slots=self._share.slots + 2)
 
     patch.setattr(Attempts, "__init__", begin_with_more)
 

@@ -24,7 +24,7 @@ from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
 from tenure.execution.handler import Handler
-from tenure.execution.lane import ProcessLane
+from tenure.execution.lanes import Lanes
 from tenure.storage.contract import Store
 from tests.worker.sample import HANDLERS
 
@@ -72,7 +72,7 @@ async def employ(
     store: Store,
     *,
     slots: int = 4,
-    buffer: int = 0,
+    buffer: int | None = 0,
     lease: float = 30,
     shutdown: float = 20,
     heard: list[Signal] | None = None,
@@ -84,8 +84,8 @@ async def employ(
     name = f"worker-{secrets.token_hex(4)}"
     lines = tuple(Line("default", key) for key in handlers)
     heard = [] if heard is None else heard
-    lane = ProcessLane(target, folder=folder, environment=os.environ)
-    await lane.start()
+    lanes = Lanes(target, folder=folder, environment=os.environ)
+    await lanes.start()
     manner = Manner(
         worker=name,
         lines=lines,
@@ -96,7 +96,7 @@ async def employ(
     )
     await register(store, registry(handlers).specs(), name)
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)
-    worker = Worker(store, lane, introduction, registry(handlers), manner, heard.append)
+    worker = Worker(store, lanes, introduction, registry(handlers), manner, heard.append)
     task = asyncio.create_task(worker.run())
     employed = Employed(worker, heard)
     try:
@@ -108,7 +108,7 @@ async def employ(
             async with asyncio.timeout(PATIENCE):
                 await task
         finally:
-            await lane.close()
+            await lanes.close()
 
 
 async def enqueue(store: Store, definition: str, params: Any = None, **asked: Any) -> UUID:

@@ -1,4 +1,4 @@
-"""All attempts in this worker's hands: those that run, and those that ended and wait to be settled.
+"""The attempts at one desk: those that run, and those that ended and wait to be settled.
 
 A slot is free as soon as its attempt has ended; the outcome rides on the round trip that fills it again. An
 attempt that was halted because its lease is gone leaves nothing behind. One that was halted for shutdown, or
@@ -7,6 +7,7 @@ and begins when a slot is free.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from random import random
@@ -18,9 +19,11 @@ from tenure.core.retry import Crashed, decide
 from tenure.core.signals import Announce, AttemptLost, AttemptStarted, Troubled
 from tenure.core.spec import Spec
 from tenure.core.trail import Trail, Usage
-from tenure.engine.lane import Lane
+from tenure.engine.foresight import Foresight
+from tenure.engine.lane import Lanes
 from tenure.engine.manner import Hold
 from tenure.engine.running import Running, Spawn
+from tenure.engine.shares import Share
 from tenure.execution.assignment import Assignment, Limits
 from tenure.execution.halting import Ended, Halt, Interrupted, Unstarted
 from tenure.execution.handler import AppFailed
@@ -31,6 +34,9 @@ FILES = 1024
 LONGEST_PAUSE = 60.0
 """Seconds for which a worker claims nothing, after it could start nothing several times in a row."""
 
+HELD_FOR = 1.0
+"""Seconds after which what was claimed ahead and could not begin is left to others."""
+
 Specs = Mapping[tuple[str, int], Spec]
 """The definitions that a worker serves, by key and version."""
 
@@ -40,30 +46,32 @@ class Done(NamedTuple):
 
     running: Running
     report: Report
+    at: float
 
 
 class Attempts:
-    """Starts attempts in the lane and gathers how they end."""
+    """Starts attempts in their lanes and gathers how they end."""
 
     def __init__(
         self,
-        lane: Lane,
+        lanes: Lanes,
         specs: Specs,
+        share: Share,
         spawn: Spawn,
         tasks: asyncio.TaskGroup,
-        slots: int,
         *,
         ended: Callable[[], None],
         announce: Announce,
     ) -> None:
         """`ended` is called whenever an attempt has ended, or is given back without having begun."""
-        self._lane = lane
+        self._lanes = lanes
         self._specs = specs
+        self._share = share
         self._spawn = spawn
         self._tasks = tasks
-        self._slots = slots
         self._ended = ended
         self._announce = announce
+        self._foresight = Foresight(share.moment, share.most_ahead)
         self.running: dict[Lease, Running] = {}
         self.waiting: dict[Lease, Running] = {}
         self.done: dict[Lease, Done] = {}
@@ -81,9 +89,22 @@ class Attempts:
         self.idle.set()
 
     @property
-    def free_slots(self) -> int:
-        """For how many more there is a slot; below zero is how many wait for one."""
-        return self._slots - len(self.running) - len(self.waiting)
+    def ahead(self) -> int:
+        """How many jobs may be held beyond those that run, just now."""
+        if self._share.buffer is not None:
+            return self._share.most_ahead
+        young = time.monotonic() - self._foresight.within
+        long = 0
+        for running in self.running.values():  # the oldest comes first
+            if running.since > young:
+                break
+            long += 1
+        return self._foresight.ahead(self._share.slots - long)
+
+    @property
+    def room(self) -> int:
+        """For how many more there is a slot, or a place to wait."""
+        return self._share.slots + self.ahead - len(self.running) - len(self.waiting)
 
     def take(self, claimed: Claimed, hold: Hold) -> None:
         """Run a job that was just claimed, as soon as there is a slot."""
@@ -119,6 +140,18 @@ class Attempts:
             del self.waiting[lease]
             self._leave()
 
+    def let_go(self) -> float:
+        """Leave to others what has waited for too long; answers when the next one will have."""
+        now = time.monotonic()
+        if self._share.buffer is not None:
+            return math.inf
+        for lease, running in list(self.waiting.items()):
+            left = running.since + HELD_FOR - now
+            if left > 0:
+                return left
+            self.unstarted[lease] = self.waiting.pop(lease)
+        return math.inf
+
     def give_back_waiting(self) -> None:
         """Hand back, at the next turn, whatever has not begun."""
         self.unstarted |= self.waiting
@@ -142,17 +175,19 @@ class Attempts:
                 by_lease[trail.lease].put_back(trail)
 
     def _fill(self) -> None:
-        while self.waiting and len(self.running) < self._slots:
+        while self.waiting and len(self.running) < self._share.slots:
             running = self.waiting.pop(next(iter(self.waiting)))
+            running.since = time.monotonic()
             self.running[running.lease] = running
             self._announce(AttemptStarted(running.claimed))
             self._tasks.create_task(self._run(running))
 
     async def _run(self, running: Running) -> None:
         claimed = running.claimed
+        spec = self._specs[claimed.definition, claimed.version]
         try:
-            ended = await self._lane.run(
-                assignment(claimed, self._specs[claimed.definition, claimed.version]),
+            ended = await self._lanes.named(spec.lane).run(
+                assignment(claimed, spec),
                 timeout=claimed.policy.timeout,
                 grace=claimed.policy.grace,
                 halt=running.halting,
@@ -191,8 +226,9 @@ class Attempts:
                 self._announce(AttemptLost(lease, claimed.definition, fenced=True))
             case end, _:
                 self._failures = 0
+                self._foresight.note(time.monotonic() - running.since)
                 outcome = decide(end, claimed.attempt, claimed.policy.retry, random)
-                self.done[lease] = Done(running, Report(lease, outcome, ended.usage))
+                self.done[lease] = Done(running, Report(lease, outcome, ended.usage), time.monotonic())
 
     def _pause(self, problem: str) -> None:
         """Claim nothing for a while, longer each time: every claim costs its job one of its hand-backs."""
@@ -205,19 +241,22 @@ class Attempts:
         self._announce(Troubled("lane", problem, self._failures))
 
 
-def assignment(claimed: Claimed, spec: Spec, **more: object) -> Assignment:
+def assignment(
+    claimed: Claimed, spec: Spec, *, hook: str | None = None, error: Failure | None = None
+) -> Assignment:
     """What a child is told of a claimed job."""
-    fields = {
-        "job": claimed.lease.job,
-        "fence": claimed.lease.fence,
-        "attempt": claimed.attempt,
-        "definition": claimed.definition,
-        "version": claimed.version,
-        "queue": claimed.queue,
-        "namespace": claimed.namespace,
-        "params": claimed.params,
-        "limits": Limits(
+    return Assignment(
+        job=claimed.lease.job,
+        fence=claimed.lease.fence,
+        attempt=claimed.attempt,
+        definition=claimed.definition,
+        version=claimed.version,
+        queue=claimed.queue,
+        namespace=claimed.namespace,
+        params=claimed.params,
+        hook=hook,
+        error=error,
+        limits=Limits(
             memory=spec.memory, cpu=spec.cpu, files=spec.files or FILES, environment=spec.environment
         ),
-    }
-    return Assignment(**{**fields, **more})  # type: ignore[arg-type]
+    )

@@ -1,12 +1,12 @@
 """The loops of one worker, put together around the attempts in its hands.
 
-    dispatch     settle what ended, claim for free slots
+    dispatch     settle what ended, claim for free slots; one for each desk
     heartbeat    prolong leases, hear what to stop
     fence        halt what may not be ours for much longer
     record       write down what attempts have said, and have a heartbeat tell how far they are
     look, tidy   duties for everybody
     lane         get a lane going again that could start nothing
-    arrivals     hints that jobs stand in line: the dispatcher is poked
+    arrivals     hints that jobs stand in line: desks are poked
     stops        hints that a running job was asked to stop: the heartbeat is poked
     changes      hints that anything has happened: a look is taken sooner
 
@@ -16,7 +16,6 @@ killed between its commit and its hint, what it spoke of is found at the next lo
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -25,20 +24,18 @@ from tenure.core.errors import LeaseLost
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Lease
 from tenure.core.signals import Announce
-from tenure.engine.attempts import Attempts
 from tenure.engine.client import Client
-from tenure.engine.dispatcher import Dispatcher
+from tenure.engine.desk import Desk
 from tenure.engine.duties import Duties
 from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.hooks import Hooks
-from tenure.engine.lane import Lane
+from tenure.engine.lane import Lanes
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.service import Service
+from tenure.engine.shares import shares
+from tenure.execution.halting import Halt
 from tenure.storage.contract import Store, Wakeups
-
-READY_FOR = 3.0
-"""Seconds for which a turn of the claim loop counts, at least; where it rests longer, three rests."""
 
 RECORD_EVERY = 0.5
 LISTEN_FOR = 60.0
@@ -50,7 +47,7 @@ class Crew:
     def __init__(
         self,
         store: Store,
-        lane: Lane,
+        lanes: Lanes,
         registry: Registry,
         manner: Manner,
         tasks: asyncio.TaskGroup,
@@ -60,21 +57,28 @@ class Crew:
         """`drain` is called when an operator wants the worker to claim no more."""
         specs = {(spec.key, spec.version): spec for spec in registry.specs()}
         self._store = store
-        self._lane = lane
         self._client = Client(store, registry)
         self._worker = manner.worker
         self._lines = manner.lines
         self._poll = manner.poll_seconds
-        self.attempts = Attempts(
-            lane, specs, self._spawn, tasks, manner.slots, ended=self._slot_is_free, announce=announce
-        )
-        self.hooks = Hooks(lane, store, specs, manner.slots, tasks, announce)
-        self.dispatcher = Dispatcher(
-            store, self.attempts, manner, announce=announce, settled=self.hooks.after
-        )
+        self.hooks = Hooks(lanes.named("process"), store, specs, manner.slots, tasks, announce)
+        self.desks = [
+            Desk(
+                store,
+                lanes,
+                specs,
+                share,
+                manner,
+                self._spawn,
+                tasks,
+                announce=announce,
+                settled=self.hooks.after,
+            )
+            for share in shares(specs.values(), manner)
+        ]
         heartbeat = Heartbeat(
             store,
-            self.attempts,
+            [desk.attempts for desk in self.desks],
             manner,
             is_ready=lambda: self.is_ready,
             drain=lambda: drain("an operator asked for it"),
@@ -83,11 +87,10 @@ class Crew:
         self._duties = duties = Duties(
             store, manner, announce=announce, waiting=self._jobs_wait, owed=self._follow_up, hears=self._hears
         )
-        self._dispatch = Service("dispatch", self.dispatcher.turn, announce)
         self._heartbeat = Service("heartbeat", heartbeat.beat, announce)
         self._look = Service("look", duties.look, announce)
         self._services = (
-            self._dispatch,
+            *(desk.service for desk in self.desks),
             self._heartbeat,
             Service("fence", heartbeat.fence, announce),
             Service("record", self._record, announce),
@@ -101,37 +104,74 @@ class Crew:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the claim loop has come round lately, and what is claimed can be started."""
-        if self.attempts.is_stuck or self.dispatcher.draining:
-            return False
-        return time.monotonic() - self.dispatcher.moved_at < max(READY_FOR, 3 * self._poll)
+        """Whether every claim loop has come round lately, and what is claimed can be started."""
+        return all(desk.is_ready for desk in self.desks)
+
+    @property
+    def running(self) -> int:
+        """How many attempts run now."""
+        return sum(len(desk.attempts.running) for desk in self.desks)
+
+    @property
+    def handed_back(self) -> int:
+        """How many jobs were handed back so far."""
+        return sum(desk.dispatcher.handed_back for desk in self.desks)
+
+    @property
+    def held(self) -> int:
+        """How many leases are in our hands."""
+        return sum(len(desk.attempts.held()) for desk in self.desks)
+
+    def drain(self) -> None:
+        """Claim no more."""
+        for desk in self.desks:
+            desk.drain()
+
+    def halt(self) -> None:
+        """Kill whatever runs."""
+        for desk in self.desks:
+            desk.attempts.halt(Halt.SHUTDOWN)
+        self.hooks.halt()
+
+    async def until_idle(self) -> None:
+        """Wait until nothing runs, nor waits to."""
+        for desk in self.desks:
+            await desk.attempts.idle.wait()
+
+    async def settle(self) -> None:
+        """Tell the store of everything that has ended."""
+        for desk in self.desks:
+            await desk.settle()
+
+    async def give_back(self) -> None:
+        """Hand back what was not started or was killed, even if what it has said cannot be recorded."""
+        for desk in self.desks:
+            await desk.dispatcher.give_back()
 
     def loops(self) -> list[Coroutine[Any, Any, None]]:
         """The loops, to be run until they are cancelled."""
         return [service.run() for service in self._services]
 
     def _jobs_wait(self) -> None:
-        self.dispatcher.hint()
-        self._dispatch.poke()
-
-    def _slot_is_free(self) -> None:
-        self._dispatch.poke()
+        for desk in self.desks:
+            desk.jobs_wait()
 
     async def _follow_up(self) -> None:
-        if not self.dispatcher.draining:  # who is about to end leaves it to others
+        if not any(
+            desk.dispatcher.draining for desk in self.desks
+        ):  # who is about to end leaves it to others
             await self.hooks.follow_up(self._lines)
 
     async def _mend(self) -> float:
-        if self.attempts.is_stuck and time.monotonic() >= self.attempts.mend_at:
-            await self._lane.ready()
-            self.attempts.is_stuck = False
-            self._jobs_wait()
+        for desk in self.desks:
+            await desk.mend()
         return self._poll
 
     async def _record(self) -> float:
-        await self.dispatcher.record()
-        if any(running.unsaid is not None for running in self.attempts.running.values()):
-            self._heartbeat.poke()
+        for desk in self.desks:
+            await desk.dispatcher.record()
+            if any(running.unsaid is not None for running in desk.attempts.running.values()):
+                self._heartbeat.poke()
         return RECORD_EVERY
 
     async def _hear(

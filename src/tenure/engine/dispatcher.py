@@ -1,7 +1,8 @@
 """The claim loop: settle what has ended and claim what there are free slots for, in one round trip.
 
-Nothing is held that cannot start at once, but for what a buffer allows. A report that could not be delivered
-is delivered again: should it have arrived the first time, its fence makes the second one harmless.
+Nothing is held that cannot start at once, but for what begins within a moment or a buffer allows. While
+something is held no slot is idle, and outcomes may gather for the next round trip. A report that could not be
+delivered is delivered again: should it have arrived the first time, its fence makes the second one harmless.
 """
 
 import asyncio
@@ -16,7 +17,11 @@ from tenure.core.signals import Announce, AttemptLost, AttemptSettled
 from tenure.engine.attempts import Attempts, Done
 from tenure.engine.manner import Manner
 from tenure.engine.portions import portions
+from tenure.engine.shares import Share
 from tenure.storage.contract import Store
+
+GATHER = 0.025
+"""Seconds that an outcome may wait for others to travel with, as long as every slot has work."""
 
 
 class Dispatcher:
@@ -26,6 +31,7 @@ class Dispatcher:
         self,
         store: Store,
         attempts: Attempts,
+        share: Share,
         manner: Manner,
         *,
         announce: Announce,
@@ -33,6 +39,7 @@ class Dispatcher:
     ) -> None:
         self._store = store
         self._attempts = attempts
+        self._share = share
         self._manner = manner
         self._turning = asyncio.Lock()
         self._recording = asyncio.Lock()
@@ -48,19 +55,39 @@ class Dispatcher:
         """Jobs may stand in line: claim at the next turn, even if nothing has ended."""
         self._hinted = True
 
+    def is_due(self) -> bool:
+        """Whether there may be something to do that cannot wait."""
+        attempts = self._attempts
+        if attempts.unstarted or attempts.killed or not attempts.waiting:
+            return True
+        is_low = self._hinted and 2 * attempts.room >= attempts.ahead
+        return is_low or self._gathers_for() <= 0
+
+    def ended(self) -> bool:
+        """Something has ended; whether a turn is called for, if only to find out when the next one is."""
+        return len(self._attempts.done) == 1 or self.is_due()
+
     async def turn(self) -> float:
         """One round trip, if there is anything to settle or room for a claim."""
         async with self._turning:
-            rest = await self._take_turn()
+            left = self._attempts.let_go()
+            rest = await self._take_turn() if self.is_due() else self._gathers_for()
             self.moved_at = time.monotonic()
-            return rest
+            return max(0.0, min(rest, left))
+
+    def _gathers_for(self) -> float:
+        """Seconds for which outcomes may still wait for others."""
+        if not self._attempts.done:
+            return self._manner.poll_seconds
+        oldest = next(iter(self._attempts.done.values()))
+        return oldest.at + GATHER - time.monotonic()
 
     async def _take_turn(self) -> float:
         if self._attempts.unstarted or self._attempts.killed:
             await self.record()
             await self.give_back()
         is_closed = self.draining or self._attempts.is_stuck
-        limit = 0 if is_closed else self._manner.buffer + self._attempts.free_slots
+        limit = 0 if is_closed else self._attempts.room
         done = dict(self._attempts.done)
         if not done and (limit <= 0 or not self._hinted):
             return self._manner.poll_seconds
@@ -69,7 +96,7 @@ class Dispatcher:
         began = time.monotonic()
         try:
             answer = await self._store.settle_and_claim(
-                [one.report for one in done.values()], self._order(limit)
+                [one.report for one in done.values()], self._order(max(0, limit))
             )
         except BaseException:
             self._hinted = True
@@ -84,7 +111,9 @@ class Dispatcher:
                 self._attempts.take(claimed, hold)
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
-        return 0.0 if self._attempts.done or self._attempts.unstarted else self._manner.poll_seconds
+        if self._attempts.is_settled:
+            return self._manner.poll_seconds
+        return 0.0 if self.is_due() else self._gathers_for()
 
     async def give_back(self) -> None:
         """Hand back what was not started, and what was killed and is not to blame for it."""
@@ -118,7 +147,7 @@ class Dispatcher:
 
     def _order(self, limit: int) -> Order:
         manner = self._manner
-        return Order(worker=manner.worker, lines=manner.lines, limit=limit, lease_for=manner.lease_for)
+        return Order(worker=manner.worker, lines=self._share.lines, limit=limit, lease_for=manner.lease_for)
 
     def _tell(self, done: dict[Lease, Done], settled: Settled) -> None:
         for lease, one in done.items():

@@ -7,7 +7,7 @@ end: another worker may take the job from then on.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tenure.core.errors import StoreUnavailable
 from tenure.core.lease import Beat, Pulse
@@ -25,13 +25,13 @@ class Heartbeat:
     def __init__(
         self,
         store: Store,
-        attempts: Attempts,
+        attempts: Sequence[Attempts],
         manner: Manner,
         *,
         is_ready: Callable[[], bool],
         drain: Callable[[], None],
     ) -> None:
-        """`drain` is called when an operator wants this worker to claim no more."""
+        """`attempts` are those of every desk; `drain` is called when an operator wants no more claims."""
         self._store = store
         self._attempts = attempts
         self._manner = manner
@@ -40,7 +40,7 @@ class Heartbeat:
 
     async def beat(self) -> float:
         """Prolong everything; stop what is lost or was asked to stop."""
-        held = {running.lease: running for running in self._attempts.held()}
+        held = {running.lease: running for attempts in self._attempts for running in attempts.held()}
         progress = {lease: running.unsaid for lease, running in held.items() if running.unsaid is not None}
         began = time.monotonic()
         pulse = Pulse(
@@ -61,7 +61,7 @@ class Heartbeat:
             held[lease].halting.ask(Halt.LOST)
         for lease in beat.cancelling:
             held[lease].halting.ask(Halt.CANCELLED)
-        self._attempts.sift()
+        self._sift()
         if beat.drain:
             self._drain()
         return self._manner.heartbeat_seconds
@@ -78,8 +78,13 @@ class Heartbeat:
     async def fence(self) -> float:
         """Halt what may not be ours for much longer."""
         now = time.monotonic()
-        for running in (*self._attempts.running.values(), *self._attempts.waiting.values()):
-            if running.hold.halt_at <= now:
-                running.halting.ask(Halt.LOST)
-        self._attempts.sift()
+        for attempts in self._attempts:
+            for running in (*attempts.running.values(), *attempts.waiting.values()):
+                if running.hold.halt_at <= now:
+                    running.halting.ask(Halt.LOST)
+        self._sift()
         return self._manner.lease_seconds / 30
+
+    def _sift(self) -> None:
+        for attempts in self._attempts:
+            attempts.sift()

@@ -11,9 +11,10 @@ from tenure.core.operations import Definition
 from tenure.core.operations import Worker as Introduction
 from tenure.core.signals import Announce
 from tenure.core.spec import Spec
-from tenure.engine.lane import Lane
+from tenure.engine.lane import Lanes
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
+from tenure.engine.shares import shares
 from tenure.engine.worker import Worker
 from tenure.settings import Settings
 from tenure.storage.contract import Store
@@ -54,17 +55,17 @@ async def register(store: Store, specs: Collection[Spec], worker: str) -> list[s
 
 
 def hire(
-    store: Store, lane: Lane, registry: Registry, announce: Announce, *, worker: str, settings: Settings
+    store: Store, lanes: Lanes, registry: Registry, announce: Announce, *, worker: str, settings: Settings
 ) -> Worker:
     """A worker that serves these definitions as the settings say, ready to run."""
     lines = served(registry.specs(), settings.queues)
+    manner = Manner.of(settings, worker=worker, lines=lines)
     introduction = Introduction(
         id=worker,
         host=socket.gethostname()[:255],
         pid=os.getpid(),
         version=__version__,
-        slots=settings.slots,
+        slots=sum(share.slots for share in shares(registry.specs(), manner)),
         lines=lines,
     )
-    manner = Manner.of(settings, worker=worker, lines=lines)
-    return Worker(store, lane, introduction, registry, manner, announce)
+    return Worker(store, lanes, introduction, registry, manner, announce)

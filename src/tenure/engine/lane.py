@@ -1,4 +1,4 @@
-"""What the engine asks of a lane: a way to run attempts."""
+"""What the engine asks of lanes: ways to run attempts."""
 
 from datetime import timedelta
 from typing import Protocol
@@ -10,9 +10,6 @@ from tenure.execution.halting import Ended, Halting, Listener
 class Lane(Protocol):
     """Runs attempts, each isolated as the lane promises."""
 
-    async def ready(self) -> None:
-        """Return when attempts can be started; raises `AppFailed` when the app can no longer be imported."""
-
     async def run(
         self,
         assignment: Assignment,
@@ -23,3 +20,13 @@ class Lane(Protocol):
         listener: Listener,
     ) -> Ended:
         """Run one attempt and say how it ended; when this returns, nothing of it is left."""
+
+
+class Lanes(Protocol):
+    """Every lane of one app."""
+
+    def named(self, name: str) -> Lane:
+        """The lane that a definition asks for."""
+
+    async def ready(self) -> None:
+        """Return when attempts can be started; raises `AppFailed` when the app can no longer be imported."""

@@ -1,5 +1,6 @@
 """How a worker works: who it is, what it serves, and how long things may take."""
 
+import os
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -34,8 +35,13 @@ class Manner(Struct, frozen=True, kw_only=True):
     worker: str
     lines: tuple[Line, ...]
     slots: int
-    buffer: int = 0
-    """How many jobs may be held beyond those that run, to start without a round trip."""
+    """How many attempts may run at once, each in a process of its own."""
+    warm_slots: int = 2
+    """How many children are kept for attempts of lane `warm`."""
+    async_slots: int = 100
+    thread_slots: int = 20
+    buffer: int | None = None
+    """How many jobs may be held beyond those that run; None for as many as begin within a moment."""
     lease: timedelta = timedelta(seconds=30)
     """How long this worker goes on without a sign from the store."""
     lost_margin: timedelta = timedelta(0)
@@ -49,8 +55,10 @@ class Manner(Struct, frozen=True, kw_only=True):
     retention: Retention = Retention()
 
     def __post_init__(self) -> None:
-        whole("slots", self.slots, 1, MOST_SLOTS)
-        whole("buffer", self.buffer, 0, MOST_SLOTS - self.slots)
+        for name in ("slots", "warm_slots", "async_slots", "thread_slots"):
+            whole(name, getattr(self, name), 1, MOST_SLOTS)
+        if self.buffer is not None:
+            whole("buffer", self.buffer, 0, MOST_SLOTS - self.slots)
         within("lease", self.lease, *LEASE_LENGTH)
         within("lost_margin", self.lost_margin, timedelta(0), LEASE_LENGTH[1] - self.lease)
         within("poll", self.poll, timedelta(milliseconds=1), timedelta(minutes=1))
@@ -65,6 +73,9 @@ class Manner(Struct, frozen=True, kw_only=True):
             worker=worker,
             lines=lines,
             slots=settings.slots,
+            warm_slots=settings.warm_slots or len(os.sched_getaffinity(0)),
+            async_slots=settings.async_slots,
+            thread_slots=settings.thread_slots,
             buffer=settings.buffer,
             lease=timedelta(seconds=settings.lease_seconds),
             lost_margin=timedelta(seconds=settings.lost_margin_seconds),

@@ -1,6 +1,7 @@
 """An attempt in this worker's hands: until when its lease holds, what it has said, and how to halt it."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
 
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Claimed, Lease, Progress
@@ -17,6 +18,8 @@ class Running:
 
     def __init__(self, claimed: Claimed, hold: Hold, spawn: Spawn) -> None:
         self.claimed = claimed
+        self.since = monotonic()
+        """When it was taken; once it runs, when it began."""
         self.halting = Halting()
         self.prolong(hold)
         self.unsaid: Progress | None = None

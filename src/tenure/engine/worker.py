@@ -14,10 +14,9 @@ from tenure.core.errors import TenureError
 from tenure.core.operations import Worker as Introduction
 from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerReady, WorkerStopped
 from tenure.engine.crew import Crew
-from tenure.engine.lane import Lane
+from tenure.engine.lane import Lanes
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
-from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
 T = TypeVar("T")
@@ -34,14 +33,14 @@ class Worker:
     def __init__(
         self,
         store: Store,
-        lane: Lane,
+        lanes: Lanes,
         introduction: Introduction,
         registry: Registry,
         manner: Manner,
         announce: Announce,
     ) -> None:
         self._store = store
-        self._lane = lane
+        self._lanes = lanes
         self._introduction = introduction
         self._registry = registry
         self._manner = manner
@@ -60,7 +59,7 @@ class Worker:
     @property
     def running(self) -> int:
         """How many attempts run now."""
-        return 0 if self._crew is None else len(self._crew.attempts.running)
+        return 0 if self._crew is None else self._crew.running
 
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""
@@ -74,7 +73,7 @@ class Worker:
         await self._store.enlist(self._introduction)
         async with asyncio.TaskGroup() as tasks:
             crew = self._crew = Crew(
-                self._store, self._lane, self._registry, self._manner, tasks, self._announce, self._drain
+                self._store, self._lanes, self._registry, self._manner, tasks, self._announce, self._drain
             )
             loops = [tasks.create_task(loop) for loop in crew.loops()]
             self._announce(WorkerReady(self._introduction))
@@ -90,27 +89,23 @@ class Worker:
         self._draining.set()
 
     async def _wind_up(self, crew: Crew) -> WorkerStopped:
-        crew.dispatcher.draining = True
-        crew.attempts.give_back_waiting()
-        running = len(crew.attempts.running)
-        self._announce(WorkerDraining(self._manner.worker, running, self._reason))
+        crew.drain()
+        self._announce(WorkerDraining(self._manner.worker, crew.running, self._reason))
         await self._until_idle(crew)
-        crew.attempts.halt(Halt.SHUTDOWN)
-        crew.hooks.halt()
-        await crew.attempts.idle.wait()
+        crew.halt()
+        await crew.until_idle()
         await crew.hooks.idle.wait()
-        await self._tried(lambda: self._settle(crew))
-        await self._tried(crew.dispatcher.give_back)  # even if what they have said cannot be recorded
-        left = len(crew.attempts.held())
-        return WorkerStopped(self._manner.worker, crew.dispatcher.handed_back, left)
+        await self._tried(crew.settle)
+        await self._tried(crew.give_back)
+        return WorkerStopped(self._manner.worker, crew.handed_back, crew.held)
 
     async def _until_idle(self, crew: Crew) -> None:
         """Wait for what runs and its hooks, up to the deadline or until forced."""
 
         async def ended() -> None:
-            await self._tried(lambda: self._settle(crew))
-            await crew.attempts.idle.wait()
-            await self._tried(lambda: self._settle(crew))
+            await self._tried(crew.settle)
+            await crew.until_idle()
+            await self._tried(crew.settle)
             await crew.hooks.idle.wait()
 
         waits = {asyncio.ensure_future(ended()), asyncio.ensure_future(self._forced.wait())}
@@ -120,12 +115,6 @@ class Worker:
         for one in pending:
             one.cancel()
         await asyncio.wait(waits)
-
-    async def _settle(self, crew: Crew) -> bool:
-        await crew.dispatcher.turn()  # even with nothing to settle: it waits for one that still claims
-        while not crew.attempts.is_settled:
-            await crew.dispatcher.turn()
-        return True
 
     async def _tried(self, action: Callable[[], Awaitable[T]]) -> T | None:
         """A few tries, for a store that is briefly away; None when all failed."""

@@ -1,4 +1,4 @@
-"""A lane whose attempts are overheard: the store is told how far they are now and then, not at every word."""
+"""Lanes whose attempts are overheard: the store is told how far they are now and then, not at every word."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -8,7 +8,7 @@ from uuid import UUID
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
 from tenure.core.trail import LogLine, Note
-from tenure.engine.lane import Lane
+from tenure.engine.lane import Lane, Lanes
 from tenure.execution.assignment import Assignment
 from tenure.execution.halting import Ended, Halting, Listener
 
@@ -16,13 +16,23 @@ from tenure.execution.halting import Ended, Halting, Listener
 class Overheard:
     """Passes everything on, and tells `hear` of each progress as well, the moment it is said."""
 
-    def __init__(self, lane: Lane, hear: Callable[[UUID, Progress], None]) -> None:
-        self._lane = lane
+    def __init__(self, lanes: Lanes, hear: Callable[[UUID, Progress], None]) -> None:
+        self._lanes = lanes
         self._hear = hear
 
     async def ready(self) -> None:
-        """As the lane is."""
-        await self._lane.ready()
+        """As the lanes are."""
+        await self._lanes.ready()
+
+    def named(self, name: str) -> Lane:
+        """A lane."""
+        return _Overheard(self._lanes.named(name), self._hear)
+
+
+class _Overheard:
+    def __init__(self, lane: Lane, hear: Callable[[UUID, Progress], None]) -> None:
+        self._lane = lane
+        self._hear = hear
 
     async def run(
         self,

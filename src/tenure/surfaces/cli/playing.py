@@ -17,7 +17,7 @@ from tenure.core.states import State
 from tenure.engine.hiring import hire, new_name
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
-from tenure.execution.lane import ProcessLane
+from tenure.execution.lanes import Lanes
 from tenure.settings import Settings
 from tenure.storage.contract import Store
 from tenure.surfaces.cli import history
@@ -86,12 +86,12 @@ class Play:
         """Play it; raises Astray unless every job has gone its way. `folder` is the children's."""
         await self._store.migrate()
         await self._store.verify()
-        lane = ProcessLane(APP, folder=folder, environment=_environment())
+        lanes = Lanes(APP, folder=folder, environment=_environment())
         try:
-            registry = Manifest.read(await lane.start()).registry()
+            registry = Manifest.read(await lanes.start()).registry()
             hired = hire(
                 self._store,
-                Overheard(lane, self._hear),
+                Overheard(lanes, self._hear),
                 registry,
                 self._note,
                 worker=new_name(),
@@ -100,7 +100,7 @@ class Play:
             await self._enqueue(registry)
             await self._work(hired)
         finally:
-            await lane.close()
+            await lanes.close()
         for job, row in self.rows.items():
             _check(self._parts[job], row)
 

@@ -1,5 +1,7 @@
 """What a worker's signals look like on standard error: one line each, for people."""
 
+import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -18,13 +20,40 @@ from tenure.core.signals import (
     WorkerReady,
     WorkerStopped,
 )
+from tenure.core.states import State
 from tenure.surfaces.cli.output import COLOURS, plain
 
+MOST_A_SECOND = 50
+"""How many successes are told one by one: what comes faster nobody reads, and to print it takes its time."""
 
-def tell(signal: Signal) -> None:
-    """Print a signal, if people want to know of it."""
-    if (text := said(signal)) is not None:
-        click.echo(f"{datetime.now(UTC):%H:%M:%S} {text}", err=True)
+
+class Teller:
+    """Prints what people want to know of, in a running event loop."""
+
+    def __init__(self) -> None:
+        self._since = 0.0
+        self._told = 0
+        self._untold = 0
+
+    def __call__(self, signal: Signal) -> None:
+        """Print a signal, unless it is one of too many successes, which are counted."""
+        if isinstance(signal, AttemptSettled) and signal.state is State.SUCCEEDED and self._is_too_much():
+            if not self._untold:
+                asyncio.get_running_loop().call_later(1.0, self._sum_up)
+            self._untold += 1
+        elif (text := said(signal)) is not None:
+            _print(text)
+
+    def _is_too_much(self) -> bool:
+        now = time.monotonic()
+        if now - self._since >= 1.0:
+            self._since, self._told = now, 0
+        self._told += 1
+        return self._told > MOST_A_SECOND
+
+    def _sum_up(self) -> None:
+        _print(f"{self._untold} more {_coloured(State.SUCCEEDED)}")
+        self._untold = 0
 
 
 def said(signal: Signal) -> str | None:
@@ -60,7 +89,7 @@ def said(signal: Signal) -> str | None:
 
 def _settled(signal: AttemptSettled) -> str:
     claimed, outcome = signal.claimed, signal.report.outcome
-    state = click.style(signal.state.value, fg=COLOURS.get(signal.state))
+    state = _coloured(signal.state)
     name = f"{claimed.definition} {_short(claimed.lease.job.hex)}"
     text = f"{name} attempt {claimed.attempt} {state}"
     if (usage := signal.report.usage) is not None:
@@ -68,6 +97,14 @@ def _settled(signal: AttemptSettled) -> str:
     if isinstance(outcome, Recoverable | Unrecoverable):
         text += f": {plain(outcome.error.kind)}: {_first_line(outcome.error.message)}"
     return text
+
+
+def _coloured(state: State) -> str:
+    return click.style(state.value, fg=COLOURS.get(state))
+
+
+def _print(text: str) -> None:
+    click.echo(f"{datetime.now(UTC):%H:%M:%S} {text}", err=True)
 
 
 def _short(job: str) -> str:

@@ -15,13 +15,13 @@ from tenure.engine.memory import settle_down
 from tenure.engine.registry import Manifest
 from tenure.engine.worker import Worker
 from tenure.execution.guards import Guards
-from tenure.execution.lane import ProcessLane
+from tenure.execution.lanes import Lanes
 from tenure.execution.limits import MORE_ALLOWED
 from tenure.settings import Loaded, Settings, load
 from tenure.storage.address import open_store
 from tenure.surfaces.cli.notifying import Manager, keep_told
 from tenure.surfaces.cli.system import require_linux
-from tenure.surfaces.cli.telling import tell
+from tenure.surfaces.cli.telling import Teller
 
 FORCED = 130
 """The exit code after a second signal."""
@@ -80,9 +80,9 @@ async def _undisturbed(work: Coroutine[Any, Any, int]) -> int:
 
 async def _work(app: str, loaded: Loaded) -> int:
     settings = loaded.settings
-    lane = ProcessLane(app, environment=_environment(settings), guards=Guards.adopting())
+    lanes = Lanes(app, environment=_environment(settings), guards=Guards.adopting())
     try:
-        manifest = Manifest.read(await lane.start())
+        manifest = Manifest.read(await lanes.start())
         registry = manifest.registry()
         database = settings.database
         if "database" not in loaded.sources and manifest.database is not None:
@@ -90,17 +90,17 @@ async def _work(app: str, loaded: Loaded) -> int:
         store = await open_store(database)
         try:
             name = new_name()
-            hired = hire(store, lane, registry, tell, worker=name, settings=settings)
+            hired = hire(store, lanes, registry, Teller(), worker=name, settings=settings)
             for changed in await register(store, registry.specs(), name):
                 click.echo(f"{changed} was registered before and says something else now", err=True)
             click.echo(f"{app} on {masked(database)}", err=True)
-            if lane.notice:
-                click.echo(lane.notice, err=True)
+            if lanes.notice:
+                click.echo(lanes.notice, err=True)
             return await _until_told(hired)
         finally:
             await store.close()
     finally:
-        await lane.close()
+        await lanes.close()
 
 
 def _environment(settings: Settings) -> dict[str, str]:
