@@ -18,6 +18,7 @@ from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.execution.assignment import Assignment, Limits
 from tenure.execution.lane import Ended, Halting, ProcessLane
+from tenure.execution.lanes import Lane
 
 ROOT = Path(__file__).parents[2]
 JOB = UUID("01890000-0000-7000-8000-000000000001")
@@ -74,7 +75,7 @@ async def opened(target: str, **options: Any) -> AsyncIterator[ProcessLane]:
 
 
 async def run(
-    lane: ProcessLane,
+    lane: Lane,
     definition: str,
     params: object = None,
     *,

@@ -1,24 +1,20 @@
-"""The lane `process`: a fresh process for every attempt."""
+"""The lane `process`, a fresh process for every attempt; and `spawn`, where each imports the app itself."""
 
 import asyncio
 import shutil
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
-from tenure.core.errors import TenureError
 from tenure.core.outcome import Failure
-from tenure.core.retry import AttemptEnd, TimedOut, WasStopped
 from tenure.core.trail import Usage
-from tenure.execution import limits
 from tenure.execution.assignment import Assignment
 from tenure.execution.attempt import Attempt
 from tenure.execution.guards import Guards
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Listener, Unstarted
+from tenure.execution.nurseries import Nurseries, end_without_a_child, opened_before
 from tenure.execution.nursery import Nursery
-from tenure.execution.protocol import Begin, Ready
-from tenure.execution.suspects import Suspects
+from tenure.execution.protocol import Begin
 
 __all__ = ["Ended", "Halt", "Halting", "Interrupted", "Listener", "ProcessLane", "Unstarted"]
 
@@ -28,7 +24,7 @@ class ProcessLane:
 
     `target` is `module:attribute`, looked for in `folder` (the current one) first. Of `environment`, the
     worker's own, children see what the allow-list and their definitions name. `guards` adopt orphans where
-    this process may.
+    this process may. With `anew` the zygote knows nothing of the app, and every child imports it.
     """
 
     def __init__(
@@ -39,25 +35,22 @@ class ProcessLane:
         spares: int = 2,
         environment: Mapping[str, str],
         guards: Guards | None = None,
+        anew: bool = False,
     ) -> None:
-        self._target = target
-        self._folder = folder or Path.cwd()
-        self._spares = spares
-        self._environment = dict(environment)
-        self._own = limits.own(self._environment, ())
-        self._guards = guards or Guards()
-        self._nursery: Nursery | None = None
-        self._nurseries: set[Nursery] = set()
-        self._suspects = Suspects()
-        self._opening = asyncio.Lock()
-        self._is_closed = False
-        self.notice: str | None = None
+        self.nurseries = Nurseries(
+            target, folder=folder, spares=spares, environment=environment, guards=guards, anew=anew
+        )
+        """Where its children come from; other lanes may have theirs from there too."""
+        self._suspects = self.nurseries.suspects
+
+    @property
+    def notice(self) -> str | None:
         """What an operator should know of how attempts are started; None where all is as it should be."""
+        return self.nurseries.notice
 
     async def start(self) -> bytes:
         """Import the app in a zygote; answers with its manifest, raises `AppFailed` when it has none."""
-        self._nursery, ready = await self._open(self._spares)
-        return ready.manifest
+        return await self.nurseries.start()
 
     async def run(
         self,
@@ -74,12 +67,12 @@ class ProcessLane:
         this call kills the attempt at once.
         """
         with self._suspects.room(assignment.job) as is_apart:
-            nursery = None if is_apart else self._nursery
+            nursery = None if is_apart else self.nurseries.current
             if nursery is None or not nursery.is_open:
-                opening = self._opened_apart() if is_apart else self._replaced()
-                nursery = await _opened_before(opening, halt, timeout)
+                opening = self.nurseries.apart() if is_apart else self.nurseries.replaced()
+                nursery = await opened_before(opening, halt, timeout)
                 if nursery is None:
-                    return Ended(_end_without_a_child(halt, timeout), Usage())
+                    return Ended(end_without_a_child(halt, timeout), Usage())
             try:
                 return await self._attempt(nursery, assignment, timeout, grace, halt, listener)
             finally:
@@ -88,13 +81,11 @@ class ProcessLane:
 
     async def ready(self) -> None:
         """Have a zygote, another one if it has died; raises `AppFailed` when there can be none."""
-        await self._replaced()
+        await self.nurseries.replaced()
 
     async def close(self) -> None:
         """End every child; when this returns, nobody is left. A closed lane runs nothing any more."""
-        self._is_closed = True
-        for nursery in tuple(self._nurseries):
-            await nursery.close()
+        await self.nurseries.close()
 
     async def _attempt(
         self,
@@ -105,8 +96,7 @@ class ProcessLane:
         halt: Halting,
         listener: Listener,
     ) -> Ended:
-        named = assignment.limits.environment
-        own = limits.own(self._environment, named) if named else self._own
+        own = self.nurseries.own(assignment.limits.environment)
         try:
             attempt = Attempt(nursery, Begin(assignment, own), listener, halt)
         except OSError as error:
@@ -116,58 +106,3 @@ class ProcessLane:
         if litter is not None:
             await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)
         return ended
-
-    async def _replaced(self) -> Nursery:
-        async with self._opening:
-            if self._nursery is None or not self._nursery.is_open:
-                self._nursery, _ = await self._open(self._spares)
-            return self._nursery
-
-    async def _opened_apart(self) -> Nursery:
-        nursery, _ = await self._open(0)
-        return nursery
-
-    async def _open(self, spares: int) -> tuple[Nursery, Ready]:
-        if self._is_closed:
-            raise TenureError("the lane is closed")
-        nursery = Nursery(self._target, self._folder, spares, self._environment, self._guards)
-        self._nurseries = {known for known in self._nurseries if not known.is_gone} | {nursery}
-        try:
-            ready = await nursery.open()
-        except BaseException:
-            self._nurseries.discard(nursery)
-            raise
-        if ready.threads:
-            self.notice = (
-                f"{self._target} starts {ready.threads} thread(s) at import, so it cannot be forked: "
-                "every attempt imports it anew"
-            )
-        return nursery, ready
-
-
-async def _opened_before(
-    opening: Coroutine[Any, Any, Nursery], halt: Halting, timeout: timedelta
-) -> Nursery | None:
-    """Another zygote; None when the attempt is to stop before the app was imported, which may hang."""
-    opened = asyncio.ensure_future(opening)
-    halted = asyncio.ensure_future(halt.wait())
-    try:
-        either: set[asyncio.Future[Any]] = {opened, halted}
-        await asyncio.wait(either, timeout=timeout.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
-        return opened.result() if opened.done() else None
-    finally:
-        for waiting in (opened, halted):
-            waiting.cancel()
-        await asyncio.wait({opened})
-
-
-def _end_without_a_child(halt: Halting, timeout: timedelta) -> AttemptEnd | Unstarted | None:
-    match halt.asked:
-        case None:
-            return TimedOut(timeout)
-        case Halt.CANCELLED:
-            return WasStopped()
-        case Halt.LOST:
-            return None
-        case Halt.SHUTDOWN:
-            return Unstarted(Failure("NotStarted", "the worker ended before the app was imported again"))

@@ -20,6 +20,7 @@ from tenure.execution import limits
 from tenure.execution.guards import Guards
 from tenure.execution.handler import AppFailed
 from tenure.execution.protocol import (
+    ANEW,
     FROM_ZYGOTE,
     LARGEST_MANIFEST,
     Broken,
@@ -63,9 +64,18 @@ class Nursery:
     """One zygote and its children, known by number."""
 
     def __init__(
-        self, target: str, folder: Path, spares: int, environment: Mapping[str, str], guards: Guards
+        self,
+        target: str,
+        folder: Path,
+        spares: int,
+        environment: Mapping[str, str],
+        guards: Guards,
+        *,
+        anew: bool = False,
     ) -> None:
+        """With `anew` the zygote imports nothing of the user's: each of its children does."""
         self._target = target
+        self._anew = anew
         self._folder = folder
         self._spares = spares
         self._environment = limits.inherited(environment)
@@ -208,6 +218,7 @@ class Nursery:
                 self._target,
                 str(self._spares),
                 self._scratch,
+                *([ANEW] if self._anew else []),
             ],
             cwd=self._folder,
             env=self._environment | {"PYTHONPATH": _own_path(), **limits.EAGER},

@@ -29,6 +29,9 @@ LARGEST_MANIFEST = 64 << 20
 DESCRIPTORS = 3
 """How many descriptors come with a `Start`: the child's end of the socket, its stdout, its stderr."""
 
+ANEW = "anew"
+"""A zygote's last argument where it is to import nothing, and to let each child import the app."""
+
 _Message = TypeVar("_Message")
 _LENGTH = struct.Struct(">I")
 HEAD = _LENGTH.size

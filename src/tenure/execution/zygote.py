@@ -26,7 +26,7 @@ it must never wait for the worker to listen.
 
 Forking needs a process of one thread: a lock that another thread holds would stay locked in the child for
 ever. A module that starts threads at import is not kept: the zygote says so, executes itself anew without
-the module, and lets every child import it.
+the module, and lets every child import it. For the lane `spawn` it does so from the beginning.
 """
 
 import faulthandler
@@ -47,6 +47,7 @@ from tenure.execution.brood import Brood
 from tenure.execution.handler import App, load
 from tenure.execution.outbox import Outbox
 from tenure.execution.protocol import (
+    ANEW,
     DESCRIPTORS,
     LARGEST_MANIFEST,
     TO_ZYGOTE,
@@ -144,9 +145,10 @@ def _milliseconds_to(deadline: float) -> int | None:
 def main() -> NoReturn:
     """Fork into guard and zygote.
 
-    The arguments are the control socket, the target, how many spares, and a folder for what children write.
+    The arguments are the control socket, the target, how many spares, a folder for what children write, and
+    perhaps how the app is to be imported.
     """
-    control, target, spares, scratch, *resumed = sys.argv[1:]
+    control, target, spares, scratch, *manner = sys.argv[1:]
     connection = socket.socket(fileno=int(control))
     os.set_inheritable(connection.fileno(), False)
     environment = dict(os.environ)
@@ -158,7 +160,7 @@ def main() -> NoReturn:
     context.confine()
     faulthandler.enable()
     limits.forbid_core_dumps()
-    if resumed:
+    if manner == [_RESUMED]:
         _serve(connection, target, None, int(spares), scratch)
     kernel.forgo_privileges()
     kernel.adopt_orphans()
@@ -167,6 +169,9 @@ def main() -> NoReturn:
     if zygote:
         guard.keep(zygote, connection, scratch)
     kernel.belong_to(own)
+    if manner == [ANEW]:
+        connection.sendall(frame(Ready(b"", 0)))
+        _serve(connection, target, None, int(spares), scratch)
     app, threads = _introduced(connection, target)
     if threads:
         os.set_inheritable(connection.fileno(), True)

@@ -1,0 +1,85 @@
+"""The lanes of one worker by name: the ways in which its attempts may be run."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+from tenure.core.errors import TenureError
+from tenure.execution.assignment import Assignment
+from tenure.execution.guards import Guards
+from tenure.execution.halting import Ended, Halting, Listener
+from tenure.execution.lane import ProcessLane
+
+
+class Lane(Protocol):
+    """Runs attempts, each isolated as the lane promises."""
+
+    async def ready(self) -> None:
+        """Return when attempts can be started; raises `AppFailed` when the app can no longer be imported."""
+
+    async def run(
+        self,
+        assignment: Assignment,
+        *,
+        timeout: timedelta,
+        grace: timedelta,
+        halt: Halting,
+        listener: Listener,
+    ) -> Ended:
+        """Run one attempt and say how it ended; when this returns, nothing of it is left."""
+
+
+class Lanes:
+    """Every lane of one app; all of them but `spawn` share one zygote, which has imported the app.
+
+    The arguments are those of `ProcessLane`. What only some lanes need is started when it is first used.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        folder: Path | None = None,
+        spares: int = 2,
+        environment: Mapping[str, str],
+        guards: Guards | None = None,
+    ) -> None:
+        guards = guards or Guards()
+        self._process = ProcessLane(
+            target, folder=folder, spares=spares, environment=environment, guards=guards
+        )
+        self._spawn = ProcessLane(
+            target, folder=folder, spares=spares, environment=environment, guards=guards, anew=True
+        )
+        self._lanes: dict[str, Lane] = {
+            "process": self._process,
+            "command": self._process,
+            "spawn": self._spawn,
+        }
+
+    @property
+    def notice(self) -> str | None:
+        """What an operator should know of how attempts are started; None where all is as it should be."""
+        return self._process.notice
+
+    async def start(self) -> bytes:
+        """Import the app in a zygote; answers with its manifest, raises `AppFailed` when it has none."""
+        return await self._process.start()
+
+    def named(self, name: str) -> Lane:
+        """The lane of this name."""
+        try:
+            return self._lanes[name]
+        except KeyError:
+            known = ", ".join(sorted(self._lanes))
+            raise TenureError(f"there is no lane {name!r:.64}; there are {known}") from None
+
+    async def ready(self) -> None:
+        """Have a zygote, another one if it has died; raises `AppFailed` when there can be none."""
+        await self._process.ready()
+
+    async def close(self) -> None:
+        """End everybody; when this returns, nobody is left. Closed lanes run nothing any more."""
+        await self._process.close()
+        await self._spawn.close()
