@@ -23,6 +23,11 @@ FILE = "tenure.toml"
 FILE_VARIABLE = "TENURE_CONFIG"
 """Names another file than the one in the current folder."""
 
+OF_AN_ATTEMPT = frozenset(
+    {"TENURE_JOB_ID", "TENURE_ATTEMPT", "TENURE_FENCE", "TENURE_DEFINITION", "TENURE_RESULT"}
+)
+"""What a program is told that runs as a job: no settings, should it use Tenure itself."""
+
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
@@ -191,7 +196,9 @@ def _from_file(file: "Path | None", environment: Mapping[str, str]) -> Iterator[
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[Given]:
     for variable, value in sorted(environment.items()):
-        if variable.startswith(PREFIX) and variable != FILE_VARIABLE and not _is_for_tests(variable):
+        if variable in OF_AN_ATTEMPT or _is_for_tests(variable):
+            continue
+        if variable.startswith(PREFIX) and variable != FILE_VARIABLE:
             yield Given(variable.removeprefix(PREFIX).lower(), value, variable)
 
 

@@ -18,6 +18,7 @@
     │   ├── StoreRefused        the database's own guard refused the statement; nothing was written
     │   ├── SchemaMismatch      the database does not have the schema this code was written for
     │   └── StoreForbidden      a handler's process tried to open a store
+    ├── ProgramFailed           a program that was run as a job did not do its work
     ├── LeaseLost               an attempt wanted to act after its lease was gone
     └── Directive               raised by a handler to say how its attempt ends
         ├── Retry               try again, after a time of its own choosing
@@ -188,6 +189,18 @@ class StoreForbidden(StoreError):
 
 class LeaseLost(TenureError):
     """An attempt wanted to act after its lease was gone. Nothing was written."""
+
+
+class ProgramFailed(TenureError):
+    """A program that was run as a job did not do its work.
+
+    `kinds` are the names by which `retry_on` and `fatal_on` know why, the most specific first.
+    """
+
+    def __init__(self, message: str, kinds: Sequence[str], *, is_fatal: bool = False) -> None:
+        super().__init__(message)
+        self.kinds = (*kinds, "ProgramFailed")
+        self.is_fatal = is_fatal
 
 
 class Directive(TenureError):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tenure.core.bounds import HORIZON
 from tenure.core.documents import Document
-from tenure.core.errors import Fatal, Retry, Snooze
+from tenure.core.errors import Fatal, ProgramFailed, Retry, Snooze
 from tenure.core.outcome import Failure, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
 from tenure.core.policy import RetryPolicy
 from tenure.core.text import storable
@@ -36,7 +36,7 @@ class SnoozeAsked(Struct, frozen=True, tag=True):
 
 
 class FatalAsked(Struct, frozen=True, tag=True):
-    """The handler raised `Fatal`."""
+    """The handler raised `Fatal`, or its program ended with a code that says as much."""
 
 
 Asked = RetryAsked | SnoozeAsked | FatalAsked
@@ -109,6 +109,8 @@ def backoff(attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> t
 def describe(error: BaseException) -> Raised:
     """An exception as data that any store takes and any process reads."""
     names = tuple(qualified_name(kind) for kind in type(error).__mro__ if kind is not object)
+    if isinstance(error, ProgramFailed):  # of which our own frames say nothing
+        return Raised(Failure(error.kinds[0], _head(str(error))), (*error.kinds, *names), _asked(error))
     lines = traceback.format_exception(error)
     failure = Failure(names[0], _head(_message(error)), _tail("".join(lines)))
     return Raised(failure, names, _asked(error))
@@ -151,7 +153,7 @@ def _asked(error: BaseException) -> Asked | None:
             return RetryAsked(after)
         case Snooze(for_=timedelta() as wait):
             return SnoozeAsked(wait)
-        case Fatal():
+        case Fatal() | ProgramFailed(is_fatal=True):
             return FatalAsked()
         case _:
             return None

@@ -22,6 +22,12 @@ from tenure.core.policy import OnLost, Policy, RetryPolicy
 HOOKS = ("on_start", "on_retry", "on_success", "on_fail", "on_end")
 """What a definition may ask to be told, in the order of a job's life."""
 
+LANES = ("process", "warm", "async", "thread", "command", "spawn")
+"""Where attempts of a definition may run."""
+
+SHARED_LANES = frozenset({"async", "thread"})
+"""Lanes whose attempts run beside others in one process."""
+
 ANY_OBJECT = Document('{"type":"object"}')
 """The schema of params that nothing is known of."""
 
@@ -153,6 +159,28 @@ def refuse_reserved(key: str) -> None:
     """Refuse a key that only Tenure itself may use."""
     if key.startswith(_RESERVED):
         raise InvalidInput("key", f"begins with {_RESERVED!r}, which is reserved", "choose another name")
+
+
+def check_lane(spec: Spec) -> None:
+    """Refuse a lane that there is not, and what a lane cannot give.
+
+    For what code says, not for what is stored: a later version, which has other lanes, may have written that.
+    """
+    if spec.lane not in LANES:
+        raise InvalidInput("lane", f"is {spec.lane!r:.64}", f"give one of {', '.join(LANES)}")
+    if spec.lane not in SHARED_LANES:
+        return
+    if spec.policy.on_lost is OnLost.BURY:
+        problem = f'is "bury" in lane {spec.lane}, where a neighbour\'s crash can end an attempt'
+        raise InvalidInput("on_lost", problem, 'use lane "process", or let its jobs be retried')
+    for name in ("memory", "cpu", "files"):
+        if getattr(spec, name) is not None:
+            problem = f"is limited in lane {spec.lane}, whose attempts share a process"
+            raise InvalidInput(name, problem, 'use lane "process" or "warm", or set no limit')
+    if spec.environment:
+        problem = f"is given in lane {spec.lane}, where every other attempt would see it as well"
+        remedy = 'use lane "process" or "warm", or name it in TENURE_CHILD_ENV, which is for all attempts'
+        raise InvalidInput("environment", problem, remedy)
 
 
 def key_in(params: Document, place: str) -> str:

@@ -1,6 +1,7 @@
 """`Tenure`: a database and the definitions of one program."""
 
-from collections.abc import Callable, Coroutine, Sequence
+import os
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, Unpack
 from uuid import UUID
@@ -21,8 +22,8 @@ from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
 from tenure.surfaces.library.recording import record, record_sync
 from tenure.surfaces.library.runtimes import Runtimes
-from tenure.surfaces.library.signature import origin_of, signature_of
-from tenure.surfaces.library.terms import Terms, spec_of
+from tenure.surfaces.library.signature import origin_of, refuse_lane, signature_of
+from tenure.surfaces.library.terms import Terms, command_spec_of, spec_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -57,6 +58,7 @@ class Tenure:
 
         def decorate(function: Callable[P, R]) -> JobDefinition[P, R]:
             signature = signature_of(function)
+            refuse_lane(function, spec.lane)
             code = Code(signature.adapt(function), signature.params.decode, origin_of(function))
             self._registry.add(structs.replace(spec, params_schema=signature.params.schema), code)
             return JobDefinition(
@@ -64,6 +66,30 @@ class Tenure:
             )
 
         return decorate
+
+    def command(
+        self,
+        key: str,
+        arguments: Sequence[str | os.PathLike[str]],
+        *,
+        params: Any = dict,
+        fatal_codes: Collection[int] = (),
+        **terms: Unpack[Terms],
+    ) -> JobDefinition[..., Any]:
+        """Make a program a job: `app.command("video.probe", ["ffprobe", "-v", "quiet", …])`.
+
+        No shell is involved. Its params are JSON on standard input, of the type in `params`. Its result is
+        the file that TENURE_RESULT names, if it has written one, else the last JSON on standard output, else
+        None; what else it says is the attempt's log. An exit code other than 0 is a failure, and one of
+        `fatal_codes` the last.
+        """
+        # Most apps have no programs, and their processes need not carry what runs them.
+        from tenure.surfaces.library.command import command_of
+
+        spec = command_spec_of(key, terms, self.settings)
+        schema, code = command_of(arguments, params, fatal_codes)
+        self._registry.add(structs.replace(spec, params_schema=schema), code)
+        return JobDefinition(code.run, (key, spec.version), self.namespace, self._registry, self._runtimes)
 
     async def enqueue(
         self,

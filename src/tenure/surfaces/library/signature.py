@@ -58,6 +58,16 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         raise InvalidInput(f"{where}: {error.field}", error.problem, error.remedy) from None
 
 
+def refuse_lane(function: Callable[..., Any], lane: str) -> None:
+    """Refuse a function that cannot run in a lane."""
+    is_async = inspect.iscoroutinefunction(function)
+    if lane == "async" and not is_async:
+        problem = "is a plain def in lane async, where it would hold up every other attempt"
+        raise InvalidInput(origin_of(function), problem, 'write async def, or use lane "thread"')
+    if lane == "thread" and is_async:
+        raise InvalidInput(origin_of(function), "is an async def in lane thread", 'use lane "async"')
+
+
 def hook_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, if it can be called as `hook(ctx)` or `hook(ctx, error)`."""
     where = origin_of(function)

@@ -9,7 +9,7 @@ from msgspec import structs
 from tenure.core.errors import InvalidInput
 from tenure.core.limit import Limit
 from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.spec import Spec
+from tenure.core.spec import Spec, check_lane
 from tenure.settings import Settings
 from tenure.surfaces.library.options import Duration, backoff, duration, exception_names, memory_size
 
@@ -17,7 +17,7 @@ Exceptions = Iterable[type[BaseException] | str]
 
 
 class Terms(TypedDict, total=False):
-    """What `@app.job` takes beside the key; what is left out has a default."""
+    """What `@app.job` and `app.command` take beside the key; what is left out has a default."""
 
     version: int
     """Counts up when params or meaning change; jobs run under the version they were made with. 1."""
@@ -53,21 +53,39 @@ class Terms(TypedDict, total=False):
     """How many seconds of processor time an attempt's process may take."""
     files: int
     """How many files an attempt's process may have open."""
+    lane: Literal["process", "warm", "async", "thread", "spawn"]
+    """Where its attempts run: "process", a fresh process for each."""
     environment: Sequence[str]
     """Variables of the worker's environment that its processes are given."""
 
 
 def spec_of(key: str, terms: Terms, settings: Settings) -> Spec:
-    """The spec without the schema, which only the function can tell. Raises InvalidInput."""
+    """The spec of a function's jobs, without the schema. Raises InvalidInput."""
+    spec = _spec("job", key, terms, settings, terms.get("lane", "process"))
+    if spec.lane == "command":
+        raise InvalidInput("lane", 'is "command", which is for programs', "use app.command(…)")
+    check_lane(spec)
+    return spec
+
+
+def command_spec_of(key: str, terms: Terms, settings: Settings) -> Spec:
+    """The same of a program's jobs, whose lane is their own."""
+    if "lane" in terms:
+        raise InvalidInput("lane", f"is {terms['lane']!r:.64} for a program", "leave it out")
+    return _spec("command", key, terms, settings, "command")
+
+
+def _spec(call: str, key: str, terms: Terms, settings: Settings, lane: str) -> Spec:
     unknown = terms.keys() - Terms.__annotations__.keys()
     if unknown:
-        raise TypeError(f"job() got an unexpected keyword argument {min(unknown)!r}")
+        raise TypeError(f"{call}() got an unexpected keyword argument {min(unknown)!r}")
     return Spec(
         key=key,
         version=terms.get("version", 1),
         queue=terms.get("queue", "default"),
         priority=terms.get("priority", 0),
         policy=_policy(terms, settings),
+        lane=lane,
         concurrency=terms.get("concurrency", 0),
         concurrency_key=terms.get("concurrency_key"),
         limits=tuple(Limit(name, size=size) for name, size in (terms.get("limits") or {}).items()),

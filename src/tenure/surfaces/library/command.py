@@ -1,0 +1,49 @@
+"""A program as a definition: what `app.command` takes, checked, and the code it makes."""
+
+import os
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from tenure.core.bounds import whole
+from tenure.core.documents import Document
+from tenure.core.errors import InvalidInput
+from tenure.engine.registry import Code
+from tenure.execution.program import Program
+from tenure.surfaces.library.params import params_of
+
+_AS_A_LIST = 'give the program and its arguments as a list: ["ffprobe", "-v", "quiet"]'
+
+
+def command_of(
+    arguments: Sequence[str | os.PathLike[str]], params: Any, fatal_codes: Collection[int]
+) -> tuple[Document, Code]:
+    """The schema of a program's params, and its code. Raises InvalidInput."""
+    program = Program(_texts(arguments), _codes(fatal_codes))
+    is_free = params is dict or params is Any or params is None
+    taken = params_of(dict[str, Any] if is_free else params)
+    return taken.schema, Code(program.run, taken.decode, f"the program {program.arguments[0]}")
+
+
+def _texts(arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
+    if isinstance(arguments, str | bytes):
+        raise InvalidInput("arguments", "are one text, and no shell is there to take it apart", _AS_A_LIST)
+    try:
+        texts: list[Any] = [os.fspath(argument) for argument in arguments]
+    except TypeError:
+        raise InvalidInput("arguments", f"are {arguments!r:.64}", _AS_A_LIST) from None
+    if not texts or not texts[0]:
+        raise InvalidInput("arguments", "name no program", _AS_A_LIST)
+    for text in texts:
+        if not isinstance(text, str) or "\x00" in text:
+            raise InvalidInput("arguments", f"hold {text!r:.64}", "give texts without NUL")
+    return texts
+
+
+def _codes(given: Collection[int]) -> Collection[int]:
+    try:
+        codes = frozenset(given)
+    except TypeError:
+        raise InvalidInput("fatal_codes", f"are {given!r:.64}", "give a list of exit codes") from None
+    for code in codes:
+        whole("fatal_codes", code, 1, 255)
+    return codes
