@@ -132,7 +132,9 @@ def _unharmed(announce: Announce) -> Announce:
     """Who hears a signal cannot harm who gives it: a terminal that is gone must not end a worker."""
 
     def announced(signal: Signal) -> None:
-        with suppress(Exception):
+        try:  # not by `suppress`: it is called twice for every attempt
             announce(signal)
+        except Exception:
+            pass
 
     return announced

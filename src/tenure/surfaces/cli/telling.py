@@ -37,6 +37,8 @@ class Teller:
 
     def __call__(self, signal: Signal) -> None:
         """Print a signal, unless it is one of too many successes, which are counted."""
+        if isinstance(signal, AttemptStarted):
+            return
         if isinstance(signal, AttemptSettled) and signal.state is State.SUCCEEDED and self._is_too_much():
             if not self._untold:
                 asyncio.get_running_loop().call_later(1.0, self._sum_up)
