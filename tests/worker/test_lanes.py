@@ -1,0 +1,197 @@
+"""Lanes that keep processes, as the command runs them, on both stores."""
+
+import signal
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.core.outcome import Ending
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.worker.commanding import Ledger, commanded, descendants
+from tests.worker.employing import enqueue, reach, vanish
+from tests.worker.laned import LANES
+from tests.worker.test_settings_at_work import prolonged
+
+TARGET = "tests.worker.laned:app"
+SHARED = ("async", "thread")
+"""Where one process runs many attempts."""
+
+ALONE = ("warm", "spawn")
+SHORT = {"TENURE_LEASE_SECONDS": "2", "TENURE_HEARTBEAT_SECONDS": "0.3"}
+
+
+def laned(address: str, **variables: str) -> Any:
+    return commanded(address, target=TARGET, TENURE_WARM_SLOTS="2", **variables)
+
+
+@pytest.mark.parametrize("lane", LANES)
+async def test_what_attempts_say_is_their_own(store: Store, address: str, lane: str) -> None:
+    """Many at once: each one's output, log and events are with its job."""
+    jobs = {n: await enqueue(store, f"{lane}.tell", {"name": f"job {n}"}) for n in range(20)}
+    async with laned(address):
+        for n, job in jobs.items():
+            done = await reach(store, job, State.SUCCEEDED)
+            assert done.result == f'"job {n}"'
+            said = [logged.line.text for logged in await store.logs(job)]
+            assert sorted(said) == [f"logged by job {n}", f"printed by job {n}"]
+            events = [event.payload for event in await store.events(job) if event.type == "custom:said"]
+            assert events == [f'{{"by":"job {n}"}}']
+
+
+@pytest.mark.parametrize("lane", SHARED)
+async def test_a_shared_process_runs_many_attempts_beside_the_worker(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path)
+    jobs = [await enqueue(store, f"{lane}.wait", ledger.params) for _ in range(5)]
+    async with laned(address) as worker:
+        pids = {entry.pid for entry in await ledger.reach("start", 5)}
+        assert len(pids) == 1
+        assert pids <= set(descendants(worker.pid))
+        ledger.let_go()
+        for job in jobs:
+            assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+
+
+async def test_a_warm_process_is_used_again_and_never_by_two(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path)
+    jobs = [await enqueue(store, "warm.wait", ledger.params) for _ in range(8)]
+    async with laned(address):
+        first = await ledger.reach("start", 2)
+        assert len({entry.pid for entry in first}) == 2
+        ledger.let_go()
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+    assert len({entry.pid for entry in ledger.entries("start")}) == 2
+
+
+@pytest.mark.parametrize("lane", LANES)
+async def test_a_job_that_runs_can_be_cancelled(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, f"{lane}.wait", ledger.params)
+    async with laned(address):
+        await ledger.reach("start", 1)
+        await store.cancel([job])
+        await reach(store, job, State.CANCELLED)
+    assert not ledger.entries("effect")
+
+
+@pytest.mark.parametrize("lane", LANES)
+async def test_who_does_not_stop_in_time_is_killed_and_its_neighbours_pay_nothing(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    """In a shared process they are handed back uncharged, and run again; elsewhere they are left alone."""
+    ledger, blocked = Ledger(tmp_path), Ledger(tmp_path / "blocked")
+    (tmp_path / "blocked").mkdir()
+    neighbour = await enqueue(store, f"{lane}.wait", ledger.params)
+    async with laned(address):
+        await ledger.reach("start", 1)
+        terms = {"timeout": timedelta(seconds=1), "grace": timedelta(milliseconds=200), "max_attempts": 1}
+        deaf = await enqueue(store, f"{lane}.block", blocked.params, policy=terms)
+        ended = await reach(store, deaf, State.FAILED)
+        assert ended.error is not None
+        assert ended.error.kind == "TimedOut"
+        starts = await ledger.reach("start", 2 if lane in SHARED else 1)
+        [pid] = [entry.pid for entry in blocked.entries("blocked")]
+        await vanish(pid)
+        ledger.let_go()
+        done = await reach(store, neighbour, State.SUCCEEDED)
+    assert done.attempt == 1
+    assert (done.hand_backs > 0) == (lane in SHARED)
+    assert (starts[0].pid == pid) == (lane in SHARED)
+
+
+async def test_a_blocked_loop_costs_no_lease_and_delays_no_other_lane(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """The process that holds leases is not the one whose loop is blocked: heartbeats go on for leases."""
+    ledger = Ledger(tmp_path)
+    async with laned(address, **SHORT):
+        job = await enqueue(store, "async.block", ledger.params)
+        await ledger.reach("blocked", 1)
+        taken = await reach(store, job, State.RUNNING)
+        assert taken.lease_expires_at is not None
+        while await store.now() < taken.lease_expires_at + timedelta(seconds=2):
+            await prolonged(store, job)
+            for lane in ("process", "warm", "thread"):
+                other = await enqueue(store, f"{lane}.tell", {"name": lane})
+                assert (await reach(store, other, State.SUCCEEDED)).attempt == 1
+        ledger.let_go()
+        done = await reach(store, job, State.SUCCEEDED)
+    assert (done.attempt, done.fence) == (1, taken.fence)
+
+
+@pytest.mark.parametrize("lane", LANES)
+async def test_a_crash_is_named_and_costs_its_own_attempt(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, f"{lane}.die", ledger.params)
+    async with laned(address):
+        await ledger.reach("start", 1)
+        ledger.let_go()
+        done = await reach(store, job, State.SUCCEEDED)
+        assert done.attempt == 2
+        first, second = await store.attempts(job)
+        assert first.error is not None
+        assert "SIGKILL" in first.error.message
+        assert second.ending is Ending.SUCCEEDED
+
+
+@pytest.mark.parametrize("lane", SHARED)
+async def test_a_crash_among_many_is_charged_to_who_did_it(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    """Nobody can say at first who it was: all are handed back and tried apart, and then it shows."""
+    ledger, fatal = Ledger(tmp_path), Ledger(tmp_path / "fatal")
+    (tmp_path / "fatal").mkdir()
+    neighbours = [await enqueue(store, f"{lane}.wait", ledger.params) for _ in range(3)]
+    async with laned(address):
+        await ledger.reach("start", 3)
+        fatal.let_go()
+        guilty = await enqueue(store, f"{lane}.die", fatal.params)
+        assert (await reach(store, guilty, State.SUCCEEDED)).attempt == 2
+        await ledger.reach("start", 6)
+        ledger.let_go()
+        for job in neighbours:
+            done = await reach(store, job, State.SUCCEEDED)
+            assert (done.attempt, done.failures) == (1, 0)
+            assert done.hand_backs > 0
+
+
+@pytest.mark.parametrize("lane", LANES)
+async def test_nobody_outlives_a_worker_that_is_killed(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, f"{lane}.wait", ledger.params)
+    async with laned(address, **SHORT) as worker:
+        [start] = await ledger.reach("start", 1)
+        worker.send(signal.SIGKILL)
+        await vanish(start.pid)
+    async with laned(address, **SHORT):
+        await ledger.reach("start", 2)
+        ledger.let_go()
+        assert (await reach(store, job, State.SUCCEEDED)).attempt == 2
+
+
+@pytest.mark.parametrize("lane", LANES)
+async def test_a_worker_that_ends_hands_back_what_does_not(
+    store: Store, address: str, lane: str, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path)
+    job = await enqueue(store, f"{lane}.wait", ledger.params)
+    async with laned(address, TENURE_SHUTDOWN_SECONDS="0") as worker:
+        [start] = await ledger.reach("start", 1)
+        worker.send(signal.SIGTERM)
+        assert await worker.ended() == 0
+        await vanish(start.pid)
+    returned = await reach(store, job, State.QUEUED)
+    assert (returned.attempt, returned.hand_backs) == (0, 1)
