@@ -15,14 +15,22 @@ from typing import Any
 import msgspec
 
 from tenure.execution.assignment import Limits
-from tests.execution.attempts import ROOT, opened, run
+from tenure.execution.lanes import Lanes
+from tests.execution.attempts import ROOT, run
 
 NOBODY = 65534
 ORDINARY = "ordinary"
 
 
 def supervisor(
-    user: str, target: str, definition: str, params: object, limits: Mapping[str, Any], **options: Any
+    user: str,
+    target: str,
+    definition: str,
+    params: object,
+    limits: Mapping[str, Any],
+    *,
+    lane: str = "process",
+    **options: Any,
 ) -> subprocess.Popen[str]:
     """Start one as `root` or as an ordinary user; who is no root is ordinary in any case."""
     become: list[str] = []
@@ -31,7 +39,7 @@ def supervisor(
         reading = "+dac_read_search"
         become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
         become += [f"--inh-caps={reading}", f"--ambient-caps={reading}"]
-    asked = [target, definition, json.dumps(params), json.dumps(limits)]
+    asked = [target, definition, json.dumps(params), json.dumps(limits), lane]
     command = [*become, sys.executable, "-m", "tests.execution.supervisor", *asked]
     return subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, **options
@@ -46,11 +54,14 @@ def belongings(folder: Path, user: str) -> Path:
     return folder
 
 
-async def _main(target: str, definition: str, params: str, limits: str) -> None:
-    async with opened(target, folder=Path.cwd()) as lane:
-        ended = await run(
-            lane, definition, json.loads(params), timeout=600, limits=msgspec.json.decode(limits, type=Limits)
-        )
+async def _main(target: str, definition: str, params: str, limits: str, lane: str) -> None:
+    lanes = Lanes(target, environment=os.environ)
+    try:
+        await lanes.start()
+        bound = msgspec.json.decode(limits, type=Limits)
+        ended = await run(lanes.named(lane), definition, json.loads(params), timeout=600, limits=bound)
+    finally:
+        await lanes.close()
     print(msgspec.json.encode(ended.end).decode())
 
 

@@ -72,16 +72,16 @@ class Brood:
         """Whether a spare should be forked as soon as there is time."""
         return len(self._spares) < self._wanted_spares
 
-    def start(self, number: int, descriptors: list[int], deadline: float) -> None:
-        """Let a child run the attempt behind these descriptors: a spare if there is one."""
+    def start(self, number: int, descriptors: list[int], deadline: float, lane: str = "") -> None:
+        """Let a child, a spare if there is one, run the attempt or be the runner behind these descriptors."""
         while self._spares:
             spare = self._spares.pop(0)
-            if spare.handover is not None and _handed_over(spare.handover, descriptors):
+            if spare.handover is not None and _handed_over(spare.handover, descriptors, lane):
                 spare.handover = None
                 self._assign(spare, number, deadline)
                 return
         try:
-            self._assign(self._fork(descriptors, None), number, deadline)
+            self._assign(self._fork(descriptors, None, lane), number, deadline)
         except OSError as error:
             self._outbox.put(Unborn(number, f"{type(error).__name__}: {error}"))
 
@@ -138,12 +138,12 @@ class Brood:
                 self._outbox.put(self._account(known))
             self._ended.clear()
 
-    def _fork(self, kept: list[int], handover: socket.socket | None) -> _Child:
+    def _fork(self, kept: list[int], handover: socket.socket | None, lane: str = "") -> _Child:
         folder = self._folders.pop() if self._folders else self._new_folder()
         zygote = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._live(zygote, folder, kept, is_spare=handover is not None)
+            self._live(zygote, folder, kept, lane, is_spare=handover is not None)
         made = self._children[pid] = _Child(pid, folder, handover)
         return made
 
@@ -163,14 +163,18 @@ class Brood:
             self._folders.append(folder)
         return is_clean
 
-    def _live(self, zygote: int, folder: str, kept: list[int], *, is_spare: bool) -> None:
+    def _live(self, zygote: int, folder: str, kept: list[int], lane: str, *, is_spare: bool) -> None:
         try:
             child.prepare(zygote, folder)
             if is_spare:
                 child.close_all_but(kept[0])
                 self._import_ahead()
                 child.rehearse()
-                kept = child.await_descriptors(kept[0])
+                kept, lane = child.await_descriptors(kept[0])
+            if lane:
+                from tenure.execution import serving
+
+                serving.serve(lane, kept, self._find)
             child.attend(kept, self._find)
         except BaseException:  # nothing may return from here
             sys.excepthook(*sys.exc_info())
@@ -236,10 +240,10 @@ def _load(target: str) -> App:
     return app
 
 
-def _handed_over(handover: socket.socket, descriptors: list[int]) -> bool:
+def _handed_over(handover: socket.socket, descriptors: list[int], lane: str) -> bool:
     with handover:
         try:
-            socket.send_fds(handover, [b"\0"], descriptors)
+            socket.send_fds(handover, [lane.encode() or child.ONE_ATTEMPT], descriptors)
         except OSError:  # it has ended and is not reaped yet
             return False
         return True

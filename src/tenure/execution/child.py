@@ -17,7 +17,7 @@ from collections.abc import Callable
 from os import _exit, closerange, dup2, environ, getpid, setsid, sysconf
 from signal import set_wakeup_fd
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from tenure.core.documents import NULL, write
@@ -32,18 +32,33 @@ from tenure.execution.kernel import belong_to
 from tenure.execution.limits import apply, open_the_reserve
 from tenure.execution.protocol import DESCRIPTORS, Begin, HookFailed, Reported, frame
 
+if TYPE_CHECKING:
+    from tenure.execution.hub import Strand
+
 _CONNECTION = 3
 """The descriptor of a child's socket; below it are only stdin, stdout and stderr."""
 
-_SET_MASK = int(signal.SIG_SETMASK)
-_OUR_FRAMES = frozenset({__name__, "asyncio.runners", "asyncio.base_events"})
+ONE_ATTEMPT = b"\0"
+"""What a spare is told that is to run one attempt, and not to be a runner."""
 
-_attending: list[Channel] = []
+_SET_MASK = int(signal.SIG_SETMASK)
+_OUR_FRAMES = frozenset(
+    {
+        __name__,
+        "asyncio.base_events",
+        "asyncio.runners",
+        "tenure.execution.kept_loop",
+        "tenure.execution.performing",
+    }
+)
+
+attending: list["Channel | Strand"] = []
+"""Whom a signal to stop is for."""
 
 
 def stop(_number: int, _frame: FrameType | None) -> None:
     """What SIGTERM does in a child; the zygote sets it once, and lets no such signal through to itself."""
-    for channel in _attending:
+    for channel in attending:
         channel.cancel()
 
 
@@ -65,25 +80,30 @@ def close_all_but(kept: int) -> None:
     closerange(kept + 1, sysconf("SC_OPEN_MAX"))
 
 
-def await_descriptors(handed_over: int) -> list[int]:
-    """Wait, as a spare, for the descriptors of an attempt."""
+def await_descriptors(handed_over: int) -> tuple[list[int], str]:
+    """Wait, as a spare, for descriptors; and for the lane of which to be a runner, or none for an attempt."""
     with socket.socket(fileno=handed_over) as connection:
-        _, descriptors, _, _ = socket.recv_fds(connection, 1, DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+        lane, descriptors, _, _ = socket.recv_fds(connection, 16, DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
     if len(descriptors) != DESCRIPTORS:  # the zygote has no more use for it
         _exit(0)
-    return descriptors
+    return descriptors, "" if lane == ONE_ATTEMPT else lane.decode()
 
 
-def attend(descriptors: list[int], find: Callable[[], App]) -> None:
-    """Run one attempt: the descriptors are its socket, its stdout and its stderr."""
+def settle_in(descriptors: list[int]) -> int:
+    """Have the descriptors where they belong, and no others; answers with that of the socket."""
     connection, output, errors = descriptors
     dup2(output, 1)
     dup2(errors, 2)
     if connection != _CONNECTION:
         dup2(connection, _CONNECTION, inheritable=False)
     close_all_but(_CONNECTION)
-    channel = Channel(_CONNECTION)
-    _attending.append(channel)
+    return _CONNECTION
+
+
+def attend(descriptors: list[int], find: Callable[[], App]) -> None:
+    """Run one attempt: the descriptors are its socket, its stdout and its stderr."""
+    channel = Channel(settle_in(descriptors))
+    attending.append(channel)
     pthread_sigmask(_SET_MASK, ())
 
     begin = channel.begin()
@@ -136,12 +156,12 @@ def _attempt(
         open_the_reserve()
         return OutOfMemory()
     except BaseException as error:  # also SystemExit and CancelledError: the handler's end is to be told
-        return describe(error.with_traceback(_handlers_own(error.__traceback__)))
+        return describe(error.with_traceback(handlers_own(error.__traceback__)))
 
 
 def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Returned | Raised:
     if assignment.hook is not None:
-        context = Context(channel, assignment, _params_if_any(handler, assignment))
+        context = Context(channel, assignment, params_if_any(handler, assignment))
         _call_hook(channel, handler.hooks[assignment.hook], context, assignment.error)
         return Returned(NULL)
     context = Context(channel, assignment, handler.decode(assignment.params))
@@ -160,7 +180,7 @@ def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Retu
         return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
 
 
-def _params_if_any(handler: Handler, assignment: Assignment) -> Any:
+def params_if_any(handler: Handler, assignment: Assignment) -> Any:
     """The params for a hook: that they could not be read may be the very failure it is told of."""
     try:
         return handler.decode(assignment.params)
@@ -201,7 +221,7 @@ async def _await(channel: Channel, work: Any) -> Any:
         loop.remove_reader(channel.fileno())
 
 
-def _handlers_own(traceback: TracebackType | None) -> TracebackType | None:
+def handlers_own(traceback: TracebackType | None) -> TracebackType | None:
     """The traceback from the handler's first frame on; whole where there is none."""
     inner = traceback
     while inner is not None and inner.tb_frame.f_globals.get("__name__") in _OUR_FRAMES:

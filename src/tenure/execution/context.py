@@ -20,6 +20,8 @@ from tenure.execution.protocol import Emitted, Logged, Progressed
 if TYPE_CHECKING:
     import asyncio
 
+    from tenure.execution.hub import Strand
+
 LARGEST_PAYLOAD = 65_536
 """The most bytes of JSON that an event or the fields of a log line may have."""
 
@@ -43,7 +45,7 @@ def is_confined() -> bool:
 class Cancellation:
     """Whether the attempt is to stop: its job was cancelled, or its time is over."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: "Channel | Strand") -> None:
         self._channel = channel
 
     def is_set(self) -> bool:
@@ -72,7 +74,7 @@ class Cancellation:
 class Log:
     """A small structured logger: a text and fields, which become one line of the job's log."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: "Channel | Strand") -> None:
         self._channel = channel
 
     def debug(self, text: str, /, **fields: object) -> None:
@@ -107,7 +109,7 @@ class Maker(Protocol):
 class Context:
     """One attempt, as its handler sees it."""
 
-    def __init__(self, channel: Channel, assignment: Assignment, params: Any) -> None:
+    def __init__(self, channel: "Channel | Strand", assignment: Assignment, params: Any) -> None:
         self.job_id: UUID = assignment.job
         self.attempt = assignment.attempt
         self.fence = assignment.fence

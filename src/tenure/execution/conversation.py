@@ -18,6 +18,7 @@ from tenure.execution.protocol import (
     Emitted,
     Frames,
     FromChild,
+    FromRunner,
     Garbage,
     HookFailed,
     Logged,
@@ -76,16 +77,17 @@ class Conversation:
         for n, body in enumerate(bodies):
             message = read(FROM_CHILD, body)
             if isinstance(message, SpawnAsked):
-                wire.send(frame(await self._spawn(message)))
+                wire.send(frame(await self.answer(message)))
                 await wire.sent()  # who does not take the answer is not heard further
             else:
-                self._take(message)
+                self.take(message)
             if self.report is not None:
                 return
             if n % _AT_A_TIME == _AT_A_TIME - 1:  # others want to run too
                 await asyncio.sleep(0)
 
-    def _take(self, message: FromChild) -> None:
+    def take(self, message: FromChild | FromRunner) -> None:
+        """Pass on what needs no answer; raises `Garbage` or `InvalidInput` at what no child should say."""
         match message:
             case Logged(level, text, fields):
                 if level not in _LEVELS:
@@ -100,7 +102,7 @@ class Conversation:
                 said = {"hook": hook, "kind": error.kind, "message": error.message}
                 self._note("hook_failed", write({key: storable(value) for key, value in said.items()}))
             case Reported(end):
-                self.report = _trusted(end)
+                self.report = trusted(end)
 
     def _note(self, type: str, payload: Document | None) -> None:  # noqa: A002
         if self._has_noted_enough:
@@ -114,7 +116,8 @@ class Conversation:
             bounds = f"{MOST_NOTES:,} events or {MOST_NOTED:,} characters of them"
             self._journal.add("warning", f"more than {bounds} were emitted; the rest is dropped")
 
-    async def _spawn(self, asked: SpawnAsked) -> Spawned | Refused:
+    async def answer(self, asked: SpawnAsked) -> Spawned | Refused:
+        """Have jobs enqueued that the child asks for."""
         try:
             for job in asked.jobs:
                 check(job.params)
@@ -123,7 +126,7 @@ class Conversation:
             return Refused(asked.number, type(error).__name__, [str(value) for value in error.args])
 
 
-def _trusted(end: Report) -> Report:
+def trusted(end: Report) -> Report:
     """The report, with nothing in it that a store would refuse."""
     match end:
         case Returned("null"):

@@ -3,6 +3,7 @@
 import signal
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 from tenure.core.outcome import Failure
 from tenure.core.retry import (
@@ -16,17 +17,34 @@ from tenure.core.retry import (
     WasStopped,
 )
 from tenure.core.trail import Usage
-from tenure.execution.conversation import Conversation
+from tenure.execution.conversation import Report
 from tenure.execution.halting import Halt, Interrupted, Unstarted
 from tenure.execution.nursery import Ending, Lost
 from tenure.execution.protocol import Exited, Unborn
 
-_ZYGOTE_DIED = Failure(
+ZYGOTE_DIED = Failure(
     "ZygoteDied", "the process from which attempts are forked has died or was stuck, and the attempt with it"
 )
 
 
-@dataclass
+@dataclass(frozen=True)
+class Swept:
+    """Killed together with others, by something that nobody can lay at this attempt's door."""
+
+    error: Failure
+
+
+class Said(Protocol):
+    """What an attempt has said that tells how it ended."""
+
+    report: Report | None
+    garbage: str | None
+    """What it sent instead of a message."""
+    is_unread: bool
+    """It had not even read what it was there for."""
+
+
+@dataclass(slots=True)
 class Course:
     """What the worker did to an attempt."""
 
@@ -38,7 +56,7 @@ class Course:
     """Killed because it lived on without its socket, or after its report."""
 
 
-def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | Unstarted | Interrupted | None:
+def name(course: Course, said: Said, ending: Ending | Swept) -> AttemptEnd | Unstarted | Interrupted | None:
     """How the attempt ended; None where nobody wants to know, as its lease is gone or as good as gone."""
     if course.dropped is Halt.LOST or (isinstance(ending, Exited) and ending.expired):
         return None
@@ -58,7 +76,7 @@ def name(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | Uns
     return _crash(course, said, ending)
 
 
-def usage_of(ending: Ending) -> Usage:
+def usage_of(ending: Ending | Swept) -> Usage:
     """What the attempt's processes used, as far as it is known."""
     if not isinstance(ending, Exited):
         return Usage()
@@ -67,12 +85,14 @@ def usage_of(ending: Ending) -> Usage:
     )
 
 
-def _crash(course: Course, said: Conversation, ending: Ending) -> AttemptEnd | Unstarted | Interrupted:
+def _crash(course: Course, said: Said, ending: Ending | Swept) -> AttemptEnd | Unstarted | Interrupted:
     match ending:
+        case Swept(error):
+            return Interrupted(error)
         case Lost(is_alone):
             if said.is_unread:
-                return Unstarted(_ZYGOTE_DIED)
-            return Crashed(_ZYGOTE_DIED) if is_alone else Interrupted(_ZYGOTE_DIED)
+                return Unstarted(ZYGOTE_DIED)
+            return Crashed(ZYGOTE_DIED) if is_alone else Interrupted(ZYGOTE_DIED)
         case Unborn(problem=problem):
             return Unstarted(Failure("NotStarted", f"no process could be made for it: {problem}"))
         case Exited(out_of_memory=True):

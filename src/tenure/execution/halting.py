@@ -30,8 +30,7 @@ class Halting:
 
     def __init__(self) -> None:
         self.asked: Halt | None = None
-        self._is_asked = asyncio.Event()
-        self._is_final = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] | None = None  # few attempts have anybody who waits
         self.deadline: float | None = None
         """The time of the monotonic clock after which nothing of the attempt may live."""
         self._prolonged: Callable[[float], None] | None = None
@@ -40,7 +39,7 @@ class Halting:
     @property
     def is_final(self) -> bool:
         """Whether the attempt is to be killed at once."""
-        return self._is_final.is_set()
+        return self.asked is not None and self.asked is not Halt.CANCELLED
 
     def prolong(self, deadline: float) -> None:
         """Let the attempt live until this time of the monotonic clock, even if nobody is there to halt it."""
@@ -60,22 +59,31 @@ class Halting:
         """Ask to stop; losing the lease or shutting down overrules cancelling, and nothing overrules them."""
         if self.asked in {None, Halt.CANCELLED}:
             self.asked = halt
-            self._is_asked.set()
-            if halt is not Halt.CANCELLED:
-                self._is_final.set()
+            for waiting in self._waiting or ():
+                if not waiting.done():
+                    waiting.set_result(None)
+            self._waiting = None
             if self._tell is not None:
                 self._tell()
 
     async def wait(self) -> Halt:
         """Wait until anybody has asked."""
         while self.asked is None:
-            await self._is_asked.wait()
+            await self._wait_for_anybody()
         return self.asked
 
     async def wait_for_the_end(self) -> Halt:
         """Wait until the attempt is to be killed at once."""
-        await self._is_final.wait()
+        while not self.is_final:
+            await self._wait_for_anybody()
         return await self.wait()
+
+    async def _wait_for_anybody(self) -> None:
+        asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._waiting is None:
+            self._waiting = []
+        self._waiting.append(asked)
+        await asked
 
 
 class Listener(Protocol):

@@ -102,7 +102,7 @@ class ProcessLane:
         except OSError as error:
             return Ended(Unstarted(Failure("NotStarted", f"no pipes could be made for it: {error}")), Usage())
         ended, litter = await attempt.run(timeout, grace)
-        self._suspects.judge(assignment.job, zygote_died=attempt.has_lost_its_zygote)
+        self._suspects.judge(assignment.job, has_died=attempt.has_lost_its_zygote)
         if litter is not None:
             await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)
         return ended

@@ -10,6 +10,7 @@ from tenure.execution.assignment import Assignment
 from tenure.execution.guards import Guards
 from tenure.execution.halting import Ended, Halting, Listener
 from tenure.execution.lane import ProcessLane
+from tenure.execution.running import WarmLane
 
 
 class Lane(Protocol):
@@ -56,6 +57,7 @@ class Lanes:
             "process": self._process,
             "command": self._process,
             "spawn": self._spawn,
+            "warm": WarmLane(self._process.nurseries),
         }
 
     @property

@@ -119,17 +119,17 @@ class Nursery:
             raise
 
     def start(
-        self, descriptors: list[int], deadline: float | None = None
+        self, descriptors: list[int], deadline: float | None = None, lane: str = ""
     ) -> tuple[int, asyncio.Future[Ending]]:
         """Have a child started with these descriptors, which are closed here; its number, and its ending.
 
-        With a deadline it is killed then, unless it is prolonged.
+        With a deadline it is killed then, unless it is prolonged. With a lane it is a runner of that lane.
         """
         self._count += 1
         ending: asyncio.Future[Ending] = self._loop.create_future()
         if self.is_open:
             self._endings[self._count] = ending
-            self._send(Start(self._count, math.inf if deadline is None else deadline), descriptors)
+            self._send(Start(self._count, math.inf if deadline is None else deadline, lane), descriptors)
             if not self._is_watching:
                 self._is_watching = True
                 self._unanswered = 0

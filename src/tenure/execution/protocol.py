@@ -3,11 +3,14 @@
 A frame is a length of four bytes, big end first, and that many bytes of MessagePack: one tagged struct. What
 comes from a child is not trusted: it is read as one of the structs named here or not at all, within a size,
 and never as code. Descriptors travel beside the frames to the zygote, in the order of the frames.
+
+A runner, a child that takes one attempt after another or many at once, is sent and sends batches: a frame
+with an array of pairs, an attempt's number and a struct.
 """
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
@@ -35,6 +38,9 @@ ANEW = "anew"
 _Message = TypeVar("_Message")
 _LENGTH = struct.Struct(">I")
 HEAD = _LENGTH.size
+_BATCH = struct.Struct(">IBI")
+_ARRAY = 0xDD
+"""MessagePack's mark of an array whose length has four bytes."""
 
 
 class Garbage(Exception):
@@ -45,11 +51,12 @@ class Garbage(Exception):
 class Start(Struct, frozen=True, tag=True):
     """Give the next three descriptors to a child, known from now on by this number.
 
-    It is killed at the deadline, as after `Until`.
+    It is killed at the deadline, as after `Until`. With a `lane` it becomes a runner of that lane.
     """
 
     number: int
     deadline: float = math.inf
+    lane: str = ""
 
 
 class Signal(Struct, frozen=True, tag=True):
@@ -180,15 +187,44 @@ class Reported(Struct, frozen=True, tag=True):
     end: Returned | Raised | OutOfMemory
 
 
+# From a runner to the worker, beside what any child may say.
+class Finished(Struct, frozen=True, tag=True, omit_defaults=True):
+    """An attempt's last word, as `Reported`, and what it has used as far as the runner can tell.
+
+    `was_asked`: it knew by then that it was to stop. `is_last`: the runner ends, and takes with it what is
+    left of the attempt. `cpu` is in seconds, `peak_memory` in bytes.
+    """
+
+    end: Returned | Raised | OutOfMemory
+    cpu: float = 0.0
+    peak_memory: int = 0
+    was_asked: bool = False
+    is_last: bool = False
+
+
+class Printed(Struct, frozen=True, tag=True):
+    """Some output of an attempt that has no pipes of its own; `level` is stdout or stderr."""
+
+    level: str
+    text: str
+
+
+class Grown(Struct, frozen=True, tag=True):
+    """The runner has taken so much memory that another one should take its place."""
+
+
 ToZygote = Start | Signal | Until | Ping
 FromZygote = Ready | Broken | Exited | Unborn | Pong
 ToChild = Begin | Cancel | Spawned | Refused
 FromChild = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Reported
+FromRunner = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Finished | Printed | Grown
 
 TO_ZYGOTE = msgspec.msgpack.Decoder(ToZygote)
 FROM_ZYGOTE = msgspec.msgpack.Decoder(FromZygote)
 TO_CHILD = msgspec.msgpack.Decoder(ToChild)
 FROM_CHILD = msgspec.msgpack.Decoder(FromChild)
+TO_RUNNER = msgspec.msgpack.Decoder(list[tuple[int, ToChild]])
+FROM_RUNNER = msgspec.msgpack.Decoder(list[tuple[int, FromRunner]])
 
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -198,6 +234,22 @@ def frame(message: ToZygote | FromZygote | ToChild | FromChild, limit: int = LAR
     body = _ENCODER.encode(message)
     length(_LENGTH.pack(len(body)), limit)
     return _LENGTH.pack(len(body)) + body
+
+
+def item(number: int, message: ToChild | FromRunner) -> bytes:
+    """A message of one attempt, as it stands in a batch; raises `Garbage` when it is too large for one."""
+    body = _ENCODER.encode((number, message))
+    if len(body) > LARGEST_FRAME - _BATCH.size:
+        raise Garbage(f"a frame of {len(body):,} bytes; at most {LARGEST_FRAME:,} are taken")
+    return body
+
+
+def batch(items: Sequence[bytes]) -> bytes:
+    """Items as they travel: in one frame if there is room in it, or else each in its own."""
+    size = sum(map(len, items)) + _BATCH.size - HEAD
+    if size > LARGEST_FRAME:
+        return b"".join(batch([one]) for one in items)
+    return _BATCH.pack(size, _ARRAY, len(items)) + b"".join(items)
 
 
 def length(head: bytes, limit: int = LARGEST_FRAME) -> int:

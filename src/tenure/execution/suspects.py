@@ -1,7 +1,8 @@
-"""Jobs whose attempts were running when a zygote died: one of them may have killed it, nobody can say which.
+"""Jobs whose attempts were running when a zygote died, or a runner that they shared: one of them may have
+killed it, nobody can say which.
 
-Such a job is run apart when it comes again, in a zygote of its own: if that dies too it is known by whom, and
-nobody else is harmed.
+Such a job is run apart when it comes again, in a zygote or a runner of its own: if that dies too it is known
+by whom, and nobody else is harmed.
 """
 
 from collections.abc import Iterator
@@ -18,23 +19,29 @@ MOST_APART = 4
 class Suspects:
     """Who is under suspicion, and how many of them run apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_apart: int | None = None) -> None:
         self._jobs: dict[UUID, None] = {}
+        self._most_apart = most_apart
         self._apart = 0
+
+    def include(self, job: UUID) -> bool:
+        """Whether a job is suspected."""
+        return job in self._jobs
 
     @contextmanager
     def room(self, job: UUID) -> Iterator[bool]:
         """Whether a job is to be run apart; its room is taken meanwhile."""
-        is_apart = job in self._jobs and self._apart < MOST_APART
+        most = MOST_APART if self._most_apart is None else self._most_apart
+        is_apart = job in self._jobs and self._apart < most
         self._apart += is_apart
         try:
             yield is_apart
         finally:
             self._apart -= is_apart
 
-    def judge(self, job: UUID, *, zygote_died: bool) -> None:
-        """Suspect a job, or acquit it, by what became of the zygote that it ran in."""
-        if not zygote_died:
+    def judge(self, job: UUID, *, has_died: bool) -> None:
+        """Suspect a job, or acquit it, by what became of the zygote, or the runner, that it ran in."""
+        if not has_died:
             self._jobs.pop(job, None)
             return
         self._jobs[job] = None

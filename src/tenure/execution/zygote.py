@@ -122,10 +122,10 @@ class Zygote:
 
     def _obey(self, message: ToZygote) -> None:
         match message:
-            case Start(number, deadline):
+            case Start(number, deadline, lane):
                 given = self._descriptors[:DESCRIPTORS]
                 del self._descriptors[:DESCRIPTORS]
-                self._brood.start(number, given, deadline)
+                self._brood.start(number, given, deadline, lane)
                 for descriptor in given:
                     os.close(descriptor)
             case Signal(number, sent):

@@ -1,0 +1,226 @@
+"""The runner's end of its socket, and each attempt's share of it.
+
+A `Strand` is to one attempt in a runner what a `Channel` is to a child: a `Context` works with either. Who
+reads the socket differs: in the lane `warm` whoever looks, as in a child; in `async` the thread of the event
+loop; in `thread` the main thread alone, which does nothing else.
+"""
+
+import os
+import select
+from _thread import allocate_lock
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from tenure.core.errors import TenureError
+from tenure.core.job import Enqueued, NewJob
+from tenure.execution.channel import Answer, outcome
+from tenure.execution.protocol import (
+    TO_RUNNER,
+    Begin,
+    Cancel,
+    Frames,
+    FromRunner,
+    Garbage,
+    Printed,
+    Refused,
+    SpawnAsked,
+    Spawned,
+    batch,
+    item,
+    read,
+)
+
+LONGEST_PIECE = 8_192
+"""The most characters of output that are kept until a line is complete."""
+
+_AT_ONCE = 262_144
+
+
+class Hub:
+    """Frames of all attempts in a runner to and from its worker; safe to use from several threads."""
+
+    def __init__(self, descriptor: int, begin: Callable[[int, Begin], None]) -> None:
+        self._descriptor = descriptor
+        self._begin = begin
+        self._frames = Frames()
+        self._sending = allocate_lock()
+        self._reading = allocate_lock()
+        self.strands: dict[int, Strand] = {}
+
+    def fileno(self) -> int:
+        """The descriptor that becomes readable when something arrives."""
+        return self._descriptor
+
+    def open(self, number: int) -> "Strand":
+        """The share of one more attempt; to be removed from `strands` when that has ended."""
+        strand = self.strands[number] = Strand(self, number)
+        return strand
+
+    def put(self, number: int, message: FromRunner) -> None:
+        """Send a message of one attempt; waits while the worker is behind."""
+        data = batch([packed(number, message)])
+        with self._sending:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+    def is_read_here(self) -> bool:
+        """Whether this thread may read: who may not is told by the one that does."""
+        return True
+
+    def look(self) -> None:
+        """Take in what has arrived, without waiting."""
+        if self._reading.acquire(blocking=False):  # otherwise somebody else is about to do it
+            try:
+                if self._is_readable(0):
+                    self._take_in()
+            finally:
+                self._reading.release()
+
+    def take_in(self, is_enough: Callable[[], bool], seconds: float | None = None) -> None:
+        """Take in what arrives until it is enough, at most so long."""
+        end = None if seconds is None else monotonic() + seconds
+        while not is_enough():
+            left = None if end is None else end - monotonic()
+            if left is not None and left <= 0:
+                break
+            with self._reading:
+                if is_enough():  # another thread has taken it in
+                    break
+                if left is None or self._is_readable(left):
+                    self._take_in()
+
+    def _is_readable(self, seconds: float | None) -> bool:
+        ready, _, _ = select.select([self._descriptor], [], [], seconds)
+        return bool(ready)
+
+    def _take_in(self) -> None:
+        data = os.read(self._descriptor, _AT_ONCE)
+        if not data:  # the worker has no more use for this runner, or is gone
+            os._exit(0)
+        for body in self._frames.feed(data):
+            for number, message in read(TO_RUNNER, body):
+                if isinstance(message, Begin):
+                    self._begin(number, message)
+                elif number in self.strands:  # what concerns one that has ended is past
+                    self.strands[number].hear(message)
+
+
+class Strand:
+    """One attempt's share of a hub, with the interface of a `Channel`."""
+
+    __slots__ = ("_asked", "_hub", "_number", "_pieces", "_to_tell", "_waiting", "is_cancelled")
+
+    def __init__(self, hub: Hub, number: int) -> None:
+        self.is_cancelled = False
+        self._hub = hub
+        self._number = number
+        self._to_tell: list[Callable[[], object]] = []
+        self._waiting: dict[int, Callable[[Answer], None]] | None = None
+        self._pieces: dict[str, str] | None = None
+        self._asked = 0
+
+    def send(self, message: FromRunner) -> None:
+        """Send a message."""
+        self._hub.put(self._number, message)
+
+    def hear(self, message: Cancel | Spawned | Refused) -> None:
+        """Take in what is for this attempt."""
+        if isinstance(message, Cancel):
+            self.cancel()
+        elif self._waiting is not None:
+            deliver = self._waiting.pop(message.number, None)
+            if deliver is not None:
+                deliver(message)
+
+    def cancel(self) -> None:
+        """Take note that the attempt is to stop; may be called by a signal handler."""
+        if not self.is_cancelled:
+            self.is_cancelled = True
+            for tell in tuple(self._to_tell):
+                tell()
+
+    def when_cancelled(self, tell: Callable[[], object]) -> Callable[[], None]:
+        """Call this once the attempt is to stop, at once where it already is; answers how to forget it."""
+        self._to_tell.append(tell)
+        if self.is_cancelled:
+            tell()
+        return lambda: self._to_tell.remove(tell)
+
+    def look(self) -> None:
+        """Take in what has arrived, without waiting."""
+        if self._hub.is_read_here():
+            self._hub.look()
+
+    def wait_for_cancel(self, seconds: float | None) -> bool:
+        """Wait until the attempt is to stop, at most so long; whether it is."""
+        if self._hub.is_read_here():
+            self._hub.take_in(lambda: self.is_cancelled, seconds)
+        else:
+            self._wait(self.when_cancelled, seconds)
+        return self.is_cancelled
+
+    def ask(self, jobs: Sequence[NewJob], deliver: Callable[[Answer], None]) -> None:
+        """Ask for child jobs; the answer is delivered by whoever takes it in."""
+        if self._waiting is None:
+            self._waiting = {}
+        self._asked += 1
+        number = self._asked
+        self._waiting[number] = deliver
+        try:
+            self.send(SpawnAsked(number, list(jobs)))
+        except BaseException:
+            del self._waiting[number]
+            raise
+
+    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Ask for child jobs and wait for the answer, whatever else arrives before it."""
+        answers: list[Answer] = []
+        if self._hub.is_read_here():
+            self.ask(jobs, answers.append)
+            self._hub.take_in(lambda: bool(answers))
+        else:
+            told = allocate_lock()
+            told.acquire()
+
+            def deliver(answer: Answer) -> None:
+                answers.append(answer)
+                told.release()
+
+            self.ask(jobs, deliver)
+            told.acquire()
+        return outcome(answers[0])
+
+    def print(self, level: str, text: str) -> None:
+        """Pass on output, a whole line or more at a time."""
+        if self._pieces is None:
+            self._pieces = {}
+        text = self._pieces.pop(level, "") + text
+        end = text.rfind("\n") + 1 if len(text) < LONGEST_PIECE else len(text)
+        if end:
+            self.send(Printed(level, text[:end]))
+        if end < len(text):
+            self._pieces[level] = text[end:]
+
+    def flush(self) -> None:
+        """Pass on what stands after the last newlines."""
+        for level, text in (self._pieces or {}).items():
+            self.send(Printed(level, text))
+        self._pieces = None
+
+    def _wait(
+        self, register: Callable[[Callable[[], object]], Callable[[], None]], seconds: float | None
+    ) -> None:
+        from threading import Event
+
+        told = Event()
+        forget = register(told.set)
+        told.wait(seconds)
+        forget()
+
+
+def packed(number: int, message: FromRunner) -> bytes:
+    """A message as it stands in a batch; raises `TenureError` when it is too large."""
+    try:
+        return item(number, message)
+    except Garbage as garbage:
+        raise TenureError(f"the worker takes no {garbage}") from None

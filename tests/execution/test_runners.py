@@ -1,0 +1,357 @@
+"""What holds in every lane whose attempts are run by a runner: the same context, the same endings."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+import pytest_asyncio
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.lease import Progress
+from tenure.core.retry import Crashed, FatalAsked, Raised, RetryAsked, Returned, TimedOut, WasStopped
+from tenure.execution.halting import Ended, Halt, Halting, Interrupted
+from tenure.execution.lanes import Lane, Lanes
+from tests.execution.attempts import BOUND, JOB, ROOT, Heard, eventually, is_alive, run
+from tests.execution.supervisor import ORDINARY, belongings, supervisor
+from tests.execution.test_stopping import pids
+from tests.execution.test_survivors import descendants
+
+LANES = ["warm"]
+SAMPLE = "tests.execution.sample:app"
+HOSTILE = "tests.execution.hostile:app"
+SOON = 0.05
+
+
+def lanes_of(target: str, **changed: str) -> Lanes:
+    return Lanes(target, folder=ROOT, environment={**os.environ, **changed})
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sample() -> AsyncIterator[Lanes]:
+    """Lanes of an app whose handlers behave."""
+    lanes = lanes_of(SAMPLE)
+    await lanes.start()
+    yield lanes
+    await lanes.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def hostile() -> AsyncIterator[Lanes]:
+    """Lanes of one whose handlers do not."""
+    lanes = lanes_of(HOSTILE)
+    await lanes.start()
+    yield lanes
+    await lanes.close()
+
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.parametrize("name", LANES)]
+
+
+async def halted(
+    lane: Lane, definition: str, ledger: Path, halt: Halt, *, grace: float = BOUND, heard: Heard | None = None
+) -> Ended:
+    """Run an attempt and halt it once its ledger is there."""
+    halting = Halting()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(
+            run(lane, definition, str(ledger), grace=grace, halt=halting, heard=heard)
+        )
+        await eventually(ledger.exists)
+        halting.ask(halt)
+    return running.result()
+
+
+def result(ended: Ended) -> object:
+    assert isinstance(ended.end, Returned)
+    value: object = json.loads(ended.end.result)
+    return value
+
+
+def crash(ended: Ended) -> tuple[str, str]:
+    assert isinstance(ended.end, Crashed)
+    return ended.end.error.kind, ended.end.error.message
+
+
+@pytest.mark.parametrize("definition", ["returns", "returns_later"])
+async def test_what_a_handler_returns_is_the_result(sample: Lanes, name: str, definition: str) -> None:
+    for n in range(3):
+        assert result(await run(sample.named(name), definition, {"n": n})) == {"n": n}
+
+
+async def test_what_a_handler_raises_is_told_with_its_own_frames(sample: Lanes, name: str) -> None:
+    end = (await run(sample.named(name), "raises")).end
+    assert isinstance(end, Raised)
+    assert end.lineage[:2] == ("LookupError", "Exception")
+    assert end.error.traceback is not None
+    assert end.error.traceback.count("File ") == 1
+    later = (await run(sample.named(name), "raises_later")).end
+    assert isinstance(later, Raised)
+    assert later.asked == RetryAsked(timedelta(seconds=5))
+    ended = (await run(sample.named(name), "exits")).end
+    assert isinstance(ended, Raised)
+    assert ended.error.kind == "SystemExit"
+
+
+async def test_a_handler_that_is_not_there_fails_its_own_attempt(sample: Lanes, name: str) -> None:
+    end = (await run(sample.named(name), "missing")).end
+    assert isinstance(end, Raised)
+    assert end.error.kind == "KeyError"
+
+
+async def test_attempts_share_a_process_that_is_not_the_worker_s(sample: Lanes, name: str) -> None:
+    seen = [result(await run(sample.named(name), "identifies", {"n": n}, fence=7)) for n in range(2)]
+    first, second = seen
+    assert isinstance(first, dict)
+    assert isinstance(second, dict)
+    assert (first["job"], first["fence"], second["params"]) == (str(JOB), 7, {"n": 1})
+    assert first["pid"] == second["pid"] != os.getpid()
+    assert first["confined"] is True
+
+
+async def test_what_the_context_says_reaches_the_listener(sample: Lanes, name: str) -> None:
+    heard = Heard()
+    await run(sample.named(name), "logs", heard=heard)
+    assert [(line.level, line.text) for line in heard.lines] == [
+        ("debug", "one"),
+        ("info", "two"),
+        ("warning", "three"),
+        ("error", "four\\nlines\\x1b[31m"),
+    ]
+    assert heard.progresses == [Progress(0.5, "half")]
+    assert [note.type for note in heard.notes] == ["custom:paid", "custom:bare"]
+
+
+async def test_what_is_printed_is_the_attempts_own(sample: Lanes, name: str) -> None:
+    """Also what stands after the last newline, and what goes by `logging`."""
+    for _ in range(2):
+        heard = Heard()
+        await run(sample.named(name), "speaks", heard=heard)
+        assert {"to stdout", "unfinished"} <= set(heard.texts("stdout"))
+        assert {"to stderr", "by logging"} <= set(heard.texts("stderr"))
+        silent = Heard()
+        await run(sample.named(name), "returns_later", heard=silent)
+        assert silent.lines == []
+
+
+@pytest.mark.parametrize("definition", ["spawns", "spawns_plainly"])
+async def test_children_are_asked_for_and_answered(sample: Lanes, name: str, definition: str) -> None:
+    heard = Heard()
+    ended = await run(sample.named(name), definition, heard=heard)
+    assert result(ended) == [str(UUID(int=n)) for n in range(3)]
+    assert len(heard.spawned) == 3
+
+
+async def test_a_refusal_of_the_store_reaches_the_handler(sample: Lanes, name: str) -> None:
+    heard = Heard(refusal=StoreUnavailable("gone fishing"))
+    ended = await run(sample.named(name), "spawns_in_vain", heard=heard)
+    assert result(ended) == "unavailable: gone fishing"
+
+
+async def test_what_was_asked_for_is_done_though_nobody_waits_for_it(
+    sample: Lanes, name: str, tmp_path: Path
+) -> None:
+    heard = Heard()
+    ended = await run(sample.named(name), "spawns_and_leaves", str(tmp_path / "on"), heard=heard)
+    assert result(ended) == "gone"
+    assert len(heard.spawned) == 1
+
+
+async def test_hooks_run_there_too(sample: Lanes, name: str) -> None:
+    heard = Heard()
+    await run(sample.named(name), "returns", 1, heard=heard)
+    assert heard.texts("info") == ["greeted"]
+    failing = Heard()
+    assert result(await run(sample.named(name), "returns_later", 1, heard=failing)) == 1
+    assert [note.type for note in failing.notes] == ["hook_failed"]
+
+
+async def test_an_error_of_the_listener_is_not_hidden(sample: Lanes, name: str) -> None:
+    class Deaf(Heard):
+        def progress(self, progress: Progress) -> None:
+            raise RuntimeError("deaf")
+
+    with pytest.raises(RuntimeError, match="deaf"):
+        await run(sample.named(name), "logs", heard=Deaf())
+    assert result(await run(sample.named(name), "returns", 1)) == 1
+
+
+@pytest.mark.parametrize(
+    "definition", ["stops_when_cancelled", "waits_for_cancel", "stops_plainly", "blocks_until_cancelled"]
+)
+async def test_who_is_asked_to_stop_may(sample: Lanes, name: str, definition: str, tmp_path: Path) -> None:
+    end = (await halted(sample.named(name), definition, tmp_path / "on", Halt.CANCELLED)).end
+    returns = {"waits_for_cancel": "told", "stops_plainly": "stopped by itself"}
+    if definition in returns:
+        assert isinstance(end, Returned)
+        assert json.loads(end.result) == returns[definition]
+    else:
+        assert end == WasStopped()
+
+
+async def test_a_fatal_error_counts_while_it_is_cancelled(sample: Lanes, name: str, tmp_path: Path) -> None:
+    end = (await halted(sample.named(name), "gives_up_when_cancelled", tmp_path / "on", Halt.CANCELLED)).end
+    assert isinstance(end, Raised)
+    assert end.asked == FatalAsked()
+
+
+@pytest.mark.parametrize("definition", ["stops_when_cancelled", "stops_plainly"])
+async def test_one_that_stops_at_the_time_limit_has_timed_out(
+    sample: Lanes, name: str, definition: str, tmp_path: Path
+) -> None:
+    heard = Heard()
+    ended = await run(sample.named(name), definition, str(tmp_path / "on"), timeout=SOON, heard=heard)
+    assert ended.end == TimedOut(timedelta(seconds=SOON))
+    assert heard.texts("info") == (["cleaned up"] if definition == "stops_when_cancelled" else [])
+
+
+@pytest.mark.parametrize("definition", ["spins", "ignores_sigterm", "stops_itself"])
+async def test_who_does_not_stop_is_killed_after_the_grace(
+    hostile: Lanes, name: str, definition: str, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "on"
+    ended = await run(hostile.named(name), definition, str(ledger), timeout=1, grace=SOON)
+    assert ended.end == TimedOut(timedelta(seconds=1))
+    assert ended.usage.signal == signal.SIGKILL
+    assert not any(map(is_alive, pids(ledger)))
+    assert result(await run(hostile.named(name), "returns", 1)) == 1
+
+
+@pytest.mark.parametrize("halt", [Halt.LOST, Halt.SHUTDOWN])
+@pytest.mark.parametrize("definition", ["stops_plainly", "stops_when_cancelled"])
+async def test_who_is_not_wanted_any_more_counts_for_nothing(
+    sample: Lanes, name: str, definition: str, halt: Halt, tmp_path: Path
+) -> None:
+    """What it returns because the worker ends is no result of its own."""
+    assert (await halted(sample.named(name), definition, tmp_path / "on", halt)).end is None
+
+
+@pytest.mark.parametrize("halt", [Halt.LOST, Halt.SHUTDOWN])
+async def test_who_is_not_wanted_and_does_not_stop_is_killed(
+    hostile: Lanes, name: str, halt: Halt, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "on"
+    ended = await halted(hostile.named(name), "stops_itself", ledger, halt)
+    assert ended.end is None
+    assert not any(map(is_alive, pids(ledger)))
+
+
+@pytest.mark.parametrize(
+    ("halt", "end"), [(Halt.CANCELLED, WasStopped()), (Halt.LOST, None), (Halt.SHUTDOWN, None)]
+)
+async def test_it_may_be_halted_before_it_starts(
+    sample: Lanes, name: str, halt: Halt, end: object, tmp_path: Path
+) -> None:
+    halting = Halting()
+    halting.ask(halt)
+    ended = await run(sample.named(name), "stops_plainly", str(tmp_path / "on"), halt=halting)
+    assert ended.end == end
+    assert not (tmp_path / "on").exists()
+
+
+async def test_cancelling_the_call_kills_the_attempt(hostile: Lanes, name: str, tmp_path: Path) -> None:
+    ledger = tmp_path / "on"
+    running = asyncio.create_task(run(hostile.named(name), "stops_itself", str(ledger)))
+    await eventually(lambda: pids(ledger))
+    running.cancel()
+    await asyncio.wait({running})
+    assert running.cancelled()
+    assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_a_crash_of_one_alone_is_named(hostile: Lanes, name: str) -> None:
+    lane = hostile.named(name)
+    kind, message = crash(await run(lane, "kills_itself", int(signal.SIGSEGV), job=uuid4()))
+    assert kind == "KilledBySignal"
+    assert "SIGSEGV" in message
+    kind, message = crash(await run(lane, "exits_silently", 3, job=uuid4()))
+    assert kind == "ExitedWithoutResult"
+    assert "code 3" in message
+    assert result(await run(lane, "returns", 1)) == 1
+
+
+@pytest.mark.parametrize("sent", ["ffffffff", "00000003ffffff"])
+async def test_garbage_on_the_pipe_ends_the_attempt(hostile: Lanes, name: str, sent: str) -> None:
+    assert crash(await run(hostile.named(name), "writes_garbage", sent, job=uuid4()))[0] == "GarbageOnPipe"
+
+
+async def test_closing_the_pipe_ends_the_attempt(hostile: Lanes, name: str) -> None:
+    assert crash(await run(hostile.named(name), "closes_its_pipe", job=uuid4()))[0] == "PipeClosed"
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"), [("nan", "ResultNotJson"), ("huge", "ResultTooLarge"), ("object", "ResultNotJson")]
+)
+async def test_a_result_that_cannot_be_kept_is_named(hostile: Lanes, name: str, what: str, kind: str) -> None:
+    end = (await run(hostile.named(name), "returns_badly", what)).end
+    assert isinstance(end, Raised)
+    assert end.error.kind == kind
+
+
+async def test_only_the_process_that_was_asked_reports(hostile: Lanes, name: str) -> None:
+    assert result(await run(hostile.named(name), "returns_twice")) == "parent"
+
+
+async def test_at_its_deadline_it_is_killed_though_nobody_asks(
+    hostile: Lanes, name: str, tmp_path: Path
+) -> None:
+    """The deadline is the zygote's to keep; one that is moved on in time is not kept."""
+    ledger, halting = tmp_path / "on", Halting()
+    halting.prolong(asyncio.get_running_loop().time() + BOUND)
+    running = asyncio.create_task(run(hostile.named(name), "stops_itself", str(ledger), halt=halting))
+    await eventually(lambda: pids(ledger))
+    halting.prolong(asyncio.get_running_loop().time() + SOON)
+    assert (await running).end is None
+    assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_who_is_alone_with_a_zygote_that_dies_has_killed_it(name: str, tmp_path: Path) -> None:
+    lanes = lanes_of(HOSTILE)
+    try:
+        await lanes.start()
+        ended = await run(lanes.named(name), "kills_its_parent", str(tmp_path / "on"), job=uuid4())
+        assert crash(ended)[0] == "ZygoteDied"
+        assert not any(map(is_alive, pids(tmp_path / "on")))
+        assert result(await run(lanes.named(name), "returns", 1)) == 1
+    finally:
+        await lanes.close()
+
+
+async def test_closing_leaves_nobody_and_nothing(name: str, tmp_path: Path) -> None:
+    ledger, scratch = tmp_path / "ledger", tmp_path / "tmp"
+    scratch.mkdir()
+    lanes = lanes_of(HOSTILE, TMPDIR=str(scratch))
+    await lanes.start()
+    await run(lanes.named(name), "returns", 1)
+    running = asyncio.create_task(run(lanes.named(name), "has_a_family", str(ledger)))
+    await eventually(lambda: len(pids(ledger)) == 4)
+    below = descendants(os.getpid())
+    assert set(pids(ledger)) <= below
+    await lanes.close()
+    assert isinstance((await running).end, Interrupted)
+    assert not any(map(is_alive, pids(ledger)))
+    assert not any(scratch.iterdir())
+
+
+async def test_nobody_is_left_when_the_worker_is_killed(name: str, tmp_path: Path) -> None:
+    folder = belongings(tmp_path / "owned", ORDINARY)
+    scratch = belongings(folder / "tmp", ORDINARY)
+    ledger = folder / "ledger"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "TMPDIR": str(scratch),
+    }
+    process = supervisor(ORDINARY, HOSTILE, "has_a_family", str(ledger), {}, lane=name, env=environment)
+    with process:
+        await eventually(lambda: len(pids(ledger)) == 4)
+        family = descendants(process.pid)
+        assert set(pids(ledger)) <= family
+        process.send_signal(signal.SIGKILL)
+    await eventually(lambda: not any(map(is_alive, family)))
+    await eventually(lambda: not any(scratch.iterdir()))
