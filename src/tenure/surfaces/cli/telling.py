@@ -63,9 +63,7 @@ def said(signal: Signal) -> str | None:
     match signal:
         case WorkerReady(worker):
             lines = len(worker.lines)
-            return (
-                f"{worker.id} serves {lines} line(s) with {worker.slots} slot(s), a process for every attempt"
-            )
+            return f"{worker.id} serves {lines} line(s) with {worker.slots} slot(s)"
         case WorkerDraining(worker, running, reason):
             return f"{worker} claims no more ({reason}); {running} running"
         case WorkerStopped(worker, handed_back, abandoned):

@@ -19,6 +19,7 @@ from tenure.execution.lanes import Lanes
 from tenure.execution.limits import MORE_ALLOWED
 from tenure.settings import Loaded, Settings, load
 from tenure.storage.address import open_store
+from tenure.surfaces.cli.isolation import isolation
 from tenure.surfaces.cli.notifying import Manager, keep_told
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import Teller
@@ -40,7 +41,10 @@ STOPS = (signal.SIGTERM, signal.SIGINT)
 @click.option("--lease-seconds", help="How long a job is ours without a sign of life.", metavar="S")
 @click.option("--shutdown-seconds", help="How long to wait for what runs when told to stop.", metavar="S")
 def worker(app: str, **given: str | None) -> None:
-    """Run the jobs of APP, written module:attribute, each in a process of its own.
+    """Run the jobs of APP, written module:attribute, each in the lane of its definition.
+
+    At the start it says how attempts are kept apart: a fresh process for each, unless a definition says
+    otherwise.
 
     The first SIGTERM or SIGINT lets what runs come to its end, for as long as --shutdown-seconds says, and
     hands back the rest; a second one does that at once.
@@ -94,6 +98,8 @@ async def _work(app: str, loaded: Loaded) -> int:
             for changed in await register(store, registry.specs(), name):
                 click.echo(f"{changed} was registered before and says something else now", err=True)
             click.echo(f"{app} on {masked(database)}", err=True)
+            for line in isolation(registry.specs(), is_root=os.geteuid() == 0):
+                click.echo(line, err=True)
             if lanes.notice:
                 click.echo(lanes.notice, err=True)
             return await _until_told(hired)

@@ -1,0 +1,33 @@
+"""How attempts are kept apart, as a worker says it, where it can keep them as it should and where it cannot."""
+
+import subprocess
+import sys
+
+from tenure.core.spec import LANES, Spec
+from tenure.surfaces.cli.isolation import isolation
+
+WITH_FEW_FILES = """
+import resource
+from tenure.core.spec import Spec
+from tenure.surfaces.cli.isolation import isolation
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+specs = [Spec(key="plain"), Spec(key="wide", files=1024), Spec(key="fits", files=256)]
+print(*isolation(specs, is_root=False), sep="\\n")
+"""
+
+
+def test_every_lane_in_use_has_its_line() -> None:
+    specs = [Spec(key="mail", version=version, lane=lane) for lane in LANES for version in (1, 2)]
+    lines = list(isolation(specs, is_root=True))
+    assert sorted(line.split()[1] for line in lines) == sorted(LANES)
+    assert all(line.endswith(": mail@1, mail@2") for line in lines)
+
+
+def test_a_limit_that_cannot_be_given_is_told() -> None:
+    _, *rest = subprocess.check_output([sys.executable, "-c", WITH_FEW_FILES], text=True).splitlines()
+    assert rest == ["isolation: files of wide@1 is 256, not 1024: there is no more here"]
+
+
+def test_root_is_told_that_limits_do_not_bind_him() -> None:
+    _, *rest = isolation([Spec(key="plain"), Spec(key="light", memory=1 << 30)], is_root=True)
+    assert rest == ["isolation: attempts run as root, who may lift the limits of light@1"]
