@@ -1,4 +1,4 @@
-"""How attempts are kept apart, as a worker says it, where it can keep them as it should and where it cannot."""
+"""How attempts are kept apart, as a worker says it, where it can keep them so and where it cannot."""
 
 import subprocess
 import sys

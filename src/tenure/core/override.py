@@ -6,18 +6,21 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from tenure.core.documents import Document
+from tenure.core.documents import EMPTY, Document, write
 from tenure.core.errors import InvalidInput
 from tenure.core.job import NewJob
+from tenure.core.policy import OnLost
 from tenure.core.spec import Spec
 
 
-class _Retry(Struct, frozen=True):
+class Backoff(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The parts of a retry policy that may be set."""
+
     base_seconds: float | None = None
     cap_seconds: float | None = None
 
 
-class Override(Struct, frozen=True, kw_only=True):
+class Override(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The parts of a stored definition that may be set; None leaves a part as the code has it.
 
     A reader takes what it knows and ignores the rest, as with definitions.
@@ -27,7 +30,7 @@ class Override(Struct, frozen=True, kw_only=True):
     max_attempts: int | None = None
     timeout_seconds: float | None = None
     grace_seconds: float | None = None
-    retry: _Retry = _Retry()
+    retry: Backoff = Backoff()
 
     @classmethod
     def read(cls, document: Document) -> "Override":
@@ -36,8 +39,19 @@ class Override(Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(document, type=cls)
         except msgspec.ValidationError as error:
             raise InvalidInput(
-                "override", f"cannot be read: {error}", "an operator must put it right"
+                "override", f"cannot be read: {error}", "take it back with `tenure definitions reset`"
             ) from None
+
+    def document(self) -> Document:
+        """The override as it is stored: with the parts that are set, and no others."""
+        return write(self)
+
+    def check(self, spec: Spec) -> None:
+        """Raise InvalidInput when jobs of a definition cannot be as the operator wants them."""
+        if self.max_attempts not in {None, 1} and spec.policy.on_lost is OnLost.BURY:
+            problem = f'is {self.max_attempts} for {spec.key}@{spec.version}, whose on_lost is "bury"'
+            raise InvalidInput("max_attempts", problem, "such a job is tried once")
+        self.applied(spec.new_job(EMPTY), spec)
 
     def applied(self, job: NewJob, spec: Spec) -> NewJob:
         """The job as the operator wants it, where it is as the definition says: a caller's own word stands.

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from msgspec import structs
+
 from tenure.core.bounds import named
 from tenure.core.documents import Document, canonical_hash
 from tenure.core.errors import (
@@ -167,6 +169,19 @@ class Client:
     async def definitions(self) -> list[Definition]:
         """What workers have registered, by key and version."""
         return await self._store.definitions()
+
+    async def override(self, definition: Definition, wanted: Override) -> None:
+        """Set what is to hold instead of what a definition's code says, for jobs accepted from now on.
+
+        Raises InvalidInput when its jobs cannot be so. Whoever has read the definitions before may take up
+        to ten seconds to know of it.
+        """
+        if wanted != Override():
+            wanted.check(Spec.read(definition.spec))
+        asked = structs.replace(definition, override=wanted.document())
+        for newer in await self._store.put_definitions([asked]):
+            # A worker has registered it anew since it was read here: that stands.
+            await self._store.put_definitions([structs.replace(newer, override=wanted.document())])
 
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that has not stopped in good order within the last day."""

@@ -1,6 +1,5 @@
 """`tenure enqueue KEY`: record a job of a definition that a worker has registered."""
 
-import difflib
 from typing import Any
 
 import click
@@ -13,14 +12,22 @@ from tenure.engine.client import Client
 from tenure.engine.results import result_of
 from tenure.surfaces import inputs, views
 from tenure.surfaces.cli.database import Parts, database_option, with_client
-from tenure.surfaces.cli.options import moment_option, params_option, read_by, read_params
+from tenure.surfaces.cli.known import unknown
+from tenure.surfaces.cli.options import (
+    key_argument,
+    moment_option,
+    params_option,
+    read_by,
+    read_params,
+    version_option,
+)
 from tenure.surfaces.cli.output import json_option, plain, print_json
 
 
 @click.command()
-@click.argument("key")
+@key_argument
 @params_option("The params: JSON, a file that holds it, or - for standard input. {} without it.", "{}")
-@click.option("--version", type=int, metavar="N", help="Of the definition; the newest one without it.")
+@version_option
 @click.option("--queue", metavar="NAME", help="Another queue than the definition's.")
 @click.option("--priority", type=int, metavar="N", help="From -100 to 100; higher goes first.")
 @click.option(
@@ -63,16 +70,7 @@ async def _spec(client: Client, key: str, version: int | None) -> Spec:
     try:
         return await client.spec(key, version)
     except UnknownDefinition:
-        known = await client.definitions()
-        versions = [str(definition.version) for definition in known if definition.key == key]
-        near = difflib.get_close_matches(key, {definition.key for definition in known}, n=1)
-        if versions:
-            remedy = f"its versions here: {', '.join(versions)}"
-        elif near:
-            remedy = f"did you mean {near[0]}?"
-        else:
-            remedy = "start a worker that serves it on this database; it registers what it serves"
-        raise UnknownDefinition(key, version, remedy) from None
+        raise unknown(key, version, await client.definitions()) from None
 
 
 async def _record(

@@ -36,6 +36,11 @@ jobs_argument = click.argument(
     "jobs", metavar="ID...", nargs=-1, required=True, callback=read_by(inputs.job_id)
 )
 
+key_argument = click.argument("key", metavar="KEY")
+version_option = click.option(
+    "--version", type=int, metavar="N", help="Of the definition; the newest one without it."
+)
+
 
 def moment_option(name: str, text: str) -> Callable[[Any], Any]:
     """An option that is a point in time."""
