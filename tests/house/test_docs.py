@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from tenure import settings
-from tenure.core.spec import HOOKS
+from tenure.core.spec import HOOKS, LANES
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options
 from tenure.surfaces.library.terms import Terms
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARY = (DOCS / "how-to/library.md").read_text()
+LANES_PAGE = (DOCS / "how-to/lanes.md").read_text()
 SETTINGS = (DOCS / "reference/settings.md").read_text()
 
 
@@ -23,6 +24,11 @@ def test_every_setting_is_described(name: str) -> None:
 @pytest.mark.parametrize("term", Terms.__annotations__)
 def test_every_term_of_a_definition_is_described(term: str) -> None:
     assert f"`{term}`" in LIBRARY
+
+
+@pytest.mark.parametrize("name", [*LANES, *sorted(settings.OF_AN_ATTEMPT)])
+def test_every_lane_and_what_a_program_is_told_is_described(name: str) -> None:
+    assert f"`{name}`" in LANES_PAGE
 
 
 @pytest.mark.parametrize("option", Options.__annotations__)
