@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tenure import Tenure
+from tenure import Context, Tenure
 
 HERE = Path(__file__).parent
 PYTHON = sys.executable
@@ -69,3 +69,14 @@ shell("waits", 'echo ready; echo is >&2; until test -e "$GATE"; do sleep 0.01; d
 shell("spins", "while :; do :; done")
 python("works", "import time\nwhile time.process_time() < 0.2: pass\nprint(time.process_time())")
 python("greedy", "print(len(bytearray(1 << 30)))")
+
+shell("mute", "echo 1; exec >&- 2>&-; sleep 0.2; exit 5")
+
+held = app.command("held", ["echo", "run"])
+
+
+@held.on_start
+def hold(ctx: Context) -> None:
+    """Keep the program from starting until it is not to start any more."""
+    print("ready")
+    ctx.cancelled.block()

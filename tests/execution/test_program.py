@@ -229,6 +229,17 @@ async def test_a_program_that_does_not_stop_is_killed_after_its_grace(lane: Proc
     assert ended.usage.signal == 9
 
 
+async def test_a_program_that_is_to_stop_before_it_was_started_is_not_started(lane: ProcessLane) -> None:
+    heard = Heard()
+    ended = await _stopped(lane, "held", heard, grace=30)
+    assert ended.end == WasStopped()
+    assert heard.texts("stdout") == ["ready"]
+
+
+async def test_a_program_that_closes_its_output_is_still_waited_for(lane: ProcessLane) -> None:
+    assert (await failure(lane, "mute")).error.kind == "ExitCode5"
+
+
 async def test_limits_bind_a_program(lane: ProcessLane) -> None:
     """S1.19: of CPU time, and of memory."""
     spun = await failure(lane, "spins", limits=Limits(cpu=1))

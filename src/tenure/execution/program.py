@@ -53,6 +53,8 @@ class Program:
             last_words.extend(data)
             del last_words[:-_LAST_WORDS]
 
+        if ctx is not None:
+            ctx.check_cancelled()  # who was asked before the program was there would ask nobody
         try:
             code = self._started(f"{document}\n".encode(), _environment(ctx, place)).follow(
                 printed.feed, hear_error
