@@ -28,6 +28,9 @@ END
 """
 """The body of PostgreSQL's refusal."""
 
+USUAL = ((State.QUEUED, State.RUNNING), (State.RUNNING, State.SUCCEEDED))
+"""The steps that nearly every job takes."""
+
 _FALLS = "NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id"
 
 _BORN = "a job is not born in this state"
@@ -54,6 +57,10 @@ $$;
 
 CREATE FUNCTION tenure.refuse() RETURNS trigger LANGUAGE plpgsql AS $${REFUSE}$$;
 
+-- Every statement reads the conditions of triggers anew. That of `guard_step` is short, and lets the usual steps pass;
+-- all other changes are judged here.
+CREATE FUNCTION tenure.judge() RETURNS trigger LANGUAGE plpgsql AS $${postgres_judge()}$$;
+
 ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
     {postgres_lease_check()};
 {triggers}"""
@@ -61,12 +68,13 @@ ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
 
 def postgres_triggers() -> dict[str, str]:
     """The triggers of the PostgreSQL store by table and name, worded as the database words them."""
-    illegal = "NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1)"
     triggers = [
         _row_guard("guard_first", "INSERT", f"NEW.state <> ALL ({_array(FIRST)})", _BORN),
-        _row_guard("guard_step", "UPDATE", f"OLD.state <> NEW.state AND {illegal}", _STEP),
-        _row_guard("guard_final", "UPDATE", f"OLD.state = ANY ({_array(FINAL)})", _FINAL),
-        _row_guard("guard_fence", "UPDATE", _FALLS, _FENCE),
+        (
+            "job_state.guard_step",
+            "CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW\n"
+            f"    WHEN ({_unusual()})\n    EXECUTE FUNCTION tenure.judge()",
+        ),
         _row_guard(
             "guard_delete",
             "DELETE",
@@ -81,6 +89,22 @@ def postgres_triggers() -> dict[str, str]:
         ),
     ]
     return dict(triggers)
+
+
+def postgres_judge() -> str:
+    """The body of PostgreSQL's judgement of a change of a job's state row."""
+    illegal = "NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1)"
+    rules = {
+        f"OLD.state = ANY ({_array(FINAL)})": _FINAL,
+        _FALLS: _FENCE,
+        f"OLD.state <> NEW.state AND {illegal}": _STEP,
+    }
+    said = "USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;"
+    judged = "".join(
+        f"    IF {broken} THEN\n        RAISE EXCEPTION 'tenure: {message}' {said}\n    END IF;\n"
+        for broken, message in rules.items()
+    )
+    return f"\nBEGIN\n{judged}    RETURN NEW;\nEND\n"
 
 
 def postgres_lease_check() -> str:
@@ -137,6 +161,12 @@ def _row_guard(name: str, on: str, when: str, message: str, table: str = "job_st
 def _statement_guard(name: str, on: str, table: str, message: str) -> tuple[str, str]:
     text = f"CREATE TRIGGER {name} BEFORE {on} ON tenure.{table} FOR EACH STATEMENT"
     return f"{table}.{name}", f"{text}\n    EXECUTE FUNCTION tenure.refuse('{message}')"
+
+
+def _unusual() -> str:
+    """Whether a change is anything but one of the usual steps, and so has to be judged."""
+    others = (f"(OLD.state <> '{source}' OR NEW.state <> '{target}')" for source, target in USUAL)
+    return f"NEW.n <> OLD.n + 1 OR NEW.fence < OLD.fence OR NEW.id <> OLD.id OR {' AND '.join(others)}"
 
 
 def _no_replacing(table: str, key: tuple[str, ...]) -> tuple[str, str]:

@@ -24,7 +24,7 @@ _TRIGGERS = """
       JOIN pg_namespace ON pg_namespace.oid = relnamespace
      WHERE nspname = 'tenure' AND NOT tgisinternal AND tgenabled IN ('O', 'A')
 """
-_REFUSE = "SELECT prosrc FROM pg_proc WHERE oid = to_regproc('tenure.refuse')"
+_BODY = "SELECT prosrc FROM pg_proc WHERE oid = to_regproc($1)"
 _LEASE_CHECK = """
     SELECT pg_get_constraintdef(oid) FROM pg_constraint
      WHERE conrelid = 'tenure.job_state'::regclass AND conname = 'lease_while_owned' AND convalidated
@@ -80,8 +80,9 @@ async def _verify_guards(connection: Connection) -> None:
     for name, text in ours.items():
         if not guards.same_wording(text, found.get(name, "")):
             raise SchemaMismatch(f"the database's guard {name} is missing, switched off or not ours")
-    if await connection.fetchval(_REFUSE) != guards.REFUSE:
-        raise SchemaMismatch("the database's function tenure.refuse is not ours")
+    for name, body in (("tenure.refuse", guards.REFUSE), ("tenure.judge", guards.postgres_judge())):
+        if await connection.fetchval(_BODY, name) != body:
+            raise SchemaMismatch(f"the database's function {name} is not ours")
 
 
 async def _numbers(connection: Connection) -> list[int]:

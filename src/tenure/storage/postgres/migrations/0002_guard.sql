@@ -20,6 +20,23 @@ BEGIN
 END
 $$;
 
+-- Every statement reads the conditions of triggers anew. That of `guard_step` is short, and lets the usual steps pass;
+-- all other changes are judged here.
+CREATE FUNCTION tenure.judge() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.state = ANY (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]) THEN
+        RAISE EXCEPTION 'tenure: a finished job never changes' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+    END IF;
+    IF NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id THEN
+        RAISE EXCEPTION 'tenure: neither a fence nor a count of events ever falls' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+    END IF;
+    IF OLD.state <> NEW.state AND NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1) THEN
+        RAISE EXCEPTION 'tenure: no step leads there' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
 ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
     CHECK ((state = ANY (ARRAY['running', 'cancelling']::tenure.state[])) = (lease IS NOT NULL));
 
@@ -28,16 +45,8 @@ CREATE TRIGGER guard_first BEFORE INSERT ON tenure.job_state FOR EACH ROW
     EXECUTE FUNCTION tenure.refuse('a job is not born in this state');
 
 CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (OLD.state <> NEW.state AND NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1))
-    EXECUTE FUNCTION tenure.refuse('no step leads there');
-
-CREATE TRIGGER guard_final BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (OLD.state = ANY (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]))
-    EXECUTE FUNCTION tenure.refuse('a finished job never changes');
-
-CREATE TRIGGER guard_fence BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id)
-    EXECUTE FUNCTION tenure.refuse('neither a fence nor a count of events ever falls');
+    WHEN (NEW.n <> OLD.n + 1 OR NEW.fence < OLD.fence OR NEW.id <> OLD.id OR (OLD.state <> 'queued' OR NEW.state <> 'running') AND (OLD.state <> 'running' OR NEW.state <> 'succeeded'))
+    EXECUTE FUNCTION tenure.judge();
 
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH ROW
     WHEN (OLD.state <> ALL (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]) OR current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
