@@ -1,17 +1,19 @@
 """Statements live in SQL files named after their verb; this loads them.
 
-A file holds one statement (`cancel`), or several under lines such as `-- part: find` (`enqueue.find`). Values
-are written `:name`. SQLite takes that form as it is; for PostgreSQL it becomes `$1, $2 …` by `numbered`.
+A file holds one statement (`cancel`), or several under lines such as `-- part: find` (`enqueue.find`). Lines
+between `-- only: limits` and `-- only: end` belong to a longer form of their statement (`turn+limits`) alone.
+Values are written `:name`. SQLite takes that form as it is; for PostgreSQL it becomes `$1, $2 …` by `numbered`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
 
 _PART = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
+_ONLY = re.compile(r"^-- only: (?!end$)(\w+)\n(.*?)^-- only: end\n", re.MULTILINE | re.DOTALL)
 _VALUE = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
@@ -41,9 +43,18 @@ def numbered(text: str) -> Numbered:
 
 def _parts(verb: str, text: str) -> dict[str, str]:
     lead, *rest = _PART.split(text)
-    if not rest:
-        return {verb: _bare(lead)}
-    return {f"{verb}.{name}": _bare(body) for name, body in zip(rest[::2], rest[1::2], strict=True)}
+    named = {f"{verb}.{name}": body for name, body in zip(rest[::2], rest[1::2], strict=True)} or {verb: lead}
+    return {form: _bare(body) for name, text in named.items() for form, body in _forms(name, text).items()}
+
+
+def _forms(name: str, text: str) -> dict[str, str]:
+    """The statement as it always is, and with what is only there in a longer form."""
+    longer = {f"{name}+{kind}": _ONLY.sub(_kept(kind), text) for kind, _ in _ONLY.findall(text)}
+    return {name: _ONLY.sub("", text), **longer}
+
+
+def _kept(kind: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: found[2] if found[1] == kind else ""
 
 
 def _bare(text: str) -> str:

@@ -7,7 +7,8 @@ import asyncpg
 import pytest
 
 from tenure.core.job import NewJob
-from tenure.core.lease import Order
+from tenure.core.lease import Line, Order
+from tenure.core.limit import Limit
 from tenure.storage.postgres.pool import Connection
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
@@ -36,8 +37,12 @@ class Ear:
 
     async def count(self) -> int:
         """How many there were; the driver tells a moment later than it answers."""
+        return len(await self.heard())
+
+    async def heard(self) -> list[str]:
+        """What there was."""
         await self._something.wait()
-        return len(self._heard)
+        return self._heard
 
     def _note(self, query: asyncpg.connection.LoggedQuery) -> None:
         self._heard.append(query.query)
@@ -61,6 +66,24 @@ async def test_settling_and_claiming_is_one_round_trip(single: PostgresStore) ->
 
     assert (len(second.settled.accepted), len(second.claimed)) == (3, 3)
     assert await ear.count() == 1
+
+
+@pytest.mark.parametrize("held", [(), (Limit("api", "", 3),)])
+async def test_a_turn_looks_at_slots_only_where_there_are_limits(
+    single: PostgresStore, held: tuple[Limit, ...]
+) -> None:
+    """Whoever holds a slot gives it back, though nothing that is claimed next stands under a limit."""
+    line = Line("default", "post")
+    await enqueue_one(single, "post", limits=held)
+    [before] = (await single.settle_and_claim([], Order(worker="a", lines=(line,), limit=1))).claimed
+    await single.settle_and_claim([], Order(worker="a", lines=(MAIL,), limit=0))
+    ear = await listen(single)
+
+    turn = await single.settle_and_claim([succeeded(before)], Order(worker="a", lines=(line,), limit=0))
+
+    assert len(turn.settled.accepted) == 1
+    assert [use.held for use in await single.limits()] == [0] * len(held)
+    assert ["tenure.slot" in text for text in await ear.heard()][:1] == [bool(held)]
 
 
 async def test_what_arrives_while_a_statement_is_in_flight_rides_on_the_next(single: PostgresStore) -> None:

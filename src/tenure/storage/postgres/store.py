@@ -32,6 +32,9 @@ from tenure.storage.postgres.wakeups import Switchboard
 TIMED = frozenset({State.RETRYING, State.SUSPENDED})
 """The states in which an attempt's end gives a job a time to wait for."""
 
+MOST_FENCES = 10_000
+"""How many claims a process remembers of which no job stands under a limit."""
+
 MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
@@ -58,6 +61,7 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         self._lines = Lines(self._pool)
         self._hints = Switchboard(self._pool, enabled=notify and not pooled, heard=self._hear)
         self._places: dict[tuple[Line, ...], Places] = {}
+        self._unlimited: set[int] = set()
         self._identity: Identity | None = None
 
     async def open(self) -> None:
@@ -110,8 +114,11 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         if not given and not offers:
             known.forget()
             return Round(Settled({}, []), [])
+        lines = {offer.place[0]: offer.standing for offer in offers}
+        is_limited = any(standing.limits for standing in lines.values())
+        free = not is_limited and self._unlimited.issuperset(report.lease.fence for report in given)
         answer = await self._pool.run(
-            "settle_and_claim.turn",
+            "settle_and_claim.turn" if free else "settle_and_claim.turn+limits",
             **rows.reports(given),
             **rows.offers(offers),
             worker=order.worker,
@@ -125,10 +132,10 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         self._tell_ended(groups)
         if any(group["state"] in TIMED for group in groups):
             self._hints.timed()
-        lines = {offer.place[0]: offer.standing for offer in offers}
         known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
-        if any(standing.limits for standing in lines.values()):
+        if is_limited:
             known.take_room(lines[row["line"]] for row in taken)
+        self._note_claim({row["fence"] for row in taken}, is_limited=is_limited)
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
             [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken],
@@ -179,6 +186,15 @@ class PostgresStore(Creation, Reading, Operations, Trails):
         self, *, endings: bool = False, stops: bool = False, changes: bool = False
     ) -> AbstractAsyncContextManager[Wakeups]:
         return self._hints.listen(endings=endings, stops=stops, changes=changes)
+
+    def _note_claim(self, fences: set[int], *, is_limited: bool) -> None:
+        """Keep in mind under which fences no job holds a slot that would have to be given back."""
+        if is_limited:
+            self._unlimited -= fences  # a database that was restored counts from where it was before
+        elif len(self._unlimited) < MOST_FENCES:
+            self._unlimited |= fences
+        else:
+            self._unlimited = fences
 
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)

@@ -1,4 +1,6 @@
 -- One turn of a worker, in one round trip: record how attempts ended, then claim the next jobs.
+-- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
+-- PostgreSQL takes longer to get ready for what it then need not do than to do the rest.
 
 -- part: turn
 WITH
@@ -75,6 +77,7 @@ shelved AS (
     INSERT INTO tenure.finished (state, job)
     SELECT state, id FROM settled WHERE state IN ('failed', 'cancelled')
 ),
+-- only: limits
 -- Slots for what is to be claimed: those that settled jobs give back, and free ones of the limits which the lines on
 -- offer stand under. Those above a limit's size are left from when it was larger. While jobs still hold some of them, as
 -- many of the lowest free ones are on offer as bring the total up to the size; nobody goes past these, not even where
@@ -119,6 +122,7 @@ on_offer AS MATERIALIZED (
                           FOR UPDATE SKIP LOCKED) free
            ) slots
 ),
+-- only: end
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
 -- Places come in the order in which they are to be served; whatever is locked is somebody else's. That a job is of the
 -- place it was found at is said once more for the planner: it takes a limit, which it cannot know, for a tenth of all
@@ -134,16 +138,20 @@ picked AS MATERIALIZED (
                  JOIN tenure.job_state s ON s.id = r.job
                 WHERE r.line = place.line AND r.rank = place.rank AND r.seq > place.after
                 ORDER BY r.line, r.rank, r.seq
-                LIMIT CASE WHEN place.limited
-                           THEN (SELECT min((SELECT count(*) FROM on_offer WHERE on_offer.limited = wanted.id))
-                                   FROM tenure.line CROSS JOIN unnest(line.limits) AS wanted (id)
-                                  WHERE line.id = place.line)
-                           ELSE :limit::integer
-                      END
+                LIMIT least(:limit::integer
+-- only: limits
+                           , CASE WHEN place.limited
+                                  THEN (SELECT min((SELECT count(*) FROM on_offer WHERE on_offer.limited = wanted.id))
+                                          FROM tenure.line CROSS JOIN unnest(line.limits) AS wanted (id)
+                                         WHERE line.id = place.line)
+                             END
+-- only: end
+                           )
                   FOR UPDATE OF r, s SKIP LOCKED
            ) next ON next.line = place.line AND next.rank = place.rank
      LIMIT :limit::integer + 0 * (SELECT count(*) FROM settled)
 ),
+-- only: limits
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
 -- that misses a single slot stays in line.
 needed AS (
@@ -160,17 +168,27 @@ granted AS MATERIALIZED (
      GROUP BY needed.job
     HAVING bool_and(on_offer.n IS NOT NULL)
 ),
-taken AS MATERIALIZED (
-    SELECT picked.*, granted.slots
-      FROM picked LEFT JOIN granted USING (job)
-     WHERE picked.state = 'queued' AND (NOT picked.limited OR granted.slots IS NOT NULL)
-),
 occupied AS (
     UPDATE tenure.slot SET job = passed_on.job
       FROM (SELECT limited, n, holder.job
               FROM (SELECT unnest(limits) AS limited, unnest(slots) AS n, job FROM granted) holder
               FULL JOIN given_back USING (limited, n)) passed_on
      WHERE slot.limited = passed_on.limited AND slot.n = passed_on.n
+),
+-- only: end
+taken AS MATERIALIZED (
+    SELECT picked.*
+-- only: limits
+           , granted.slots
+-- only: end
+      FROM picked
+-- only: limits
+      LEFT JOIN granted USING (job)
+-- only: end
+     WHERE picked.state = 'queued'
+-- only: limits
+       AND (NOT picked.limited OR granted.slots IS NOT NULL)
+-- only: end
 ),
 out_of_line AS (
     DELETE FROM tenure.ready
@@ -188,7 +206,9 @@ started AS (
        SET state      = 'running',
            lease      = leased.id,
            fence      = leased.id,
+-- only: limits
            slots      = taken.slots,
+-- only: end
            n          = s.n + 1,
            mark       = greatest(pg_current_xact_id(), s.mark),
            attempt    = s.attempt + 1,
