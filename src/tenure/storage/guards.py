@@ -57,8 +57,8 @@ $$;
 
 CREATE FUNCTION tenure.refuse() RETURNS trigger LANGUAGE plpgsql AS $${REFUSE}$$;
 
--- Every statement reads the conditions of triggers anew. That of `guard_step` is short, and lets the usual steps pass;
--- all other changes are judged here.
+-- Every statement reads the conditions of triggers anew. That of `guard_step` is short and lets usual steps
+-- pass; all other changes are judged here.
 CREATE FUNCTION tenure.judge() RETURNS trigger LANGUAGE plpgsql AS $${postgres_judge()}$$;
 
 ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
@@ -70,11 +70,7 @@ def postgres_triggers() -> dict[str, str]:
     """The triggers of the PostgreSQL store by table and name, worded as the database words them."""
     triggers = [
         _row_guard("guard_first", "INSERT", f"NEW.state <> ALL ({_array(FIRST)})", _BORN),
-        (
-            "job_state.guard_step",
-            "CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW\n"
-            f"    WHEN ({_unusual()})\n    EXECUTE FUNCTION tenure.judge()",
-        ),
+        _row_trigger("guard_step", "UPDATE", _unusual(), "tenure.judge()", "job_state"),
         _row_guard(
             "guard_delete",
             "DELETE",
@@ -154,8 +150,12 @@ def sqlite_lease_check() -> str:
 
 
 def _row_guard(name: str, on: str, when: str, message: str, table: str = "job_state") -> tuple[str, str]:
+    return _row_trigger(name, on, when, f"tenure.refuse('{message}')", table)
+
+
+def _row_trigger(name: str, on: str, when: str, call: str, table: str) -> tuple[str, str]:
     text = f"CREATE TRIGGER {name} BEFORE {on} ON tenure.{table} FOR EACH ROW\n    WHEN ({when})"
-    return f"{table}.{name}", f"{text}\n    EXECUTE FUNCTION tenure.refuse('{message}')"
+    return f"{table}.{name}", f"{text}\n    EXECUTE FUNCTION {call}"
 
 
 def _statement_guard(name: str, on: str, table: str, message: str) -> tuple[str, str]:

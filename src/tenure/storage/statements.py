@@ -2,7 +2,7 @@
 
 A file holds one statement (`cancel`), or several under lines such as `-- part: find` (`enqueue.find`). Lines
 between `-- only: limits` and `-- only: end` belong to a longer form of their statement (`turn+limits`) alone.
-Values are written `:name`. SQLite takes that form as it is; for PostgreSQL it becomes `$1, $2 …` by `numbered`.
+Values are written `:name`. SQLite takes them as they are; `numbered` makes them `$1, $2 …` for PostgreSQL.
 """
 
 import re

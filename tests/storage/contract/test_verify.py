@@ -120,6 +120,18 @@ async def test_a_guard_that_no_longer_refuses_is_noticed(empty: Backend, bare: S
         await bare.verify()
 
 
+async def test_a_judge_that_looks_away_is_noticed(empty: Backend, bare: Store) -> None:
+    """S0.24: on PostgreSQL most steps are judged by a function, which must be ours as well."""
+    await bare.migrate()
+    if empty.kind == "sqlite":
+        await rewrite_steps(empty, lambda text: text.replace("NEW.n = OLD.n + 1", "true"))
+    else:
+        [(text,)] = await empty.sql(FUNCTION.format("judge"))
+        await empty.sql(text.replace("NEW.n = OLD.n + 1", "true"))
+    with pytest.raises(SchemaMismatch):
+        await bare.verify()
+
+
 async def test_a_job_that_may_run_without_a_lease_is_noticed(empty: Backend, bare: Store) -> None:
     """S0.31: the rule that ties a lease to its state is a guard as well."""
     await bare.migrate()

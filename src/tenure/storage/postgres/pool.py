@@ -35,6 +35,11 @@ _DIRECT = {
 # A pooler hands each transaction to any backend: it takes no settings, and what was prepared on one backend
 # is unknown to the next.
 _POOLED = {"statement_cache_size": 0}
+# To give a connection back to the driver and ask for it again costs a task, two timers and two rounds of the
+# event loop. So the last ones used stay at hand; one that was idle for long may be dead without anybody
+# knowing, and is not used again.
+_AT_HAND = 2
+_IDLE_FOR = 300.0
 _UNSENT = (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError)
 
 
@@ -49,6 +54,8 @@ class Pool:
         self._turning = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
         self._users: set[asyncio.Future[None]] = set()
+        self._at_hand: list[tuple[asyncpg.pool.PoolConnectionProxy, float]] = []
+        self._waiting = 0
         self._statements = {
             name: prepared(text) for name, text in statements.load("tenure.storage.postgres").items()
         }
@@ -85,6 +92,8 @@ class Pool:
                 pool, self._pool = self._pool, None
                 if self._users:
                     await asyncio.wait(self._users, timeout=self._timeout)
+                while self._at_hand:
+                    await self._returned(pool, self._at_hand.pop()[0])
                 try:
                     async with asyncio.timeout(self._timeout):
                         await pool.close()
@@ -183,15 +192,29 @@ class Pool:
             if isinstance(error, _DRIVER_ERRORS):
                 raise _ours(error, self._where()) from error
             raise
-        await self._returned(pool, connection)
+        # Whoever waits for the driver to lend one would not hear of one that is at hand.
+        if self._waiting or len(self._at_hand) == _AT_HAND or self._pool is not pool:
+            await self._returned(pool, connection)
+        else:
+            self._at_hand.append((connection, asyncio.get_running_loop().time()))
         return answer
 
     async def _borrowed(self, pool: asyncpg.Pool, deadline: float) -> asyncpg.pool.PoolConnectionProxy:
+        while self._at_hand:
+            connection, since = self._at_hand.pop()
+            if not _is_closed(connection):
+                if asyncio.get_running_loop().time() - since < _IDLE_FOR:
+                    return connection
+                connection.terminate()
+            await self._returned(pool, connection)
+        self._waiting += 1
         try:
             async with asyncio.timeout_at(deadline):
                 return await pool.acquire()
         except _DRIVER_ERRORS as error:
             raise _ours(error, self._where(), sent=False) from error
+        finally:
+            self._waiting -= 1
 
     async def _returned(self, pool: asyncpg.Pool, connection: asyncpg.pool.PoolConnectionProxy) -> None:
         try:
@@ -207,6 +230,13 @@ class Pool:
 
 class _Collision(StoreBusy):
     """Two transactions got in each other's way and ours was undone; nothing was written."""
+
+
+def _is_closed(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:  # the driver has taken back what was closed
+        return True
 
 
 async def _keep(_connection: asyncpg.Connection) -> None:

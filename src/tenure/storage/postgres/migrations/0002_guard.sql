@@ -20,8 +20,8 @@ BEGIN
 END
 $$;
 
--- Every statement reads the conditions of triggers anew. That of `guard_step` is short, and lets the usual steps pass;
--- all other changes are judged here.
+-- Every statement reads the conditions of triggers anew. That of `guard_step` is short and lets usual steps
+-- pass; all other changes are judged here.
 CREATE FUNCTION tenure.judge() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state = ANY (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]) THEN
