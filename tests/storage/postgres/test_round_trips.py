@@ -97,3 +97,15 @@ async def test_a_lone_caller_waits_for_nobody(single: PostgresStore) -> None:
     ear = await listen(single)
     await enqueue_one(single)
     assert await ear.count() == 1
+
+
+async def test_a_process_that_only_enqueues_asks_for_no_more_than_it_must(
+    single: PostgresStore, backend: PostgresBackend
+) -> None:
+    """The time, the line, to record the job, and a hint: neither what types are nor to make a line."""
+    fresh = PostgresStore(backend.dsn, connections=1)
+    await fresh.open()
+    ear = await listen(fresh)
+    await enqueue_one(fresh)
+    await fresh.close()
+    assert await ear.count() == 4

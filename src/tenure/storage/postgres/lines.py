@@ -1,6 +1,7 @@
 """The numbers of lines, remembered: a job is recorded under its line's number, and most jobs share a few."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,8 @@ class Lines:
 
     async def numbers(self, jobs: Sequence[NewJob]) -> list[int]:
         """The line of each new job."""
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
         kinds = [_kind(job) for job in jobs]
         if unknown := {kind for kind in kinds if kind not in self._known}:
             await self._open(unknown, _limits(jobs))
@@ -40,21 +43,19 @@ class Lines:
         self._known.clear()
 
     async def _open(self, unknown: set[Kind], limits: Collection[Limit]) -> None:
-        if not unknown:
-            return
         if limits:
             named = rows.limits(limits)
             await self._pool.run("enqueue.limits", **named)
             await self._pool.run("enqueue.slots", **named)
-        kinds = sorted(unknown)
-        wanted = {
-            **rows.lines([line for line, _ in kinds]),
-            "limits": [msgspec.json.encode(names).decode() for _, names in kinds],
-        }
-        await self._pool.run("enqueue.lines", **wanted)
-        if len(self._known) > MOST_KNOWN:
-            self._known.clear()
-        for row in await self._pool.run("enqueue.line_ids", **wanted):
+        else:  # by limits of which one is not there yet, the line of the others would be found
+            await self._look_up(unknown)
+        if new := unknown - self._known.keys():
+            await self._pool.run("enqueue.lines", **_named(sorted(new)))
+            await self._look_up(new)
+
+    async def _look_up(self, wanted: Collection[Kind]) -> None:
+        kinds = sorted(wanted)
+        for row in await self._pool.run("enqueue.line_ids", **_named(kinds)) if kinds else []:
             self._known[kinds[row["position"] - 1]] = row["line"]
 
 
@@ -65,6 +66,13 @@ def line_of(job: NewJob) -> Line:
 
 def _kind(job: NewJob) -> Kind:
     return line_of(job), tuple(sorted((limit.name, limit.key) for limit in job.limits))
+
+
+def _named(kinds: Sequence[Kind]) -> dict[str, list[Any]]:
+    return {
+        **rows.lines([line for line, _ in kinds]),
+        "limits": [msgspec.json.encode(names).decode() for _, names in kinds],
+    }
 
 
 def _limits(jobs: Sequence[NewJob]) -> list[Limit]:

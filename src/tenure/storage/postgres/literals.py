@@ -1,7 +1,8 @@
 """Arrays on their way to PostgreSQL, written as literals.
 
 The driver asks of every element of an array, twice, whether it is a list itself, which costs more than
-writing the element down. Texts and bytes it knows at once: arrays of those are left to it.
+writing the element down. Texts it knows at once: arrays of those are left to it. What an array of bytes is,
+it would ask the server, on every new connection.
 """
 
 import re
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 from tenure.storage import statements
 
 Writer = Callable[[Iterable[Any]], str]
-_ARRAY = re.compile(r"(?<![:\w]):([a-z_]+)::(uuid|smallint|integer|bigint|boolean|interval|timestamptz)\[\]")
+_KINDS = "uuid|smallint|integer|bigint|boolean|bytea|interval|timestamptz"
+_ARRAY = re.compile(rf"(?<![:\w]):([a-z_]+)::({_KINDS})\[\]")
 
 
 def _array(write: Callable[[Any], str]) -> Writer:
@@ -30,8 +32,13 @@ def _interval(length: timedelta) -> str:
     )
 
 
+def _bytes(value: bytes) -> str:
+    return rf"\\x{value.hex()}"  # the first backslash is the array's own escape
+
+
 _WRITERS: Mapping[str, Writer] = {
     **dict.fromkeys(("uuid", "smallint", "integer", "bigint", "boolean"), _array(str)),
+    "bytea": _array(_bytes),
     "interval": _array(_interval),
     "timestamptz": _array(datetime.isoformat),
 }

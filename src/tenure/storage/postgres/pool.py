@@ -140,6 +140,17 @@ class Pool:
             except _Collision:
                 return await self._lent(pool, deadline, in_one)
 
+    async def say(self, text: str) -> None:
+        """Run a text of our own that takes no values and is too seldom sent to be worth preparing."""
+        deadline = self._deadline()
+
+        async def execute(connection: Connection) -> None:
+            async with asyncio.timeout_at(deadline):
+                await connection.execute(text)
+
+        with self._in_use() as pool:
+            await self._lent(pool, deadline, execute)
+
     async def dial(self) -> asyncpg.Connection:
         """A connection of the caller's own, apart from the pool."""
         try:

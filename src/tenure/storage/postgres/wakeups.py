@@ -1,8 +1,8 @@
 """Hints between processes by NOTIFY: that jobs were put in line or given a time, have ended, or are to stop.
 
 A hint is sent after the commit it speaks of, never inside its transaction: commits that notify go one after
-the other. The first goes at once, those that follow within a few milliseconds are one, so that however much
-is done, few are sent.
+the other. The first goes at once, in one round trip however new the connection; those that follow within a
+few milliseconds go together, so that however much is done, few are sent.
 
 Hints are optional and may be lost (no connection, a pooler in between): they only shorten a wait.
 """
@@ -66,6 +66,7 @@ class Switchboard:
         self._unsent: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending = False
+        self._closing = asyncio.Event()
         self._is_connected = False
         self._line: asyncio.Task[None] | None = None
 
@@ -107,8 +108,10 @@ class Switchboard:
     async def close(self) -> None:
         """End every task; listeners hear nothing more."""
         await self._hang_up()
+        self._closing.set()
         while self._tasks:
             await asyncio.wait(self._tasks)
+        self._closing.clear()
 
     async def _hang_up(self) -> None:
         if self._line is not None:
@@ -137,10 +140,12 @@ class Switchboard:
     async def _send_unsent(self) -> None:
         try:
             while self._unsent:
-                for hint in sorted(self._unsent):
-                    self._unsent.discard(hint)
-                    await self._pool.run("listen", hint=f"{hint} {self._name}")
-                await asyncio.sleep(QUIET)
+                hints = sorted(self._unsent)
+                self._unsent.clear()
+                await self._pool.say("; ".join(f"NOTIFY {CHANNEL}, '{hint} {self._name}'" for hint in hints))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(QUIET):
+                        await self._closing.wait()
         except StoreError:
             self._unsent.clear()
         finally:

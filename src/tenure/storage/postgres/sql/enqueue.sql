@@ -139,7 +139,7 @@ tagged AS (
 tallied AS (
     INSERT INTO tenure.tally (line, state, n) SELECT line, state, count(*) FROM fresh GROUP BY line, state
 )
-SELECT position, state, line, -priority AS rank FROM fresh;
+SELECT position, state::text, line, -priority AS rank FROM fresh;   -- as text: a driver would first ask what the type is
 
 -- part: find
 -- Who took the keys and ids first. A statement of its own, since it must see what `record` could not. A key that was
