@@ -3,9 +3,12 @@
 import re
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import asyncpg
+import pytest
 
+from tenure.core.bounds import LARGEST_FEED
 from tenure.storage import statements
 from tenure.storage.postgres.pool import Connection
 from tenure.storage.postgres.store import PostgresStore
@@ -73,6 +76,21 @@ async def test_no_statement_scans_a_table_that_grows_with_history(backend: Postg
         scans[name] = whole_scans(plan)
     await connection.close()
     assert {name: found for name, found in scans.items() if found} == {}
+
+
+@pytest.mark.parametrize("limit", [1_000, LARGEST_FEED])
+async def test_a_long_piece_of_the_feed_is_looked_up_event_by_event(
+    backend: PostgresBackend, limit: int
+) -> None:
+    """However many are asked for, their jobs are not found by reading all that there are."""
+    connection = await asyncpg.connect(backend.dsn)
+    await connection.execute(BACKLOG)
+    await connection.execute("ANALYZE")
+    numbered = statements.numbered(STATEMENTS["feed"])
+    values = {"mark": 1, "job": UUID(int=0), "n": 0, "limit": limit}
+    plan = await connection.fetch(f"EXPLAIN {numbered.text}", *(values[name] for name in numbered.names))
+    await connection.close()
+    assert whole_scans([row[0] for row in plan]) == []
 
 
 async def test_a_plan_made_while_the_tables_were_empty_is_still_good_when_they_are_full(

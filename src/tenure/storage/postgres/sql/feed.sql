@@ -33,10 +33,11 @@ SELECT next.mark, next.job, next.n, line.queue, line.definition, line.version, j
        coalesce(event.attempt, 0) AS attempt, coalesce(event.fence, 0) AS fence, coalesce(event.at, job.created_at) AS at,
        coalesce(event.actor, 'api') AS actor, event.reason, event.payload
   FROM next
-  JOIN tenure.job ON job.id = next.job
+  -- LIMIT keeps these look-ups: planned anew each time, as through a pooler, they would be joined with all that there is.
+ CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = next.job LIMIT 1) job
   JOIN tenure.line ON line.id = job.line
-  JOIN tenure.job_state s ON s.id = next.job
-  LEFT JOIN tenure.event ON event.job = next.job AND event.n = next.n
+ CROSS JOIN LATERAL (SELECT job_state.state FROM tenure.job_state WHERE job_state.id = next.job LIMIT 1) s
+  LEFT JOIN LATERAL (SELECT * FROM tenure.event WHERE event.job = next.job AND event.n = next.n LIMIT 1) event ON true
   LEFT JOIN LATERAL (
            SELECT coalesce((SELECT second.source FROM tenure.event second WHERE second.job = next.job AND second.n = 2),
                            s.state) AS state
