@@ -176,6 +176,20 @@ async def task_exits(params: Any, ctx: Context) -> str:
     return "still here"
 
 
+def stops_when_asked(params: Any, ctx: Context) -> None:
+    ctx.progress(0.5)
+    ctx.cancelled.block()
+
+
+async def stops_when_asked_later(params: Any, ctx: Context) -> None:
+    ctx.progress(0.5)
+    await asyncio.Event().wait()
+
+
+def tells_its_parent(params: Any, ctx: Context) -> int:
+    return os.getppid()
+
+
 def _write(path: str, text: str) -> None:
     Path(path).write_text(text)
 

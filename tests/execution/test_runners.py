@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest_asyncio
 from tenure.core.errors import StoreUnavailable
 from tenure.core.lease import Progress
 from tenure.core.retry import Crashed, FatalAsked, Raised, RetryAsked, Returned, TimedOut, WasStopped
+from tenure.execution import nursery
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted
 from tenure.execution.lanes import Lane, Lanes
 from tests.execution.attempts import BOUND, JOB, ROOT, Heard, eventually, is_alive, run
@@ -22,10 +24,11 @@ from tests.execution.supervisor import ORDINARY, belongings, supervisor
 from tests.execution.test_stopping import pids
 from tests.execution.test_survivors import descendants
 
-LANES = ["warm"]
+LANES = ["warm", "async", "thread"]
 SAMPLE = "tests.execution.sample:app"
 HOSTILE = "tests.execution.hostile:app"
 SOON = 0.05
+NEVER = 3600.0
 
 
 def lanes_of(target: str, **changed: str) -> Lanes:
@@ -210,7 +213,7 @@ async def test_one_that_stops_at_the_time_limit_has_timed_out(
     assert heard.texts("info") == (["cleaned up"] if definition == "stops_when_cancelled" else [])
 
 
-@pytest.mark.parametrize("definition", ["spins", "ignores_sigterm", "stops_itself"])
+@pytest.mark.parametrize("definition", ["spins", "stops_itself"])
 async def test_who_does_not_stop_is_killed_after_the_grace(
     hostile: Lanes, name: str, definition: str, tmp_path: Path
 ) -> None:
@@ -281,7 +284,12 @@ async def test_garbage_on_the_pipe_ends_the_attempt(hostile: Lanes, name: str, s
 
 
 async def test_closing_the_pipe_ends_the_attempt(hostile: Lanes, name: str) -> None:
-    assert crash(await run(hostile.named(name), "closes_its_pipe", job=uuid4()))[0] == "PipeClosed"
+    """Where another thread waits for it, it is not even closed, and only the time limit helps."""
+    ended = await run(hostile.named(name), "closes_its_pipe", job=uuid4(), timeout=3, grace=SOON)
+    if name == "thread":
+        assert ended.end == TimedOut(timedelta(seconds=3))
+    else:
+        assert crash(ended)[0] == "PipeClosed"
 
 
 @pytest.mark.parametrize(
@@ -302,12 +310,32 @@ async def test_at_its_deadline_it_is_killed_though_nobody_asks(
 ) -> None:
     """The deadline is the zygote's to keep; one that is moved on in time is not kept."""
     ledger, halting = tmp_path / "on", Halting()
-    halting.prolong(asyncio.get_running_loop().time() + BOUND)
+    halting.prolong(time.monotonic() + BOUND)
     running = asyncio.create_task(run(hostile.named(name), "stops_itself", str(ledger), halt=halting))
     await eventually(lambda: pids(ledger))
-    halting.prolong(asyncio.get_running_loop().time() + SOON)
+    halting.prolong(time.monotonic() + SOON)
     assert (await running).end is None
     assert not any(map(is_alive, pids(ledger)))
+
+
+async def test_nothing_outlives_its_lease_though_the_zygote_is_stopped(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nursery, "PING_EVERY", NEVER)
+    lanes, ledger, halting = lanes_of(HOSTILE), tmp_path / "on", Halting()
+    try:
+        await lanes.start()
+        halting.prolong(time.monotonic() + NEVER)
+        running = asyncio.create_task(
+            run(lanes.named(name), "stops_its_elders", str(ledger), halt=halting, timeout=NEVER)
+        )
+        await eventually(lambda: pids(ledger))
+        halting.prolong(time.monotonic() + 0.2)
+        halting.ask(Halt.LOST)
+        assert (await running).end is None
+        assert not any(map(is_alive, pids(ledger)))
+    finally:
+        await lanes.close()
 
 
 async def test_who_is_alone_with_a_zygote_that_dies_has_killed_it(name: str, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ class Attempt:
             return
         self._course.dropped = halt.asked if halt.asked in {Halt.LOST, Halt.SHUTDOWN} else None
         self._kill()
-        await self._await_ending(_patience(halt))
+        await self._await_ending(patience(halt))
 
     async def _until(self, is_halted: Callable[[], bool], longest: timedelta) -> None:
         """Wait until the attempt has ended, or is to stop, or has taken so long."""
@@ -226,7 +226,7 @@ class Attempt:
         self._wire.close()
 
 
-def _patience(halt: Halting) -> float:
+def patience(halt: Halting) -> float:
     """How long a killed child may take: who has lost its lease is gone before that has run out."""
     if halt.asked is not Halt.LOST or halt.deadline is None:
         return PATIENCE

@@ -45,6 +45,7 @@ class Hub:
         self._frames = Frames()
         self._sending = allocate_lock()
         self._reading = allocate_lock()
+        self.printing = allocate_lock()
         self.strands: dict[int, Strand] = {}
 
     def fileno(self) -> int:
@@ -86,15 +87,24 @@ class Hub:
             with self._reading:
                 if is_enough():  # another thread has taken it in
                     break
-                if left is None or self._is_readable(left):
+                if self._awaits(left):
                     self._take_in()
+
+    def _awaits(self, seconds: float | None) -> bool:
+        """Wait until there is something to read, or until reading will wait for it."""
+        return seconds is None or self._is_readable(seconds)
 
     def _is_readable(self, seconds: float | None) -> bool:
         ready, _, _ = select.select([self._descriptor], [], [], seconds)
         return bool(ready)
 
+    def _receive(self) -> bytes | None:
+        return os.read(self._descriptor, _AT_ONCE)
+
     def _take_in(self) -> None:
-        data = os.read(self._descriptor, _AT_ONCE)
+        data = self._receive()
+        if data is None:
+            return
         if not data:  # the worker has no more use for this runner, or is gone
             os._exit(0)
         for body in self._frames.feed(data):
@@ -194,12 +204,13 @@ class Strand:
         """Pass on output, a whole line or more at a time."""
         if self._pieces is None:
             self._pieces = {}
-        text = self._pieces.pop(level, "") + text
-        end = text.rfind("\n") + 1 if len(text) < LONGEST_PIECE else len(text)
-        if end:
-            self.send(Printed(level, text[:end]))
-        if end < len(text):
-            self._pieces[level] = text[end:]
+        with self._hub.printing:  # an attempt may have several threads
+            text = self._pieces.pop(level, "") + text
+            end = text.rfind("\n") + 1 if len(text) < LONGEST_PIECE else len(text)
+            if end:
+                self.send(Printed(level, text[:end]))
+            if end < len(text):
+                self._pieces[level] = text[end:]
 
     def flush(self) -> None:
         """Pass on what stands after the last newlines."""

@@ -20,14 +20,17 @@ class KeptLoop:
             self._runner = asyncio.Runner()
         return self._runner.get_loop().run_until_complete(self._await(strand, work))
 
-    def tidy(self, threads: int) -> None:
+    def tidy(self, threads: int | None) -> None:
         """Take from the attempt what it has left in the loop: its tasks are cancelled, its threads awaited.
 
-        `threads` is how many there were before it.
+        `threads` is how many there were before it, None where others start some as well: then a loop with
+        threads of its own is known by them alone.
         """
-        if self._runner is not None and (
-            asyncio.all_tasks(self._runner.get_loop()) or active_count() > threads
-        ):
+        if self._runner is None:
+            return
+        loop = self._runner.get_loop()
+        has_threads = _has_executor(loop) if threads is None else active_count() > threads
+        if has_threads or asyncio.all_tasks(loop):
             self._runner.close()
             self._runner = None
 
@@ -43,3 +46,7 @@ class KeptLoop:
             forget()
             if self._hub is not None:
                 loop.remove_reader(self._hub.fileno())
+
+
+def _has_executor(loop: asyncio.AbstractEventLoop) -> bool:
+    return getattr(loop, "_default_executor", None) is not None

@@ -1,5 +1,6 @@
 """The lanes of one worker by name: the ways in which its attempts may be run."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from tenure.execution.assignment import Assignment
 from tenure.execution.guards import Guards
 from tenure.execution.halting import Ended, Halting, Listener
 from tenure.execution.lane import ProcessLane
-from tenure.execution.running import WarmLane
+from tenure.execution.running import SharedLane, WarmLane
 
 
 class Lane(Protocol):
@@ -58,6 +59,8 @@ class Lanes:
             "command": self._process,
             "spawn": self._spawn,
             "warm": WarmLane(self._process.nurseries),
+            "async": SharedLane(self._process.nurseries, "async"),
+            "thread": SharedLane(self._process.nurseries, "thread"),
         }
 
     @property
@@ -85,3 +88,4 @@ class Lanes:
         """End everybody; when this returns, nobody is left. Closed lanes run nothing any more."""
         await self._process.close()
         await self._spawn.close()
+        await asyncio.sleep(0)  # until the runners' ends are known, and what they had is closed

@@ -3,6 +3,7 @@
 import os
 import resource
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 GROWTH = 2
@@ -10,6 +11,9 @@ GROWTH = 2
 
 LEAST_GROWTH = 64 << 20
 """Bytes that it may have more in any case: what a small module's handlers import is no leak."""
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the memory of a runner that many attempts share."""
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _NOTEWORTHY = 4 << 20
@@ -30,6 +34,7 @@ class Meter:
         start = _resident()
         self._most = max(start * GROWTH, start + LEAST_GROWTH)
         self._cpu, self._peak = _used()
+        self._looked_at = monotonic()
 
     def read(self) -> Usage:
         """What was used since this was last asked."""
@@ -42,9 +47,20 @@ class Meter:
         self._peak = peak
         return used
 
+    def is_due(self) -> bool:
+        """Whether some time has passed since this was last so."""
+        if monotonic() - self._looked_at < LOOK_EVERY:
+            return False
+        self._looked_at = monotonic()
+        return True
+
+    def is_large(self) -> bool:
+        """Whether it has too much memory now."""
+        return _resident() > self._most
+
     def has_grown(self) -> bool:
         """Whether it has too much memory; what was its peak tells most often that it has not."""
-        return self._peak > self._most and _resident() > self._most
+        return self._peak > self._most and self.is_large()
 
     def _forget_the_peak(self) -> None:
         """Count the peak anew from here, where the kernel does that."""

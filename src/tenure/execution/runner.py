@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from tenure.core.outcome import Failure
 from tenure.core.text import storable
-from tenure.execution.attempt import LINGER, PATIENCE
+from tenure.execution.attempt import LINGER, PATIENCE, patience
 from tenure.execution.endings import ZYGOTE_DIED, Swept
 from tenure.execution.guest import Guest
 from tenure.execution.link import Link
@@ -108,7 +108,7 @@ class Runner:
         if guest is not None:
             self._culprits.add(guest)
         self.nursery.signal(self._number, signal.SIGKILL)
-        self._loop.call_later(PATIENCE, self._give_up)
+        self._loop.call_later(PATIENCE if guest is None else patience(guest.halt), self._give_up)
 
     def retire(self) -> None:
         """Take no more attempts, and end with the last one."""
@@ -139,10 +139,11 @@ class Runner:
     def _wake(self) -> None:
         self._alarm, self._alarm_at = None, math.inf
         now = self._loop.time()
-        for guest in list(self._guests.values()):
-            if guest.due <= now and guest.ending is None:
+        inside = [guest for guest in self._guests.values() if guest.ending is None]
+        for guest in inside:
+            if guest.due <= now:
                 guest.fall_due()
-        self.wake_at(min((guest.due for guest in self._guests.values()), default=math.inf))
+        self.wake_at(min((guest.due for guest in inside), default=math.inf))
 
     def _earliest(self) -> float:
         deadlines = (guest.halt.deadline for guest in self._guests.values())
@@ -152,7 +153,9 @@ class Runner:
         try:
             for number, message in self._link.receive():
                 guest = self._guests.get(number)
-                if guest is not None and guest.ending is None:  # nothing after its last word counts
+                if isinstance(message, Grown):
+                    self.retire()
+                elif guest is not None and guest.ending is None:  # nothing after its last word counts
                     self._take(guest, message)
         except Garbage as garbage:
             self._garbage = storable(str(garbage))
@@ -173,8 +176,6 @@ class Runner:
                 self.kill()
             else:
                 self._let_go(guest)
-        elif isinstance(message, Grown):
-            self.retire()
         else:
             guest.take(message)
 

@@ -156,5 +156,19 @@ class WarmLane(RunnerLane):
             self._idle.append(runner)
 
 
+class SharedLane(RunnerLane):
+    """All attempts are in one runner; when that has grown, another one takes those that come."""
+
+    def __init__(self, nurseries: Nurseries, lane: str) -> None:
+        super().__init__(nurseries)
+        self.lane = lane
+        self._runner: Runner | None = None
+
+    def _room(self, nursery: Nursery) -> Runner:
+        if self._runner is None or not self._runner.is_taking:
+            self._runner = self._open(nursery)
+        return self._runner
+
+
 def _unstarted(error: OSError) -> Ended:
     return Ended(Unstarted(Failure("NotStarted", f"no pipes could be made for it: {error}")), Usage())

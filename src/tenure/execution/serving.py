@@ -38,4 +38,12 @@ def _server(lane: str, connection: int, find: Callable[[], App]) -> Server:
             from tenure.execution.serving_warm import Warm
 
             return Warm(connection, find)
+        case "async":
+            from tenure.execution.serving_async import Async
+
+            return Async(connection, find)
+        case "thread":
+            from tenure.execution.serving_thread import Threads
+
+            return Threads(connection, find)
     raise ValueError(f"there is no runner for the lane {lane!r}")
