@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker chaos lock clean
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-rivals chaos lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -39,8 +39,11 @@ states: ## rewrite the files that are generated from the code and the tests
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)
 	$(PYTHON) -m bench.storage $(BENCH_FLAGS)
 
-bench-worker: ## measure the worker, some of it beside RQ, about ten minutes (BENCH_FLAGS=--quick, too)
+bench-worker: ## measure the worker, about six minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.worker $(BENCH_FLAGS)
+
+bench-rivals: ## measure beside ten rivals, about 25 minutes (BENCH_FLAGS=--setup once, to install them)
+	$(PYTHON) -m bench.rivals $(BENCH_FLAGS)
 
 chaos: ## break running workers and databases by random seeds, MINUTES=10 unless told otherwise (CHAOS_FLAGS)
 	$(PYTHON) -m chaos --minutes $(or $(MINUTES),10) $(CHAOS_FLAGS)

@@ -8,6 +8,7 @@ settling is. CPU is that of the workers' processes, and of the server's, between
 import subprocess
 import time
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -41,9 +42,10 @@ def drain(queue: Queue, stamps: Stamps, *, jobs: int) -> Round:
     """Fill, start, and time until nothing is left."""
     queue.fill(jobs, stamps.path)
     with queue.at_work() as worker:
-        stamps.reach(1, seconds=LONGEST)
+        look = partial(_expect_running, worker)
+        stamps.reach(1, seconds=LONGEST, look=look)
         worker_cpu, server_cpu = processes.cpu(worker.pid), queue.server_cpu()
-        stamps.reach(jobs, seconds=LONGEST)
+        stamps.reach(jobs, seconds=LONGEST, look=look)
         await_drained(queue)
         ended = time.monotonic()
         worker_cpu = _spent(worker_cpu, processes.cpu(worker.pid))
@@ -61,6 +63,11 @@ def await_drained(queue: Queue, *, seconds: float = LONGEST) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"some jobs were not settled after {seconds:g} s")
         time.sleep(_LOOK_EVERY)
+
+
+def _expect_running(worker: "subprocess.Popen[bytes]") -> None:
+    if worker.poll() is not None:
+        raise processes.EndedEarly(f"the worker has ended with status {worker.returncode}")
 
 
 def _spent(before: float | None, after: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""What storage layer and worker are to reach: each figure, what it must be, and what we would like."""
+"""What is to be reached, alone and beside rivals: each figure, what it must be, and what we would like."""
 
 from typing import NamedTuple
 
@@ -51,10 +51,44 @@ WORKER_GOALS: dict[str, Goal] = {
         *(12, 4, "ms"),
         more_is_better=False,
     ),
-    "drain-beside-rq": Goal("PostgreSQL: drain with 2 slots / RQ with two workers", 4, 6),
     "idle-queries": Goal("PostgreSQL: queries of an idle worker", 2, 0.1, "a second", more_is_better=False),
     "idle-memory": Goal(
         "PostgreSQL: PSS of an idle worker's processes", 100, 70, "MiB", more_is_better=False
     ),
 }
 """Of the worker."""
+
+RIVAL_GOALS: dict[str, Goal] = {
+    "drain-async-beside-pgqueuer": Goal("PostgreSQL: drain, lane `async` / PgQueuer", 1, 2),
+    "drain-async-beside-oban": Goal("PostgreSQL: drain, lane `async` / Oban (Python)", 4, 10),
+    "drain-async-beside-chancy": Goal("PostgreSQL: drain, lane `async` / Chancy", 4, 10),
+    "drain-async-beside-procrastinate": Goal("PostgreSQL: drain, lane `async` / Procrastinate", 20, 40),
+    "drain-async-beside-dbos": Goal("PostgreSQL: drain, lane `async` / DBOS", 20, 40),
+    "drain-sqlite-beside-huey-sqlite": Goal(
+        "SQLite: drain at FULL, lane `async` / Huey on SQLite at FULL", 2.5, 4
+    ),
+    "drain-warm-beside-celery": Goal("PostgreSQL: drain, lane `warm`, two children / Celery, prefork", 4, 6),
+    "drain-warm-beside-dramatiq": Goal("PostgreSQL: drain, lane `warm`, two children / Dramatiq", 0.8, 1.2),
+    "drain-warm-beside-huey": Goal("PostgreSQL: drain, lane `warm`, two children / Huey", 0.8, 1.2),
+    "drain-process-beside-rq": Goal("PostgreSQL: drain, lane `process`, two slots / RQ, two workers", 4, 6),
+    "cpu-async-beside-pgqueuer": Goal(
+        "PostgreSQL: CPU a job of worker and server, lane `async` / PgQueuer", 1.2, 0.8, more_is_better=False
+    ),
+    "enqueue-singly": Goal("PostgreSQL: enqueue one by one, keyed / the best rival on PostgreSQL", 0.9, 1.2),
+    "enqueue-bulk": Goal("PostgreSQL: bulk enqueue / the best rival on PostgreSQL", 0.9, 1.5),
+    "start-latency-async": Goal(
+        "PostgreSQL: from the call of enqueue to the handler's first line, lane `async`, worker idle, p50",
+        *(4, 2, "ms"),
+        more_is_better=False,
+    ),
+    "limit": Goal("PostgreSQL: drain with a concurrency limit / without, as many at once", 0.85, 0.95),
+    "memory-growth": Goal(
+        "PostgreSQL: PSS of a worker after 500,000 jobs / after the first tenth",
+        1.05,
+        1.02,
+        more_is_better=False,
+    ),
+}
+"""Beside rivals, and of the lanes that rivals are held against."""
+
+ALL_GOALS = {**GOALS, **WORKER_GOALS, **RIVAL_GOALS}

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Generic, NamedTuple, TypeVar
 
 from bench.figures import Figure, Measured, Pair, Probe, Round, Speed, figure_of
-from bench.goals import GOALS, WORKER_GOALS
+from bench.goals import ALL_GOALS
 
 SPIN_TURNS = 2_000_000
 SYNCS = 8
@@ -84,7 +84,7 @@ def compared(figure: str, contest: Contest, *, pairs: int, watch: Watch, deadlin
     """
     done = _in_pairs(contest, pairs, watch, deadline)
     ratio = _ratio(figure, done)
-    goal = {**GOALS, **WORKER_GOALS}.get(figure)
+    goal = ALL_GOALS.get(figure)
     if goal is not None and goal.is_missed_narrowly(ratio.value, ratio.high - ratio.low):
         done += _in_pairs(contest, pairs, watch, deadline)
         ratio = _ratio(figure, done)

@@ -12,6 +12,8 @@ import apsw
 from msgspec import Struct
 
 from bench.measure import Watch
+from bench.peers import installing
+from bench.peers.redis_server import RedisServer
 from bench.postgres import Postgres
 from bench.sqlite_loop import SqliteFile
 from tests.postgres_server import open_temporary_place
@@ -41,6 +43,14 @@ class Size(Struct, frozen=True, kw_only=True):
     latency_jobs: int
     drain_jobs: int
     idle_seconds: int
+    peer_seconds: float
+    """How long a round beside a rival is to take; a trial says how many jobs that needs."""
+    peer_jobs: int
+    """How many jobs the trial has, at most; without seconds, how many a round has."""
+    other_pairs: int
+    """For rivals that no goal speaks of."""
+    peer_starts: int
+    memory_jobs: int
 
 
 FULL = Size(
@@ -63,6 +73,11 @@ FULL = Size(
     latency_jobs=50,
     drain_jobs=600,
     idle_seconds=30,
+    peer_seconds=2.5,
+    peer_jobs=2_000,
+    other_pairs=3,
+    peer_starts=50,
+    memory_jobs=500_000,
 )
 QUICK = Size(
     pairs=2,
@@ -84,6 +99,11 @@ QUICK = Size(
     latency_jobs=5,
     drain_jobs=30,
     idle_seconds=2,
+    peer_seconds=0.0,
+    peer_jobs=40,
+    other_pairs=1,
+    peer_starts=3,
+    memory_jobs=400,
 )
 
 
@@ -99,8 +119,9 @@ class Place:
 
     def close(self) -> None:
         """End what was started and remove every file."""
-        if "postgres" in self.__dict__:
-            self.postgres.close()
+        for server in ("postgres", "redis"):
+            if server in self.__dict__:
+                self.__dict__[server].close()
         self.watch.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -112,6 +133,11 @@ class Place:
     def postgres(self) -> Postgres:
         """The server, started when the first row asks for it."""
         return Postgres()
+
+    @cached_property
+    def redis(self) -> RedisServer:
+        """The rivals' server, started when the first of them asks for it; raises PeerUnavailable."""
+        return RedisServer(self.folder, installing.folder() / "redis")
 
     def sqlite(self, mode: str) -> SqliteFile:
         """An empty database file."""

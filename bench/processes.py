@@ -13,9 +13,18 @@ ENDING_SECONDS = 20.0
 _PROC = Path("/proc")
 
 
+class EndedEarly(RuntimeError):
+    """A process has ended that was to run on."""
+
+
 @contextmanager
 def started(
-    command: Sequence[str | Path], *, log: Path, folder: Path, environment: dict[str, str] | None = None
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    folder: Path,
+    environment: dict[str, str] | None = None,
+    patience: float = ENDING_SECONDS,
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """A process that runs while the context lasts, its output in a file."""
     with log.open("ab") as output:
@@ -32,7 +41,7 @@ def started(
     try:
         yield process
     finally:
-        _end(process)
+        _end(process, patience)
 
 
 def family(first: int) -> list[int]:
@@ -76,11 +85,11 @@ def await_line(words: str, log: Path, process: "subprocess.Popen[bytes]", *, sec
         time.sleep(0.01)
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", patience: float) -> None:
     everybody = family(process.pid)
     process.terminate()
     try:
-        process.wait(ENDING_SECONDS)
+        process.wait(patience)
     except BaseException as error:  # also a second Ctrl-C
         for pid in everybody:
             with suppress(ProcessLookupError):

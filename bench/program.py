@@ -31,7 +31,11 @@ class Bench(NamedTuple):
         )
         parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw figures")
         parser.add_argument(
-            "--read", type=Path, metavar="FILE", help="measure nothing, take the figures of a file"
+            "--read",
+            action="append",
+            type=Path,
+            metavar="FILE",
+            help="measure nothing, take the figures of a file, or of several together",
         )
         parser.add_argument(
             "--write-docs", action="store_true", help="put the tables into docs/reference/benchmarks.md"

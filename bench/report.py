@@ -44,30 +44,60 @@ def load(path: Path) -> Report:
     return msgspec.json.decode(path.read_bytes(), type=Report)
 
 
+def load_all(paths: list[Path]) -> Report:
+    """Several runs as one; what was measured twice is taken from the later one."""
+    whole, *others = [load(path) for path in paths]
+    for run in others:
+        failures = {name: reason for name, reason in whole.failures.items() if name not in run.rows}
+        whole = msgspec.structs.replace(
+            whole,
+            quick=whole.quick or run.quick,
+            seconds=whole.seconds + run.seconds,
+            rows={**whole.rows, **run.rows},
+            failures={**failures, **run.failures},
+        )
+    return whole
+
+
 def markdown(report: Report, section: Section = STORAGE) -> str:
     """The figures beside their targets, then everything else that was measured."""
     found = report.figures
     others = [figure for name, figure in found.items() if name not in section.goals]
-    parts = [
-        _surroundings(report),
-        _table(
-            ("figure", "measured", "quartiles", "must", "stretch", "reached"),
-            [_goal_row(goal, found.get(name)) for name, goal in section.goals.items()],
-        ),
-    ]
+    parts = [surroundings(report), beside_goals(report, section)]
     if others:
         rows = [
             (figure.name, _value(figure.value, figure.unit), _quartiles(figure, figure.unit))
             for figure in others
         ]
-        parts.append(_table(("without a target", "measured", "quartiles"), rows))
+        parts.append(table(("without a target", "measured", "quartiles"), rows))
     speeds = [speed for measured in report.rows.values() for speed in measured.speeds]
     if speeds:
         head = ("work", "a second", "one takes", "client CPU each", "server CPU each", "rounds")
-        parts.append(_table(head, [_speed_row(speed) for speed in speeds]))
-    parts += [f"**Not measured:** {remark}\n" for remark in report.remarks]
-    parts += [f"**{name} was not measured:** {reason}\n" for name, reason in report.failures.items()]
-    return "\n".join(parts)
+        parts.append(table(head, [_speed_row(speed) for speed in speeds]))
+    return "\n".join([*parts, *missing(report)])
+
+
+def surroundings(report: Report) -> str:
+    """What the figures depend on."""
+    facts = "; ".join(f"{name} {value}" for name, value in report.machine.items())
+    quick = "A QUICK RUN: the figures mean nothing. " if report.quick else ""
+    return f"{quick}Measured in {report.seconds:.0f} s on: {facts}.\n"
+
+
+def beside_goals(report: Report, section: Section) -> str:
+    """The figures that have goals, beside them."""
+    return table(
+        ("figure", "measured", "quartiles", "must", "stretch", "reached"),
+        [_goal_row(goal, report.figures.get(name)) for name, goal in section.goals.items()],
+    )
+
+
+def missing(report: Report) -> list[str]:
+    """What was not measured, and why."""
+    return [
+        *(f"**Not measured:** {remark}\n" for remark in report.remarks),
+        *(f"**{name} was not measured:** {reason}\n" for name, reason in report.failures.items()),
+    ]
 
 
 def check(report: Report, section: Section = STORAGE) -> tuple[list[str], bool]:
@@ -93,19 +123,17 @@ def write_page(report: Report, page: Path = PAGE, *, section: Section = STORAGE)
     missing = [name for name in section.goals if name not in report.figures]
     if report.quick or missing or report.failures:
         raise ValueError(f"the page takes a full run only; quick: {report.quick}, missing: {missing}")
+    put(f"\n{markdown(report, section)}\n", page, section)
+
+
+def put(text: str, page: Path, section: Section) -> None:
+    """Replace what stands between the markers of a page."""
     begin, end = section.begin, section.end
     between = re.compile(f"(?<={re.escape(begin)}\n).*?(?=^{re.escape(end)}$)", re.DOTALL | re.MULTILINE)
-    tables = f"\n{markdown(report, section)}\n"
-    text, replaced = between.subn(lambda _: tables, page.read_text(encoding="utf-8"))
+    whole, replaced = between.subn(lambda _: text, page.read_text(encoding="utf-8"))
     if replaced != 1:
         raise ValueError(f"{page} must have the lines {begin} and {end} once")
-    page.write_text(text, encoding="utf-8")
-
-
-def _surroundings(report: Report) -> str:
-    facts = "; ".join(f"{name} {value}" for name, value in report.machine.items())
-    quick = "A QUICK RUN: the figures mean nothing. " if report.quick else ""
-    return f"{quick}Measured in {report.seconds:.0f} s on: {facts}.\n"
+    page.write_text(whole, encoding="utf-8")
 
 
 def _goal_row(goal: Goal, figure: Figure | None) -> tuple[str, ...]:
@@ -147,6 +175,7 @@ def _value(value: float, unit: str) -> str:
     return f"{value / 1000:.2f} kB" if unit == "B" else f"{value:.2f} {unit}".rstrip()
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Rows in Markdown."""
     lines = (head, ("---",) * len(head), *rows)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

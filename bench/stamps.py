@@ -7,6 +7,7 @@ all processes of a machine share.
 import os
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 _STAMP = struct.Struct("<q")
@@ -36,10 +37,13 @@ class Stamps:
         data = self.path.read_bytes()
         return [moment / 1e9 for (moment,) in _STAMP.iter_unpack(data[: len(data) // SIZE * SIZE])]
 
-    def reach(self, count: int, *, seconds: float, pause: float = 0.005) -> None:
-        """Wait until there are so many; raises TimeoutError."""
+    def reach(
+        self, count: int, *, seconds: float, pause: float = 0.005, look: Callable[[], None] = lambda: None
+    ) -> None:
+        """Wait until there are so many, with a look at what else may happen; raises TimeoutError."""
         deadline = time.monotonic() + seconds
         while len(self) < count:
+            look()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{len(self):,} of {count:,} jobs had run after {seconds:g} s")
             time.sleep(pause)

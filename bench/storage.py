@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     )
     asked = parser.parse_args(arguments)
     if asked.read:
-        return BENCH.tell(asked, report.load(asked.read))
+        return BENCH.tell(asked, report.load_all(asked.read))
     size, seconds = QUICK if asked.quick else FULL, None
     if asked.five_million:
         size = replace(size, backlogs=(*size.backlogs, FIVE_MILLION))

@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     """Measure what was asked for, or read what was measured before, and tell of it."""
     asked = BENCH.parser().parse_args(arguments)
     if asked.read:
-        return BENCH.tell(asked, report.load(asked.read))
+        return BENCH.tell(asked, report.load_all(asked.read))
     size = QUICK if asked.quick else FULL
     return BENCH.tell(asked, BENCH.measure(size, asked.only, quick=asked.quick))
 

@@ -9,8 +9,6 @@ from statistics import quantiles
 from bench.drain import Queue, drain
 from bench.figures import Figure, Measured, Round, Speed, figure_of
 from bench.measure import Contest, compared, in_blocks
-from bench.peers import PeerUnavailable
-from bench.peers.rq_queue import RqQueue
 from bench.place import Place
 from bench.rows import Row
 from bench.sites import PostgresSite, Site, SqliteSite
@@ -88,35 +86,10 @@ def idle_row(at: Place) -> Measured:
     return found
 
 
-def beside_rq(at: Place) -> Measured:
-    """The drain with two slots beside two workers of RQ, which forks for each job."""
-    try:
-        rq = RqQueue(at.folder / "rq", workers=FEW)
-    except PeerUnavailable as error:
-        return Measured(remarks=[f"the drain beside RQ: {error}"])
-    found = Measured()
-    with closing(rq):
-        for site in _sites(at, "rq"):
-            contest = Contest(
-                _draining(at, TenureQueue(site, at.folder, slots=FEW)),
-                _draining(at, rq),
-                f"{site.name}: drain beside RQ, {FEW} slots",
-                f"RQ beside {site.name}: drain, {FEW} workers",
-            )
-            name = "drain-beside-rq" + _suffix(site)
-            pairs = at.size.pairs if site.name == PostgresSite.name else at.size.side_pairs
-            measured = compared(name, contest, pairs=pairs, watch=at.watch, deadline=at.deadline)
-            ours, theirs = measured.speeds
-            cpu = [_cpu(f"{name}-our-cpu", ours), _cpu(f"{name}-their-cpu", theirs)]
-            found += measured + Measured(cpu)
-    return found
-
-
 ROWS: dict[str, Row] = {
     "start-latency": Row(start_latency, 150),
     "drain": Row(drain_row, 240),
     "idle": Row(idle_row, 120),
-    "beside-rq": Row(beside_rq, 420),
 }
 
 

@@ -24,13 +24,13 @@ DEFAULTS = ("--save", "3600 1 300 100 60 10000", "--appendonly", "no")
 class RedisServer:
     """One server, configured as it comes."""
 
-    def __init__(self, folder: Path) -> None:
-        """Start it; raises PeerUnavailable."""
-        program, libraries = _installed() or _fetched(folder / "packages")
+    def __init__(self, folder: Path, packages: Path) -> None:
+        """Start the system's, or the one out of packages that were fetched; raises PeerUnavailable."""
+        program, libraries = _installed() or _fetched(packages)
         with closing(socket.socket()) as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
-        data = folder / "data"
+        data = folder / "redis"
         data.mkdir()
         with ExitStack() as stack:
             self._process = stack.enter_context(
@@ -61,6 +61,10 @@ class RedisServer:
         """The answer to a command that counts."""
         return int(self._ask(command).removeprefix(b":"))
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._ask("FLUSHALL")
+
     def _ask(self, command: str) -> bytes:
         with socket.create_connection(("127.0.0.1", self.port), timeout=START_SECONDS) as connection:
             connection.sendall(f"{command}\r\n".encode())
@@ -82,16 +86,27 @@ def _installed() -> tuple[Path, dict[str, str]] | None:
     return (Path(found), {}) if found else None
 
 
-def _fetched(folder: Path) -> tuple[Path, dict[str, str]]:
-    """The program out of Debian's packages, unpacked here and installed nowhere."""
+def fetch(packages: Path) -> None:
+    """Get Debian's packages, unless the system has the program or they are here; raises PeerUnavailable.
+
+    They are unpacked in that folder and installed nowhere.
+    """
+    if _installed() or (packages / "usr/bin" / PROGRAM).exists():
+        return
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise PeerUnavailable(f"there is no {PROGRAM}, and no apt-get to fetch Debian's")
-    folder.mkdir(parents=True)
-    _run(["apt-get", "download", *PACKAGES], folder)
-    for package in folder.glob("*.deb"):
-        _run(["dpkg-deb", "-x", package.name, "."], folder)
-    libraries = [str(path) for path in folder.glob("usr/lib/*") if path.is_dir()]
-    return folder / "usr/bin" / PROGRAM, {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+    packages.mkdir(parents=True, exist_ok=True)
+    _run(["apt-get", "download", *PACKAGES], packages)
+    for package in packages.glob("*.deb"):
+        _run(["dpkg-deb", "-x", package.name, "."], packages)
+
+
+def _fetched(packages: Path) -> tuple[Path, dict[str, str]]:
+    program = packages / "usr/bin" / PROGRAM
+    if not program.exists():
+        raise PeerUnavailable(f"there is no {PROGRAM}: run `python -m bench.rivals --setup`")
+    libraries = [str(path) for path in packages.glob("usr/lib/*") if path.is_dir()]
+    return program, {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
 
 
 def _run(command: list[str], folder: Path) -> None:

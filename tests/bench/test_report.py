@@ -8,6 +8,8 @@ import pytest
 from bench import report, storage
 from bench.figures import Measured, Report, Round, Speed, figure_of
 from bench.goals import GOALS, WORKER_GOALS
+from bench.rivals_rows import LONG_ROWS
+from bench.rivals_rows import ROWS as RIVAL_ROWS
 from bench.rows import ROWS
 from bench.worker_rows import ROWS as WORKER_ROWS
 
@@ -74,7 +76,8 @@ def test_the_page_takes_a_full_run_only(run: Report, tmp_path: Path) -> None:
 
 def test_the_page_explains_every_row() -> None:
     explained = set(re.findall(r"`([a-z-]+)`", report.PAGE.read_text()))
-    assert set(ROWS) | set(WORKER_ROWS) <= explained
+    groups = {row.partition("-")[0] for row in (*RIVAL_ROWS, *LONG_ROWS)}
+    assert set(ROWS) | set(WORKER_ROWS) | groups <= explained
 
 
 def test_each_bench_writes_between_its_own_markers(tmp_path: Path) -> None:
@@ -91,6 +94,6 @@ def test_each_bench_writes_between_its_own_markers(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_measured_is_told_and_fails_nothing(tmp_path: Path) -> None:
-    run = told(rows={"beside-rq": Measured(remarks=["there is no redis-server"])})
+    run = told(rows={"process-rq": Measured(remarks=["there is no redis-server"])})
     assert "**Not measured:** there is no redis-server" in report.markdown(run, report.WORKER)
     assert report.check(run, report.WORKER) == (["not measured: there is no redis-server"], True)

@@ -15,29 +15,21 @@ from bench.stamps import Stamps, stamp
 from bench.worker_rows import ROWS
 
 ROOT = Path(__file__).parents[2]
-RIVAL = "beside-rq"
-ALONE = [flag for row in ROWS if row != RIVAL for flag in ("--only", row)]
 OURS = ("bench", "tenure", "postgres", "multiprocessing")
 """Each is in the command line of some process that a run starts."""
 
 PATIENCE = 140
 
 
-def test_a_quick_run_measures_every_row_that_needs_no_rival(tmp_path: Path) -> None:
+def test_a_quick_run_measures_every_row(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    ran = _bench("--quick", *ALONE, "--json", str(file))
+    ran = _bench("--quick", "--json", str(file))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     told = report.load(file)
     assert not told.failures
-    assert set(told.rows) == set(ROWS) - {RIVAL}
-    assert set(WORKER_GOALS) - set(told.figures) == {"drain-beside-rq"}
+    assert set(told.rows) == set(ROWS)
+    assert set(WORKER_GOALS) <= set(told.figures)
     assert report.markdown(told, report.WORKER) in ran.stdout
-
-
-def test_where_there_is_no_redis_the_run_says_so_and_is_no_failure(tmp_path: Path) -> None:
-    ran = _bench("--quick", "--only", RIVAL, "--check", PATH=str(tmp_path))
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "not measured: the drain beside RQ: there is no redis-server" in ran.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

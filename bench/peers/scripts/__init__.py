@@ -1,0 +1,1 @@
+"""One small program for each product, which runs in that product's own environment; see `driving`."""
