@@ -4,23 +4,19 @@ from typing import Any
 
 from bench.stamps import stamp
 from tenure import Tenure
+from tenure.surfaces.library.definition import JobDefinition
 
-STAMP = "stamp"
 LIMITED = "limited"
 AT_ONCE = 20
-"""How many jobs of the program with a concurrency limit may run at once, and of the one beside it."""
+"""How many jobs of the definition with a concurrency limit may run at once."""
 
 
-def program(kind: str, database: str | None = None) -> Tenure:
-    """The program of a lane, or the one of the lane `async` whose definition has a concurrency limit."""
-    made = Tenure(database)
-    terms: dict[str, Any] = {"lane": kind}
+def define(app: Tenure, kind: str) -> JobDefinition[..., Any]:
+    """The job of a lane, or the one of the lane `async` with a concurrency limit."""
+    terms: dict[str, Any] = {} if kind == "process" else {"lane": kind}
     if kind == LIMITED:
         terms = {"lane": "async", "concurrency": AT_ONCE}
-    if kind == "process":
-        terms = {}
-    made.job(STAMP, **terms)(_in_loop if terms.get("lane") == "async" else _in_process)
-    return made
+    return app.job("stamp", **terms)(_in_loop if terms.get("lane") == "async" else _in_process)
 
 
 async def _in_loop(params: dict[str, str]) -> None:
@@ -35,4 +31,6 @@ def __getattr__(name: str) -> Tenure:
     """`async_app`, `warm_app` and so on, made when a worker asks for it."""
     if not name.endswith("_app"):
         raise AttributeError(name)
-    return program(name.removesuffix("_app"))
+    app = Tenure()
+    define(app, name.removesuffix("_app"))
+    return app

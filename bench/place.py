@@ -43,8 +43,10 @@ class Size(Struct, frozen=True, kw_only=True):
     latency_jobs: int
     drain_jobs: int
     idle_seconds: int
-    peer_seconds: float
-    """How long a round beside a rival is to take; a trial says how many jobs that needs."""
+    drain_seconds: float
+    """How long a drain beside a rival is to take; a trial says how many jobs that needs."""
+    call_seconds: float
+    """The same for a caller that enqueues."""
     peer_jobs: int
     """How many jobs the trial has, at most; without seconds, how many a round has."""
     other_pairs: int
@@ -73,7 +75,8 @@ FULL = Size(
     latency_jobs=50,
     drain_jobs=600,
     idle_seconds=30,
-    peer_seconds=2.5,
+    drain_seconds=2.5,
+    call_seconds=1.5,
     peer_jobs=2_000,
     other_pairs=3,
     peer_starts=50,
@@ -99,7 +102,8 @@ QUICK = Size(
     latency_jobs=5,
     drain_jobs=30,
     idle_seconds=2,
-    peer_seconds=0.0,
+    drain_seconds=0.0,
+    call_seconds=0.0,
     peer_jobs=40,
     other_pairs=1,
     peer_starts=3,

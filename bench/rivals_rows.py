@@ -124,7 +124,7 @@ def memory(at: Place) -> Measured:
 
 def _drain_rows() -> dict[str, Row]:
     return {
-        f"{group}-{key}": Row(partial(_drain_row, group, ours, BY_KEY[key]), 170)
+        f"{group}-{key}": Row(partial(_drain_row, group, ours, BY_KEY[key]), 50 if key in SHOWN_ONLY else 95)
         for group, (ours, keys) in DRAINS.items()
         for key in keys
     }
@@ -140,10 +140,10 @@ def _drain_row(group: str, ours: Peer, theirs: Peer, at: Place) -> Measured:
 
 ROWS: dict[str, Row] = {
     **_drain_rows(),
-    "singly": Row(partial(enqueue, "singly"), 240),
-    "bulk": Row(partial(enqueue, "bulk"), 200),
-    "latency": Row(latency, 150),
-    "limit": Row(limit, 120),
+    "singly": Row(partial(enqueue, "singly"), 165),
+    "bulk": Row(partial(enqueue, "bulk"), 150),
+    "latency": Row(latency, 100),
+    "limit": Row(limit, 95),
 }
 """What a run measures unless told otherwise."""
 
@@ -154,7 +154,7 @@ LONG_ROWS: dict[str, Row] = {"memory": Row(memory, MEMORY_SECONDS)}
 def _drains(stack: ExitStack, peer: Peer, at: Place) -> "partial[Round]":
     """One drain of a product, of as many jobs as take about as long as a round is to take."""
     product = stack.enter_context(closing(Product(peer, at)))
-    jobs = _sized(lambda trial: drain(product, _stamps(at), jobs=trial), peer.pace, at)
+    jobs = _sized(partial(_drain, product, at), peer.pace, at.size.drain_seconds, at)
     return partial(_drain, product, at, jobs)
 
 
@@ -173,16 +173,16 @@ def _enqueue_beside(command: str, theirs: Peer, at: Place) -> Measured:
 
 def _calls(stack: ExitStack, command: str, peer: Peer, at: Place) -> "partial[Round]":
     product = stack.enter_context(closing(Product(peer, at)))
-    jobs = _sized(lambda trial: product.enqueued(command, trial), at.size.peer_jobs // 4, at)
+    jobs = _sized(partial(product.enqueued, command), at.size.peer_jobs // 2, at.size.call_seconds, at)
     return partial(product.enqueued, command, jobs)
 
 
-def _sized(work: Callable[[int], Round], pace: int, at: Place) -> int:
+def _sized(work: Callable[[int], Round], pace: int, seconds: float, at: Place) -> int:
     """How many jobs a round has: by a trial, which also warms everything up."""
-    if not at.size.peer_seconds:
+    if not seconds:
         return at.size.peer_jobs
     trial = work(min(max(pace // 2, LEAST_JOBS), at.size.peer_jobs))
-    wanted = int(trial.jobs / trial.seconds * at.size.peer_seconds)
+    wanted = int(trial.jobs / trial.seconds * seconds)
     return min(max(wanted, LEAST_JOBS), MOST_JOBS)
 
 

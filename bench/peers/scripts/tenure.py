@@ -3,8 +3,9 @@
 import os
 from uuid import uuid4
 
-from bench.lane_jobs import STAMP, program
+from bench.lane_jobs import define
 from bench.peers.scripts.driving import ADDRESS, drive
+from tenure import Tenure
 from tenure.storage.address import store_for
 
 LANE = os.environ.get("BENCH_LANE", "process")
@@ -20,13 +21,14 @@ class Product:
         await store.close()
 
     async def open(self) -> None:
-        self._app = program(LANE, ADDRESS)
+        self._app = Tenure(ADDRESS)
+        self._job = define(self._app, LANE)
 
     async def one(self, stamps: str) -> None:
-        await self._app.enqueue(STAMP, {"stamps": stamps}, idempotency_key=uuid4().hex)
+        await self._job.enqueue({"stamps": stamps}, idempotency_key=uuid4().hex)
 
     async def many(self, stamps: str, jobs: int) -> None:
-        await self._app.enqueue_many([self._app.new_job(STAMP, {"stamps": stamps}) for _ in range(jobs)])
+        await self._job.enqueue_many({"stamps": stamps} for _ in range(jobs))
 
     async def close(self) -> None:
         await self._app.close()
