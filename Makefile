@@ -4,7 +4,8 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-rivals chaos lock clean
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-rivals chaos chaos-counts lock \
+	clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,6 +48,9 @@ bench-rivals: ## measure beside ten rivals, about 25 minutes (BENCH_FLAGS=--setu
 
 chaos: ## break running workers and databases by random seeds, MINUTES=10 unless told otherwise (CHAOS_FLAGS)
 	$(PYTHON) -m chaos --minutes $(or $(MINUTES),10) $(CHAOS_FLAGS)
+
+chaos-counts: ## the same until every fault has struck as often as it must, half an hour; CHAOS_RESULTS=FILE keeps it
+	$(PYTHON) -m chaos --counts $(if $(CHAOS_RESULTS),--results $(CHAOS_RESULTS)) $(CHAOS_FLAGS)
 
 lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml

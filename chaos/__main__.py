@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from chaos import report
+from chaos import counts, report
 from chaos.campaign import Result, Setup, missed, run
 from chaos.ground import Kind
 from chaos.mixes import is_hostile, mix
@@ -27,13 +27,13 @@ def main() -> int:
     # Whoever stops us wants everything to be put away, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.write_docs:
-        report.write_page(report.load(given.write_docs))
+        report.write_page([line for path in given.write_docs for line in report.load(path)])
         return 0
     place = given.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     stores: tuple[Kind, ...] = ("sqlite", "postgres") if given.store == "both" else (given.store,)
-    results: list[Result] = []
+    results = report.of_this_commit(given.results) if given.counts and given.results else []
     with OwnServer() if "postgres" in stores else nullcontext() as server:
-        for setup in _setups(given, stores):
+        for setup in _counting(given, stores, results) if given.counts else _setups(given, stores):
             folder = place / f"{setup.store}-{setup.seed}"
             result = asyncio.run(run(setup, folder, server))
             results.append(result)
@@ -42,12 +42,15 @@ def main() -> int:
                 report.append(result, given.results)
             if is_good and not given.keep:
                 clear(folder)
-    return _verdict(results)
+    if not given.keep and not any(place.iterdir()):
+        place.rmdir()
+    verdicts = {_verdict(results), _reached(given, results) if given.counts else 0}
+    return min(verdicts - {0}, default=0)
 
 
 def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Setup]:
     """The runs, one seed after the other, until the time is over."""
-    seed = secrets.randbelow(10**6) if given.seed is None else given.seed
+    seed = _first_seed(given)
     ends = time.monotonic() + 60 * given.minutes
     while True:
         for store in stores:
@@ -59,11 +62,40 @@ def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Set
                 seconds=given.seconds,
                 calls=given.calls,
                 hostile=given.hostile or (not given.faults and is_hostile(seed)),
+                workers=given.workers,
+                lease=given.lease,
+                rate=given.rate,
+                aims=tuple(given.aims.split(",")) if given.aims else (),
                 slack=given.slack,
             )
         seed += 1
         if time.monotonic() >= ends:
             return
+
+
+def _counting(given: argparse.Namespace, stores: tuple[Kind, ...], results: list[Result]) -> Iterator[Setup]:
+    """The runs that it takes until every fault has struck as often as it must."""
+    seeds = [result.setup.seed for result in results]
+    first = max(seeds) + 1 if seeds else _first_seed(given)
+    return counts.setups(counts.goals(given.counts), results, stores, seed=first, slack=given.slack)
+
+
+def _first_seed(given: argparse.Namespace) -> int:
+    seed: int = secrets.randbelow(10**6) if given.seed is None else given.seed
+    return seed
+
+
+def _reached(given: argparse.Namespace, results: list[Result]) -> int:
+    """Print how often each fault has struck, and what is wanting; 2 when anything is."""
+    wanted, reached = counts.goals(given.counts), counts.tally(results)
+    short = counts.missing(wanted, results)
+    for goal in wanted:
+        mark = f", {short[goal.name]} too few" if goal.name in short else ""
+        print(f"  {goal.name}: {reached[goal.name]} of {goal.times}{mark}")
+    late = counts.late(results)
+    for line in late:
+        print(f"  {line}")
+    return 2 if short or late else 0
 
 
 def _told(result: Result, folder: Path) -> bool:
@@ -108,9 +140,22 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--store", choices=("sqlite", "postgres", "both"), default="both")
     parser.add_argument("--faults", help="names with commas between them; else a mix that the seed names")
+    parser.add_argument(
+        "--counts",
+        type=float,
+        nargs="?",
+        const=1.0,
+        metavar="PART",
+        help="go on until every fault has struck as often as it must, or that part of it; what the file of"
+        " --results has of this commit counts",
+    )
     parser.add_argument("--minutes", type=float, default=0.0, help="go on with the next seeds for so long")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long one run's faults strike")
     parser.add_argument("--calls", type=int, default=120, help="how many calls one run's client makes")
+    parser.add_argument("--workers", type=int, default=3, help="how many workers there are")
+    parser.add_argument("--lease", type=float, default=2.0, help="how many seconds their leases last")
+    parser.add_argument("--rate", type=float, default=1.0, help="how many times as often faults strike")
+    parser.add_argument("--aims", help="failpoints to kill at, with commas between them; else any")
     parser.add_argument("--hostile", action="store_true", help="let jobs attack whoever runs them")
     parser.add_argument(
         "--slack", type=float, default=1.0, help="how much longer than promised things may take"
@@ -118,7 +163,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, help="keep the evidence of every run in this folder")
     parser.add_argument("--results", type=Path, help="add what came of each run to this file")
     parser.add_argument(
-        "--write-docs", type=Path, metavar="FILE", help="write such a file's table into the docs"
+        "--write-docs",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="write such files' tables into the docs",
     )
     return parser.parse_args()
 

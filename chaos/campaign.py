@@ -41,6 +41,10 @@ class Setup(Struct, frozen=True, kw_only=True):
     workers: int = 3
     slots: int = 4
     lease: float = 2.0
+    rate: float = 1.0
+    """How many times as often as usual faults strike."""
+    aims: tuple[str, ...] = ()
+    """The failpoints to aim at, again and again; empty for each of them now and then."""
     slack: float = 1.0
     """By how much longer than promised things may take, on a machine that has other things to do."""
 
@@ -56,6 +60,8 @@ class Setup(Struct, frozen=True, kw_only=True):
         """What to type to run the same again."""
         words = [f"python -m chaos --seed {self.seed} --store {self.store} --faults {','.join(self.faults)}"]
         words += [f"--seconds {self.seconds:g} --calls {self.calls}"]
+        words += [f"--workers {self.workers} --lease {self.lease:g} --rate {self.rate:g}"]
+        words += [f"--aims {','.join(self.aims)}"] if self.aims else []
         words += ["--hostile"] if self.hostile else []
         return " ".join(words)
 
@@ -83,6 +89,7 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
     began = time.monotonic()
     manner = Manner(workers=setup.workers, slots=setup.slots, lease=setup.lease)
     async with staged(setup.store, folder, manner, server) as scene:
+        scene.aims = setup.aims
         strikes, is_quiet = await _play(setup, scene)
         await scene.staff.close()
         found = await _gathered(setup, scene, strikes, is_quiet=is_quiet)
@@ -112,7 +119,13 @@ def missed(results: Sequence[Result]) -> set[str]:
 
 async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
     """Load and faults together, then wait for rest."""
-    asks = load.plan(setup.seed, seconds=setup.seconds, calls=setup.calls, attacks=setup.attacks)
+    asks = load.plan(
+        setup.seed,
+        seconds=setup.seconds,
+        calls=setup.calls,
+        usual=load.BUSY if setup.aims else load.USUAL,
+        attacks=setup.attacks,
+    )
     following = asyncio.create_task(scene.client.follow(asks))
     watching = {asyncio.create_task(scene.keep_watch()), asyncio.create_task(scene.feel_the_machine())}
     try:
@@ -139,7 +152,7 @@ async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
     acts: dict[str, list[asyncio.Future[list[Strike]]]] = {name: [] for name in setup.faults}
     for at, fault in schedule(setup, random):
         await asyncio.sleep(max(0.0, began + at - loop.time()))
-        if sum(not act.done() for act in acts[fault.name]) < fault.at_once:
+        if sum(not act.done() for act in acts[fault.name]) < fault.at_once * max(1.0, setup.rate):
             acts[fault.name].append(asyncio.ensure_future(fault.act(scene, Random(random.random()))))
     done = await asyncio.gather(*(act for of_fault in acts.values() for act in of_fault))
     strikes = [strike for act in done for strike in act]
@@ -152,10 +165,11 @@ def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
     for name in setup.faults:
         fault = FAULTS[name]
         if setup.store in fault.stores:
-            at = random.uniform(0.2, fault.every)
+            every = fault.every / setup.rate
+            at = random.uniform(0.2, every)
             while at < setup.seconds:
                 times.append((at, fault))
-                at += fault.every * random.uniform(0.5, 1.5)
+                at += every * random.uniform(0.5, 1.5)
     return sorted(times, key=lambda pair: (pair[0], pair[1].name))
 
 

@@ -1,15 +1,16 @@
 """Places at which a process of a run can be made to fail: named here, and nowhere in the product.
 
 Arming wraps the function at a place; what is not armed is not touched. `TENURE_TEST_FAILPOINTS` says what to
-arm, as `name=action@n`, with commas between: at the n-th passing (the first, if none is named)
+arm, as `name=action@n*times`, with commas between: at the n-th passing (the first, if none is named), and at
+every n-th one after it until it has fired so many times (once, if nothing is said)
 
     kill        the process kills itself
     pause:S     it stands still for S seconds, its event loop and all
     hang        this call alone never comes back
     raise       the call fails with an error that nobody expects
 
-Each fires once. Whoever fires leaves a file in the folder `TENURE_TEST_FAILPOINTS_FIRED`, by which a run
-knows that it hit what it meant to hit, and the next process with the same folder that it did.
+Whoever fires leaves a file in the folder `TENURE_TEST_FAILPOINTS_FIRED`, by which a run knows that it hit
+what it meant to hit, and the next process with the same folder how often it did.
 """
 
 import asyncio
@@ -38,6 +39,8 @@ class Place(NamedTuple):
     target: str
     """`module:name` or `module:Class.name`; several with a blank between them."""
     when: Literal["before", "after"]
+    counts: Callable[[tuple[Any, ...]], bool] = lambda _: True
+    """Whether a call with these arguments is a passing."""
 
 
 class Fired(NamedTuple):
@@ -53,6 +56,11 @@ def _around(side: Side, name: str, target: str) -> dict[str, Place]:
         f"{name}.before": Place(side, target, "before"),
         f"{name}.after": Place(side, target, "after"),
     }
+
+
+def _is_no_rehearsal(arguments: tuple[Any, ...]) -> bool:
+    """Whether a child does this for an attempt: zygotes and spares do it in vain, under no fence."""
+    return all(getattr(argument, "fence", 1) for argument in arguments)
 
 
 def _verb(verb: str) -> str:
@@ -78,8 +86,8 @@ PLACES: dict[str, Place] = {
     **_around("zygote", "zygote.spare", "tenure.execution.brood:Brood.fork_spare"),
     **_around("zygote", "zygote.reap", "tenure.execution.brood:Brood.reap"),
     "child.begin": Place("zygote", "tenure.execution.child:attend", "before"),
-    "child.handler": Place("zygote", "tenure.execution.child:_perform", "before"),
-    "child.effect": Place("zygote", "tenure.execution.child:_perform", "after"),
+    "child.handler": Place("zygote", "tenure.execution.child:_perform", "before", _is_no_rehearsal),
+    "child.effect": Place("zygote", "tenure.execution.child:_perform", "after", _is_no_rehearsal),
     "child.report": Place("zygote", "tenure.execution.child:_flush", "after"),
 }
 """Every failpoint by name."""
@@ -91,15 +99,17 @@ class Armed(NamedTuple):
     name: str
     action: str
     passing: int
+    times: int
 
     @classmethod
     def read(cls, text: str) -> "Armed":
-        """From `name=action@n`. Raises ValueError for what names no place or no action."""
+        """From `name=action@n*times`. Raises ValueError for what names no place or no action."""
         name, _, rest = text.strip().partition("=")
+        rest, _, times = rest.partition("*")
         action, _, passing = rest.partition("@")
         if name not in PLACES or action.partition(":")[0] not in _ACTIONS:
             raise ValueError(f"{text!r} is no failpoint")
-        return cls(name, action, int(passing or 1))
+        return cls(name, action, int(passing or 1), int(times or 1))
 
 
 def arm(side: Side) -> None:
@@ -110,7 +120,7 @@ def arm(side: Side) -> None:
         if place.side == side:
             trigger = _Trigger(armed, Path(os.environ[FIRED]))
             for target in place.target.split():
-                _wrap(target, place.when, trigger)
+                _wrap(target, place, trigger)
 
 
 def fired(folder: Path) -> list[Fired]:
@@ -138,25 +148,26 @@ class _Trigger:
 
     def __init__(self, armed: Armed, folder: Path) -> None:
         self._armed = armed
-        self._mark = folder / f"{armed.name}.fired"
+        self._marks = [folder / f"{armed.name}.{number}.fired" for number in range(armed.times)]
         self._passings = mmap.mmap(-1, 8)
 
     def is_due(self) -> bool:
         """Whether to fail now; then that is on record."""
         passings = int.from_bytes(self._passings[:8], "little") + 1
         self._passings[:8] = passings.to_bytes(8, "little")
-        return passings == self._armed.passing and self._is_first()
+        return passings % self._armed.passing == 0 and self._is_on_record()
 
-    def _is_first(self) -> bool:
-        written = self._mark.with_name(f"{self._mark.name}.{os.getpid()}")
+    def _is_on_record(self) -> bool:
+        """Take the next mark; there is none when it has fired as often as was meant."""
+        left = [mark for mark in self._marks if not mark.exists()]
+        if not left:
+            return False
+        written = left[0].with_name(f"{self._armed.name}.{os.getpid()}.written")
         written.write_text(f"{self._armed.name} {os.getpid()} {time.monotonic()}")
         try:
-            os.link(written, self._mark)
-        except FileExistsError:
-            return False
+            return any(_is_linked(written, mark) for mark in left)
         finally:
             written.unlink()
-        return True
 
     def pull(self) -> None:
         """Fail, in a plain function."""
@@ -169,30 +180,38 @@ class _Trigger:
         self.pull()
 
 
-def _wrap(target: str, when: str, trigger: _Trigger) -> None:
+def _is_linked(written: Path, mark: Path) -> bool:
+    try:
+        os.link(written, mark)
+    except FileExistsError:
+        return False  # another process was faster
+    return True
+
+
+def _wrap(target: str, place: Place, trigger: _Trigger) -> None:
     holder, name, function = find(target)
     wrapper = _async_wrapper if inspect.iscoroutinefunction(function) else _plain_wrapper
-    setattr(holder, name, functools.wraps(function)(wrapper(function, when, trigger)))
+    setattr(holder, name, functools.wraps(function)(wrapper(function, place, trigger)))
 
 
-def _plain_wrapper(function: Callable[..., Any], when: str, trigger: _Trigger) -> Callable[..., Any]:
+def _plain_wrapper(function: Callable[..., Any], place: Place, trigger: _Trigger) -> Callable[..., Any]:
     def wrapped(*arguments: Any, **named: Any) -> Any:
-        if when == "before" and trigger.is_due():
+        if place.when == "before" and place.counts(arguments) and trigger.is_due():
             trigger.pull()
         answer = function(*arguments, **named)
-        if when == "after" and trigger.is_due():
+        if place.when == "after" and place.counts(arguments) and trigger.is_due():
             trigger.pull()
         return answer
 
     return wrapped
 
 
-def _async_wrapper(function: Callable[..., Any], when: str, trigger: _Trigger) -> Callable[..., Any]:
+def _async_wrapper(function: Callable[..., Any], place: Place, trigger: _Trigger) -> Callable[..., Any]:
     async def wrapped(*arguments: Any, **named: Any) -> Any:
-        if when == "before" and trigger.is_due():
+        if place.when == "before" and place.counts(arguments) and trigger.is_due():
             await trigger.pull_async()
         answer = await function(*arguments, **named)
-        if when == "after" and trigger.is_due():
+        if place.when == "after" and place.counts(arguments) and trigger.is_due():
             await trigger.pull_async()
         return answer
 

@@ -45,6 +45,9 @@ USUAL: dict[str, float] = {
 }
 """Definitions by how often they come."""
 
+BUSY: dict[str, float] = {**USUAL, "noop": 20, "fail_once": 14, "parent": 16, "speak": 16, "snooze": 8}
+"""The same for who wants every step of a worker's to be taken often: notes, children, waits."""
+
 HOSTILE: dict[str, float] = {
     "daemonise": 3,
     "bomb": 2,
@@ -70,12 +73,19 @@ _TIMED = frozenset({"sleep", "limited", "once"})
 LEAST_STOPS = 2
 
 
-def plan(seed: int, *, seconds: float, calls: int, attacks: Mapping[str, float] | None = None) -> list[Ask]:
+def plan(
+    seed: int,
+    *,
+    seconds: float,
+    calls: int,
+    usual: Mapping[str, float] = USUAL,
+    attacks: Mapping[str, float] | None = None,
+) -> list[Ask]:
     """The calls of a run, by time. Some job that will not stop is always among them, and is stopped."""
     attacks = attacks or {}
     random = Random(f"load {seed}")
     names = _Names(seed)
-    mix = {**USUAL, **attacks}
+    mix = {**usual, **attacks}
     times = sorted(random.uniform(0, seconds) for _ in range(calls))
     asks = [_ask(random, at, names, mix) for at in times]
     for number in range(LEAST_STOPS):

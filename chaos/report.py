@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -40,6 +41,11 @@ def load(path: Path) -> list[Line]:
     return msgspec.json.Decoder(Line).decode_lines(path.read_bytes())
 
 
+def of_this_commit(path: Path) -> list[Result]:
+    """The runs of a file that were made with the code as it is; none without the file."""
+    return [line.result for line in load(path) if line.commit == _commit()] if path.exists() else []
+
+
 def markdown(lines: Sequence[Line]) -> str:
     """The runs as tables: by fault, by failpoint, and how often the hard spots were hit."""
     results = [line.result for line in lines]
@@ -47,9 +53,10 @@ def markdown(lines: Sequence[Line]) -> str:
     seeds = sorted({result.setup.seed for result in results})
     bad = sum(not result.is_good for result in results)
     jobs = sum(result.jobs for result in results)
+    leases = sorted({f"{result.setup.lease:g}" for result in results})
     intro = (
         f"{len(results)} runs with {jobs:,} jobs, seeds {seeds[0]} to {seeds[-1]}, commit {commits}; {bad}"
-        f" of them bad. Leases of {results[0].setup.lease:g} s, {os.cpu_count()} processors, Python"
+        f" of them bad. Leases of {' or '.join(leases)} s, {os.cpu_count()} processors, Python"
         f" {platform.python_version()}.\n"
     )
     faults = [_fault_row(fault, results) for fault in FAULTS.values()]
@@ -74,7 +81,7 @@ def markdown(lines: Sequence[Line]) -> str:
         [
             intro,
             _table(head, [row for row in faults if row is not None]),
-            _table(("step", "function", "killed there", "bad runs"), hits),
+            _table(("killed at", "function", "SQLite", "PostgreSQL", "bad runs"), hits),
             _table(("hard spots", "hit"), counters),
         ]
     )
@@ -113,14 +120,15 @@ def _fault_row(fault: Fault, results: Sequence[Result]) -> tuple[str, ...] | Non
     )
 
 
-def _hits(name: str, results: Sequence[Result]) -> tuple[str, str]:
-    struck = [
-        result
-        for result in results
-        for strike in result.strikes
-        if strike.fault == "step" and strike.what == name
-    ]
-    return str(len(struck)), str(len({id(result) for result in struck if not result.is_good}))
+def _hits(name: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """How often somebody was killed at a step, by store, and in how many bad runs."""
+    by_store: Counter[str] = Counter()
+    bad = 0
+    for result in results:
+        hits = sum(strike.fault == "step" and strike.what == name for strike in result.strikes)
+        by_store[result.setup.store] += hits
+        bad += bool(hits) and not result.is_good
+    return (*(str(by_store[store]) for store in ("sqlite", "postgres")), str(bad))
 
 
 def _spread(times: Iterable[float | None]) -> str:

@@ -26,7 +26,7 @@ from tenure.storage.contract import Store
 from tests.storage.faults.own_server import OwnServer
 
 LOOK_EVERY = 0.25
-LAG = 0.25
+FEEL_EVERY, LAG = 0.05, 0.15
 """A process that waits longer for its turn than this is starved."""
 GONE_WITHIN = 10.0
 """Seconds within which whoever is to go with a worker has gone."""
@@ -44,6 +44,8 @@ class Scene:
     store: Store
     watch: Watch = field(default_factory=Watch)
     outages: list[Outage] = field(default_factory=list)
+    aims: tuple[str, ...] = ()
+    """The failpoints to aim at; empty for all of them."""
     aimed: Counter[str] = field(default_factory=Counter)
     """How often each failpoint was aimed at."""
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -64,8 +66,8 @@ class Scene:
         """Note when this process was kept waiting for its turn: so were the workers, and may miss a beat."""
         while True:
             began = time.monotonic()
-            await asyncio.sleep(LOOK_EVERY)
-            if (now := time.monotonic()) - began > LOOK_EVERY + LAG:
+            await asyncio.sleep(FEEL_EVERY)
+            if (now := time.monotonic()) - began > FEEL_EVERY + LAG:
                 self.lags.append((began, now))
 
     async def come_to_rest(self, seconds: float) -> bool:

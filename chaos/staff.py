@@ -50,6 +50,7 @@ class Hand:
     ended_at: float | None = None
     afflicted: bool = False
     """Whether a fault has hold of it; no other one takes it then."""
+    _name: str | None = None
 
     @property
     def pid(self) -> int:
@@ -64,9 +65,10 @@ class Hand:
     @property
     def name(self) -> str | None:
         """The name that it gave itself, once it serves."""
-        for told in self.told("WorkerReady"):
-            return str(told.told["worker"]["id"])
-        return None
+        if self._name is None:
+            for told in self.told("WorkerReady"):
+                self._name = str(told.told["worker"]["id"])
+        return self._name
 
     def told(self, kind: str | None = None) -> list[Told]:
         """The signals that it has given so far, or those of one kind."""
@@ -123,6 +125,8 @@ class Staff:
         self._minding: set[asyncio.Task[None]] = set()
         self._is_open = True
         self._count = 0
+        # To start is what costs most: more at a time would starve those who work.
+        self._starting = asyncio.Semaphore(2)
         self.environment: list[dict[str, str]] = []
         """Further variables for the next workers, one each."""
 
@@ -148,8 +152,12 @@ class Staff:
         return random.choice(free) if len(free) > 1 else None
 
     async def hire_another(self, armed: str) -> Hand:
-        """Start one more, with failpoints, that nobody replaces."""
-        return await self._hire(armed, is_regular=False)
+        """Start one more, with failpoints, that nobody replaces; when it serves, or has ended."""
+        async with self._starting:
+            hand = await self._hire(armed, is_regular=False)
+            while hand.is_alive and hand.name is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        return hand
 
     def _serving(self) -> list[Hand]:
         return [hand for hand in self.alive() if hand.is_regular and hand.name]

@@ -19,21 +19,30 @@ SELDOM = ("store.reap", "store.promote", "store.spawn", "store.hand_back", "zygo
 LATEST = 15.0
 """Seconds within which somebody has come by, if anybody does."""
 
-
 BELOW = tuple(name for name, place in failpoints.PLACES.items() if place.side == "zygote")
-"""The steps of processes below a worker, which outlives them: it is armed with all of these at once."""
+"""The steps of processes below a worker, which outlives them."""
+
+CHILDREN = tuple(name for name in BELOW if name.startswith("child."))
+"""Those of attempts. One worker is armed with all of them at once: nobody else dies with a child."""
+
+TIMES_BELOW = 5
+"""How often each of these fails under one worker, where a run is after nothing else."""
 
 
 async def step(scene: Scene, random: Random) -> list[Strike]:
-    """Let a worker be killed at the step that was aimed at least so far, or whoever is below it at each."""
-    aims = ("below", *(name for name in failpoints.PLACES if name not in BELOW))
+    """Let whoever takes the step that was aimed at least so far be killed at it."""
+    wanted = scene.aims or tuple(failpoints.PLACES)
+    children = [name for name in CHILDREN if name in wanted]
+    aims = [*children[:1], *(name for name in wanted if name not in CHILDREN)]
     aim = min(aims, key=lambda name: (scene.aimed[name], random.random()))
     scene.aimed[aim] += 1
-    if aim == "below":
-        places = random.sample(BELOW, len(BELOW))
-        return await _failing(scene, "step", [f"{name}=kill@{n + 1}" for n, name in enumerate(places)])
+    if aim not in BELOW:
+        passing = 1 if scene.aims or aim.startswith(SELDOM) else random.randint(1, 3)
+        return await _failing(scene, "step", [f"{aim}=kill@{passing}"])
+    times = TIMES_BELOW if scene.aims else 1
+    places = children if aim in CHILDREN else [aim]
     return await _failing(
-        scene, "step", [f"{aim}=kill@{1 if aim.startswith(SELDOM) else random.randint(1, 3)}"]
+        scene, "step", [f"{name}=kill@{n + 2}*{times}" for n, name in enumerate(places)], times=times
     )
 
 
@@ -45,10 +54,12 @@ async def stall(scene: Scene, random: Random) -> list[Strike]:
     return await _failing(scene, "stall", armed, lasts=scene.staff.manner.lease * 2)
 
 
-async def _failing(scene: Scene, fault: str, armed: list[str], *, lasts: float = 0.0) -> list[Strike]:
+async def _failing(
+    scene: Scene, fault: str, armed: list[str], *, times: int = 1, lasts: float = 0.0
+) -> list[Strike]:
     hand = await scene.staff.hire_another(",".join(armed))
     hand.afflicted = True
-    fired = await _fired(hand, armed)
+    fired = await _fired(hand, armed, times)
     if fired:
         await asyncio.sleep(lasts)
     name = hand.name
@@ -68,14 +79,15 @@ async def _failing(scene: Scene, fault: str, armed: list[str], *, lasts: float =
     ]
 
 
-async def _fired(hand: Hand, armed: list[str]) -> list[failpoints.Fired]:
+async def _fired(hand: Hand, armed: list[str], times: int) -> list[failpoints.Fired]:
     """What has failed, once all of it has or nobody is left to come by.
 
     A worker that fails only when it is told to stop is told twice, as soon as it has done something.
     """
     stops = armed[0].partition("=")[0] in AFTER_A_STOP
     deadline = time.monotonic() + LATEST
-    while len(failpoints.fired(hand.fired)) < len(armed) and hand.is_alive and time.monotonic() < deadline:
+    meant = len(armed) * times
+    while len(failpoints.fired(hand.fired)) < meant and hand.is_alive and time.monotonic() < deadline:
         if stops and hand.stop_at is None and hand.told("AttemptSettled"):
             hand.stop(signal.SIGTERM)
             hand.stop(signal.SIGTERM)

@@ -65,7 +65,7 @@ async def _stopped(
     pids = chosen(hand)
     _send(pids, signal.SIGSTOP)
     try:
-        await asyncio.sleep(scene.staff.manner.lease * random.uniform(1.15, 1.6))
+        await asyncio.sleep(scene.staff.manner.lease * random.uniform(1.15, 4.0))
     finally:
         # Parents first would let them see their children stand still.
         _send(reversed(pids), signal.SIGCONT)
@@ -103,7 +103,7 @@ FAULTS = (
         name="pause",
         number="F3",
         act=pause,
-        what="a worker is stopped past its leases, and goes on",
+        what="a worker is stopped for 1.15 to 4 leases, and goes on",
         holds_up="one",
         every=1.5,
         counters=("rescue", "stale"),
@@ -112,7 +112,7 @@ FAULTS = (
         name="stop-children",
         number="F4",
         act=stop_children,
-        what="the processes of attempts are stopped past the lease, their worker is not",
+        what="the processes of attempts are stopped for 1.15 to 4 leases, their worker is not",
         holds_up="one",
         every=1.5,
     ),
@@ -120,7 +120,7 @@ FAULTS = (
         name="freeze",
         number="F5",
         act=freeze,
-        what="a worker and everybody below it is frozen past its leases, and goes on",
+        what="a worker and everybody below it is frozen for 1.15 to 4 leases, and goes on",
         holds_up="one",
         every=1.5,
         counters=("rescue",),

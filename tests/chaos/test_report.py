@@ -49,7 +49,7 @@ def test_what_was_added_to_a_file_is_in_the_page(tmp_path: Path) -> None:
     assert "2 runs with 150 jobs, seeds 7 to 9" in text
     assert "| F1 | a worker is killed at random | 1 | 1 | 1 | 1.50 / 1.50 s (1) | 2.25 / 2.25 s (1) |" in text
     [reaps] = [line for line in text.splitlines() if line.startswith("| store.reap.before |")]
-    assert reaps.endswith("| 1 | 0 |")
+    assert reaps.endswith("| 1 | 0 | 0 |")
 
 
 def test_a_page_without_its_markers_is_left_alone(tmp_path: Path) -> None:

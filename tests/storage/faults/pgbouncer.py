@@ -6,7 +6,6 @@ folder and run from there with the libraries that it depends on.
 
 import os
 import pwd
-import re
 import shutil
 import socket
 import subprocess
@@ -17,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.debian import fetched
 from tests.ports import free_port
 from tests.postgres_server import open_temporary_place
 
 START_SECONDS = 60
-NEEDED = "the tests need pgbouncer: install the Debian package `pgbouncer`"
 
 _SETTINGS = """
 [databases]
@@ -41,39 +40,8 @@ def program() -> tuple[Path, Path | None]:
     """Where pgbouncer is, and where its libraries are if not the system's."""
     if on_path := shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
         return Path(on_path), None
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tenure-tests"
-    fetched = cache / "pgbouncer"
-    if not fetched.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        _fetch(cache, fetched)
-    return fetched / "usr/sbin/pgbouncer", fetched
-
-
-def _fetch(cache: Path, target: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
-        depends = re.findall(
-            r"^ *Depends: (\S+)", _output(["apt-cache", "depends", "pgbouncer"], folder), re.M
-        )
-        libraries = {name for name in depends if name.startswith("lib") and name != "libc6"}
-        _output(["apt-get", "download", "pgbouncer", *sorted(libraries)], folder)
-        for package in Path(folder).glob("*.deb"):
-            _output(["dpkg-deb", "-x", package.name, "root"], folder)
-        try:
-            (Path(folder) / "root").rename(target)
-        except OSError:
-            # Another process was faster, and its copy is as good.
-            if not target.exists():
-                raise
-
-
-def _output(command: list[str], folder: str) -> str:
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise RuntimeError(f"{NEEDED} ({command[0]}, which would fetch it, is missing)") from error
-    if done.returncode:
-        raise RuntimeError(f"{NEEDED} ({' '.join(command)} said: {done.stderr.strip()})")
-    return done.stdout
+    libraries = fetched("pgbouncer")
+    return libraries / "usr/sbin/pgbouncer", libraries
 
 
 @contextmanager
