@@ -15,7 +15,7 @@ from chaos import checker, evidence, history, ledger, load
 from chaos.app import app
 from chaos.checker import Violation
 from chaos.counters import counted
-from chaos.evidence import Evidence, Terms
+from chaos.evidence import Evidence, Leftovers, Terms
 from chaos.faults import FAULTS
 from chaos.faults.fault import Fault, Strike
 from chaos.ground import Kind
@@ -89,10 +89,11 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
     began = time.monotonic()
     manner = Manner(workers=setup.workers, slots=setup.slots, lease=setup.lease)
     async with staged(setup.store, folder, manner, server) as scene:
-        scene.aims = setup.aims
+        scene.aims, scene.ends_at = setup.aims, time.monotonic() + setup.seconds
         strikes, is_quiet = await _play(setup, scene)
+        pipes = await scene.pipes_left() if is_quiet else []
         await scene.staff.close()
-        found = await _gathered(setup, scene, strikes, is_quiet=is_quiet)
+        found = await _gathered(setup, scene, strikes, await left_over(scene, pipes), is_quiet=is_quiet)
         counters = counted(found, scene)
     evidence.save(found, folder / "evidence")
     result = Result(
@@ -127,7 +128,8 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
         attacks=setup.attacks,
     )
     following = asyncio.create_task(scene.client.follow(asks))
-    watching = {asyncio.create_task(scene.keep_watch()), asyncio.create_task(scene.feel_the_machine())}
+    watches = (scene.keep_watch(), scene.feel_the_machine(), scene.measure())
+    watching = {asyncio.create_task(watch) for watch in watches}
     try:
         strikes = await _strike(setup, scene)
         is_quiet = False
@@ -196,7 +198,9 @@ def frozen(strikes: Sequence[Strike], worker: str | None) -> list[Span]:
     ]
 
 
-async def _gathered(setup: Setup, scene: Scene, strikes: list[Strike], *, is_quiet: bool) -> Evidence:
+async def _gathered(
+    setup: Setup, scene: Scene, strikes: list[Strike], leftovers: Leftovers, *, is_quiet: bool
+) -> Evidence:
     terms = Terms(
         lease=timedelta(seconds=setup.lease),
         heartbeat=timedelta(seconds=setup.lease / 3),
@@ -208,6 +212,7 @@ async def _gathered(setup: Setup, scene: Scene, strikes: list[Strike], *, is_qui
         served=frozenset(served(app.specs())),
         slots=setup.slots,
         effects=frozenset(spec.key for spec in app.specs()),
+        backoff_by_policy=True,
     )
     return await evidence.gather(
         scene.store,
@@ -221,5 +226,6 @@ async def _gathered(setup: Setup, scene: Scene, strikes: list[Strike], *, is_qui
             if (stay := hand.stay(held_up(setup, scene, strikes, hand.name), frozen(strikes, hand.name)))
         ],
         outages=scene.outages,
-        leftovers=await left_over(scene),
+        leftovers=leftovers,
+        resources=scene.measures.series,
     )

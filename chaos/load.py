@@ -66,7 +66,7 @@ INSIDIOUS: dict[str, float] = {
     **{name: weight for name, weight in HOSTILE.items() if name != "kill_worker"},
     "kill_guard": 2,
 }
-"""The same where no worker is killed: with guard and worker dead at once, nobody removes their folder."""
+"""The same where no worker is killed: with guard and worker dead at once, nobody ends what a child left."""
 
 _CALLS: dict[Verb, float] = {"enqueue": 60, "batch": 14, "cancel": 12, "hold": 6, "replay": 4}
 _TIMED = frozenset({"sleep", "limited", "once"})

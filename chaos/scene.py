@@ -1,6 +1,7 @@
 """One run's stage: its database, its workers, its client, somebody who watches, and what is left behind."""
 
 import asyncio
+import math
 import os
 import secrets
 import shutil
@@ -16,18 +17,23 @@ from chaos.client import Client
 from chaos.evidence import Leftovers, Outage, Watch
 from chaos.ground import Ground, Kind, prepared
 from chaos.load import Wanted
+from chaos.measuring import Measures
 from chaos.staff import Manner, Staff
 from tenure.core.errors import StoreError
 from tenure.core.job import NewJob
 from tenure.core.reading import Filter
 from tenure.core.states import FINAL, State
+from tenure.execution.scratch import sweep
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tests.storage.faults.own_server import OwnServer
 
 LOOK_EVERY = 0.25
+MEASURE_EVERY = 0.5
 FEEL_EVERY, LAG = 0.05, 0.15
 """A process that waits longer for its turn than this is starved."""
+PIPES_GONE_WITHIN = 30
+"""Looks within which a worker has closed what was an attempt's."""
 GONE_WITHIN = 10.0
 """Seconds within which whoever is to go with a worker has gone."""
 UNFINISHED = frozenset(State) - FINAL
@@ -43,7 +49,10 @@ class Scene:
     client: Client
     store: Store
     watch: Watch = field(default_factory=Watch)
+    measures: Measures = field(default_factory=Measures)
     outages: list[Outage] = field(default_factory=list)
+    ends_at: float = math.inf
+    """When faults strike no more and the client asks for nothing more, by CLOCK_MONOTONIC."""
     aims: tuple[str, ...] = ()
     """The failpoints to aim at; empty for all of them."""
     aimed: Counter[str] = field(default_factory=Counter)
@@ -61,6 +70,28 @@ class Scene:
             with suppress(StoreError):
                 await self.watch.look(self.store)
             await asyncio.sleep(LOOK_EVERY)
+
+    async def measure(self) -> None:
+        """Measure the workers that serve, until cancelled."""
+        while True:
+            for hand in self.staff.alive():
+                if (name := hand.name) is not None:
+                    self.measures.take(name, hand.pid)
+            await asyncio.sleep(MEASURE_EVERY)
+
+    async def pipes_left(self) -> list[str]:
+        """The workers that still have pipes of attempts though nothing runs, in words."""
+        left: list[str] = []
+        for _ in range(PIPES_GONE_WITHIN):
+            left = [
+                f"{hand.name} has {pipes} pipe(s) more than it needs"
+                for hand in self.staff.alive()
+                if hand.name and (pipes := self.measures.pipes_left(hand.name, hand.pid)) > 0
+            ]
+            if not left:
+                break
+            await asyncio.sleep(0.1)
+        return left
 
     async def feel_the_machine(self) -> None:
         """Note when this process was kept waiting for its turn: so were the workers, and may miss a beat."""
@@ -126,16 +157,19 @@ def new_job(wanted: Wanted) -> NewJob:
     )
 
 
-async def left_over(scene: Scene) -> Leftovers:
+async def left_over(scene: Scene, descriptors: list[str]) -> Leftovers:
     """What is still there after all workers have ended and should not be."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GONE_WITHIN):
             while await asyncio.to_thread(carriers, scene.staff.cookie):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)  # their end is no event of ours
+    # Of a worker that was killed together with its guard, the next one on this machine does it.
+    await asyncio.to_thread(sweep, scene.staff.temporary)
     return Leftovers(
         processes=await asyncio.to_thread(carriers, scene.staff.cookie),
         leases=await _leased(scene.store),
         folders=sorted(path.name for path in scene.staff.temporary.iterdir()),
+        descriptors=descriptors,
     )
 
 

@@ -11,13 +11,16 @@ from chaos.scene import Scene
 from chaos.staff import Hand
 
 AFTER_A_STOP = frozenset({"store.hand_back.before", "store.hand_back.after"})
-"""Places that a worker comes by only when it is told to stop while something runs."""
+"""Places that a worker comes by when it is told to stop while something runs, or when its zygote has died."""
 
 SELDOM = ("store.reap", "store.promote", "store.spawn", "store.hand_back", "zygote.spare")
 """What a worker may do no more than once in its short life."""
 
 LATEST = 15.0
 """Seconds within which somebody has come by, if anybody does."""
+
+LAST_CHANCE = 3.0
+"""Seconds for which somebody may still come by when there is no more to do."""
 
 BELOW = tuple(name for name, place in failpoints.PLACES.items() if place.side == "zygote")
 """The steps of processes below a worker, which outlives them."""
@@ -38,7 +41,10 @@ async def step(scene: Scene, random: Random) -> list[Strike]:
     scene.aimed[aim] += 1
     if aim not in BELOW:
         passing = 1 if scene.aims or aim.startswith(SELDOM) else random.randint(1, 3)
-        return await _failing(scene, "step", [f"{aim}=kill@{passing}"])
+        armed = [f"{aim}=kill@{passing}"]
+        if aim in AFTER_A_STOP and random.random() < 0.7:
+            armed.append("zygote.start.after=kill@2")
+        return await _failing(scene, "step", armed)
     times = TIMES_BELOW if scene.aims else 1
     places = children if aim in CHILDREN else [aim]
     return await _failing(
@@ -59,7 +65,7 @@ async def _failing(
 ) -> list[Strike]:
     hand = await scene.staff.hire_another(",".join(armed))
     hand.afflicted = True
-    fired = await _fired(hand, armed, times)
+    fired = await _fired(scene, hand, armed, times)
     if fired:
         await asyncio.sleep(lasts)
     name = hand.name
@@ -79,19 +85,19 @@ async def _failing(
     ]
 
 
-async def _fired(hand: Hand, armed: list[str], times: int) -> list[failpoints.Fired]:
+async def _fired(scene: Scene, hand: Hand, armed: list[str], times: int) -> list[failpoints.Fired]:
     """What has failed, once all of it has or nobody is left to come by.
 
     A worker that fails only when it is told to stop is told twice, as soon as it has done something.
     """
-    stops = armed[0].partition("=")[0] in AFTER_A_STOP
-    deadline = time.monotonic() + LATEST
+    stops = len(armed) == 1 and armed[0].partition("=")[0] in AFTER_A_STOP
+    deadline = min(time.monotonic() + LATEST, scene.ends_at + LAST_CHANCE)
     meant = len(armed) * times
     while len(failpoints.fired(hand.fired)) < meant and hand.is_alive and time.monotonic() < deadline:
         if stops and hand.stop_at is None and hand.told("AttemptSettled"):
             hand.stop(signal.SIGTERM)
             hand.stop(signal.SIGTERM)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
     return failpoints.fired(hand.fired)
 
 

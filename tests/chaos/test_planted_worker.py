@@ -5,6 +5,7 @@ by one with something taken out. They are real workers on a real clock, with pro
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +28,12 @@ from tenure.execution.lane import ProcessLane
 from tenure.storage.sqlite.store import SqliteStore
 from tests.chaos.workplace import LONG, SHORT, SOON, TERMS, Workplace
 from tests.worker.employing import reach
+
+MANY = 30
+"""How many jobs it takes to see something grow."""
+
+KEPT: list[int] = []
+"""Descriptors that a worker under test has kept."""
 
 Sabotage = Callable[[pytest.MonkeyPatch], None]
 Life = Callable[[Workplace, bool], Awaitable[set[str]]]
@@ -127,6 +134,27 @@ async def outage(place: Workplace, sound: bool) -> set[str]:
     return await place.broken(resuming=LONG if sound else SOON)
 
 
+async def many_jobs(place: Workplace, _sound: bool) -> set[str]:
+    """One job after the other, and a look at what the worker uses after each."""
+    place.let_go()
+    async with place.worker():
+        for _ in range(MANY):
+            await reach(place.store, await place.enqueue(), State.SUCCEEDED)
+            place.measures.take("the worker", os.getpid())
+    return await place.broken()
+
+
+def keeps_descriptors(patch: pytest.MonkeyPatch) -> None:
+    once = ProcessLane.run
+
+    async def run(self: ProcessLane, *args: Any, **options: Any) -> Any:
+        ended = await once(self, *args, **options)
+        KEPT.extend(os.pipe())
+        return ended
+
+    patch.setattr(ProcessLane, "run", run)
+
+
 def runs_again(patch: pytest.MonkeyPatch) -> None:
     once = ProcessLane.run
 
@@ -206,6 +234,7 @@ CASES: dict[str, tuple[set[str], Life, Sabotage]] = {
     "nothing handed back by who stops": ({"I31"}, told_to_stop, hands_nothing_back),
     "neighbours halted with one that died": ({"I29"}, bad_neighbour, harms_neighbours),
     "a claim loop that stands still": ({"I33"}, left_in_line, is_deaf),
+    "a worker that keeps descriptors of what has ended": ({"I45"}, many_jobs, keeps_descriptors),
     "a claim loop that is long in coming back": ({"I34"}, outage, sulks),
 }
 
@@ -218,6 +247,8 @@ async def place(tmp_path: Path) -> AsyncIterator[Workplace]:
     await store.migrate()
     yield Workplace(store, tmp_path)
     await store.close()
+    while KEPT:
+        os.close(KEPT.pop())
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from chaos import ledger
 from chaos.checker import check
 from chaos.evidence import Outage, Stay, Terms, gather
 from chaos.ledger import Entry, Kind
+from chaos.measuring import Measures
 from tenure.core.lease import Line
 from tenure.core.outcome import Ending
 from tenure.core.signals import WorkerReady
@@ -50,6 +51,7 @@ class Workplace:
         self.is_away = False
         """Whether the store answers no worker."""
         self.unanswered = 0
+        self.measures = Measures()
         self._ledger, self._end = folder / "ledger", folder / "end"
 
     async def enqueue(self, definition: str = "work", **policy: Any) -> UUID:
@@ -113,5 +115,6 @@ class Workplace:
             ledger=ledger.read(self._ledger, torn=True),
             stays=self.stays,
             outages=self.outages,
+            resources=self.measures.series,
         )
         return {violation.invariant for violation in check(evidence)}

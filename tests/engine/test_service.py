@@ -2,8 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from tenure.core.errors import StoreUnavailable
 from tenure.core.signals import Recovered, Signal, Troubled
+from tenure.engine import service
 from tenure.engine.service import Service
 from tests.storage.telling import PATIENCE
 
@@ -61,10 +64,23 @@ async def test_a_cancellation_that_is_somebody_elses_ends_no_loop() -> None:
 
 async def test_who_rests_can_be_poked() -> None:
     turns = Turns(LONG)
-    service = Service("dispatch", turns, lambda _: None)
-    loop = asyncio.create_task(service.run())
+    resting = Service("dispatch", turns, lambda _: None)
+    loop = asyncio.create_task(resting.run())
     await turns.reach(1)
-    service.poke()
+    resting.poke()
+    await turns.reach(2)
+    loop.cancel()
+
+
+async def test_who_rests_after_a_failure_can_be_hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else has found that the store is back."""
+    monkeypatch.setattr(service, "FIRST_PAUSE", LONG)
+    monkeypatch.setattr(service, "LONGEST_PAUSE", LONG)
+    turns = Turns(StoreUnavailable("away"))
+    resting = Service("look", turns, lambda _: None)
+    loop = asyncio.create_task(resting.run())
+    await turns.reach(1)
+    resting.hurry()
     await turns.reach(2)
     loop.cancel()
 
@@ -78,13 +94,13 @@ async def test_a_poke_during_a_turn_is_not_lost() -> None:
         nonlocal taken
         taken += 1
         if taken == 1:
-            service.poke()
+            resting.poke()
         else:
             reached.set()
         return LONG
 
-    service = Service("dispatch", turn, lambda _: None)
-    loop = asyncio.create_task(service.run())
+    resting = Service("dispatch", turn, lambda _: None)
+    loop = asyncio.create_task(resting.run())
     async with asyncio.timeout(PATIENCE):
         await reached.wait()
     loop.cancel()

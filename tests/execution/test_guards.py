@@ -30,12 +30,22 @@ def test_an_orphan_that_never_had_a_guard_is_left_alone() -> None:
     Where nobody may gain privileges, strangers cannot be told from a handler's processes, and are ended too.
     """
     is_told_apart = not kernel.has_forgone_privileges(os.getpid())
+    assert _said() == [f"stranger: {is_told_apart}, ward: False"]
+
+
+def test_whoever_is_given_up_is_named() -> None:
+    """Not in silence: somebody has to look for a process that cannot be ended."""
+    told, ward = _said("hurry")
+    assert told == f"processes of attempts are left that could not be ended: {ward}"
+
+
+def _said(*arguments: str) -> list[str]:
     said = subprocess.run(
-        [sys.executable, "-m", "tests.execution.adopting"],
+        [sys.executable, "-m", "tests.execution.adopting", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         timeout=60,
         check=True,
     )
-    assert said.stdout == f"stranger: {is_told_apart}, ward: False\n"
+    return said.stdout.splitlines()

@@ -23,7 +23,7 @@ from typing import Any
 from tenure.core.errors import LeaseLost
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Lease
-from tenure.core.signals import Announce
+from tenure.core.signals import Announce, Recovered, Signal
 from tenure.engine.client import Client
 from tenure.engine.desk import Desk
 from tenure.engine.duties import Duties
@@ -61,7 +61,9 @@ class Crew:
         self._worker = manner.worker
         self._lines = manner.lines
         self._poll = manner.poll_seconds
+        self._is_draining = False
         self.hooks = Hooks(lanes.named("process"), store, specs, manner.slots, tasks, announce)
+        told = self._telling(announce)
         self.desks = [
             Desk(
                 store,
@@ -71,7 +73,7 @@ class Crew:
                 manner,
                 self._spawn,
                 tasks,
-                announce=announce,
+                announce=told,
                 settled=self.hooks.after,
             )
             for share in shares(specs.values(), manner)
@@ -87,19 +89,19 @@ class Crew:
         self._duties = duties = Duties(
             store, manner, announce=announce, waiting=self._jobs_wait, owed=self._follow_up, hears=self._hears
         )
-        self._heartbeat = Service("heartbeat", heartbeat.beat, announce)
-        self._look = Service("look", duties.look, announce)
+        self._heartbeat = Service("heartbeat", heartbeat.beat, told)
+        self._look = Service("look", duties.look, told)
         self._services = (
             *(desk.service for desk in self.desks),
             self._heartbeat,
-            Service("fence", heartbeat.fence, announce),
-            Service("record", self._record, announce),
+            Service("fence", heartbeat.fence, told),
+            Service("record", self._record, told),
             self._look,
-            Service("tidy", duties.tidy, announce),
-            Service("lane", self._mend, announce),
-            Service("arrivals", lambda: self._hear(store.listen(), self._jobs_wait), announce),
-            Service("stops", lambda: self._hear(store.listen(stops=True), self._heartbeat.poke), announce),
-            Service("changes", self._hear_changes, announce),
+            Service("tidy", duties.tidy, told),
+            Service("lane", self._mend, told),
+            Service("arrivals", lambda: self._hear(store.listen(), self._jobs_wait), told),
+            Service("stops", lambda: self._hear(store.listen(stops=True), self._heartbeat.poke), told),
+            Service("changes", self._hear_changes, told),
         )
 
     @property
@@ -124,6 +126,7 @@ class Crew:
 
     def drain(self) -> None:
         """Claim no more."""
+        self._is_draining = True
         for desk in self.desks:
             desk.drain()
 
@@ -152,14 +155,23 @@ class Crew:
         """The loops, to be run until they are cancelled."""
         return [service.run() for service in self._services]
 
+    def _telling(self, announce: Announce) -> Announce:
+        """Announces what loops say; when one works again, others that rest after a failure try it, too."""
+
+        def told(signal: Signal) -> None:
+            announce(signal)
+            if isinstance(signal, Recovered):
+                for service in self._services:
+                    service.hurry()
+
+        return told
+
     def _jobs_wait(self) -> None:
         for desk in self.desks:
             desk.jobs_wait()
 
     async def _follow_up(self) -> None:
-        if not any(
-            desk.dispatcher.draining for desk in self.desks
-        ):  # who is about to end leaves it to others
+        if not self._is_draining:  # who is about to end leaves it to others
             await self.hooks.follow_up(self._lines)
 
     async def _mend(self) -> float:

@@ -25,21 +25,27 @@ class Service:
         self._turn = turn
         self._announce = announce
         self._poked = asyncio.Event()
+        self._hurried = asyncio.Event()
         self._failures = 0
 
     def poke(self) -> None:
         """Take the next turn now."""
         self._poked.set()
 
+    def hurry(self) -> None:
+        """What made turns fail may be over: if the last one has failed, take the next one now."""
+        self._hurried.set()
+
     async def run(self) -> None:
         """Take turns until cancelled."""
         while True:
             self._poked.clear()
+            self._hurried.clear()
             rest = await self._once()
             with suppress(TimeoutError):
                 async with asyncio.timeout(rest):
-                    # After a failure nobody is hurried: what pokes us would fail again.
-                    await (self._poked.wait() if not self._failures else asyncio.Event().wait())
+                    # After a failure pokes do not count: what they speak of would fail again.
+                    await (self._hurried if self._failures else self._poked).wait()
 
     async def _once(self) -> float:
         try:

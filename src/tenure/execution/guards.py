@@ -26,23 +26,27 @@ _PAUSE = 0.001
 class Guards:
     """Those of one worker, which may have several at a time."""
 
-    def __init__(self, *, is_adopting: bool = False) -> None:
+    def __init__(
+        self, *, is_adopting: bool = False, give_up: Callable[[str], None] = lambda _left: None
+    ) -> None:
+        """`give_up` is told, from another thread, who is left when orphans could not be ended."""
         self._is_adopting = is_adopting
+        self._give_up = give_up
         self._known: set[int] = set()
         self._lock = threading.Lock()  # or a guard that was forked a moment ago would be taken for an orphan
 
     @classmethod
-    def adopting(cls) -> Self:
+    def adopting(cls, give_up: Callable[[str], None] = lambda _left: None) -> Self:
         """Let this process adopt orphans; for a program that starts no processes but these.
 
         Not where it has children already, as when a script has started something and then become the worker:
         what those leave behind would come here as well, and wait for ever to be reaped.
         """
         if sys.platform != "linux" or kernel.children_of_threads():
-            return cls()
+            return cls(give_up=give_up)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would keep from us how a guard has ended
         kernel.adopt_orphans()
-        return cls(is_adopting=True)
+        return cls(is_adopting=True, give_up=give_up)
 
     def start(self, launch: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
         """Start a guard."""
@@ -59,11 +63,15 @@ class Guards:
         if was_killed and self._is_adopting:
             end = time.monotonic() + LONGEST
             # Whoever is orphaned comes here before its parent can be reaped: nobody there means nobody left.
-            while self._end_orphans() and time.monotonic() < end:
+            while orphans := self._end_orphans():
+                if time.monotonic() >= end:
+                    named = ", ".join(str(pid) for pid in sorted(orphans))
+                    self._give_up(f"processes of attempts are left that could not be ended: {named}")
+                    return
                 time.sleep(_PAUSE)
 
-    def _end_orphans(self) -> bool:
-        """Kill and reap who is there; whether there was anybody."""
+    def _end_orphans(self) -> set[int]:
+        """Kill and reap who is there; answers with who was."""
         with self._lock:
             # As process 1 of a container we are given others too, who have their privileges.
             strangers = kernel.children_of_threads() - self._known
@@ -72,4 +80,4 @@ class Guards:
                 kernel.kill_group(pid, signal.SIGKILL)
                 with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
-        return bool(orphans)
+        return orphans

@@ -3,12 +3,10 @@
 import asyncio
 import math
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,6 +37,7 @@ from tenure.execution.protocol import (
     frame,
     read,
 )
+from tenure.execution.scratch import Scratch, place_in, sweep
 
 PING_EVERY = 1.0
 """Seconds after which a zygote that has children is asked for a sign of life, again and again."""
@@ -102,6 +101,7 @@ class Nursery:
         """Start the zygote; raises `AppFailed` when it cannot import the app."""
         if sys.platform != "linux":
             raise TenureError("attempts in processes of their own need Linux")
+        await asyncio.to_thread(sweep, place_in(self._environment))
         self._control, theirs = socket.socketpair()
         with theirs:
             try:
@@ -176,7 +176,7 @@ class Nursery:
     def _await_guard(self) -> None:
         """Wait for the guard's end; it removes the folder, unless somebody has killed it."""
         self._guards.wait(self._process)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.remove()
 
     def _resume_guard(self) -> None:
         """Who has stopped the zygote may have stopped the guard too, which then ends nobody."""
@@ -201,11 +201,11 @@ class Nursery:
         self._loop.call_later(PING_EVERY, self._watch)
 
     def _launched(self, control: socket.socket) -> subprocess.Popen[bytes]:
-        self._scratch = tempfile.mkdtemp(prefix="tenure-", dir=self._environment.get("TMPDIR"))
+        self._scratch = Scratch.make(place_in(self._environment))
         try:
             return self._guards.start(lambda: self._started(control))
         except OSError:
-            Path(self._scratch).rmdir()
+            self._scratch.remove()
             raise
 
     def _started(self, control: socket.socket) -> subprocess.Popen[bytes]:
@@ -217,7 +217,7 @@ class Nursery:
                 str(control.fileno()),
                 self._target,
                 str(self._spares),
-                self._scratch,
+                str(self._scratch.path),
                 *([ANEW] if self._anew else []),
             ],
             cwd=self._folder,

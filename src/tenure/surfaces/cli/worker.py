@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tenure.core.signals import Troubled
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name, register
 from tenure.engine.memory import settle_down
@@ -84,7 +85,9 @@ async def _undisturbed(work: Coroutine[Any, Any, int]) -> int:
 
 async def _work(app: str, loaded: Loaded) -> int:
     settings = loaded.settings
-    lanes = Lanes(app, environment=_environment(settings), guards=Guards.adopting())
+    tell = Teller()
+    guards = Guards.adopting(give_up=lambda left: tell(Troubled("guards", left, 1)))
+    lanes = Lanes(app, environment=_environment(settings), guards=guards)
     try:
         manifest = Manifest.read(await lanes.start())
         registry = manifest.registry()
@@ -94,7 +97,7 @@ async def _work(app: str, loaded: Loaded) -> int:
         store = await open_store(database)
         try:
             name = new_name()
-            hired = hire(store, lanes, registry, Teller(), worker=name, settings=settings)
+            hired = hire(store, lanes, registry, tell, worker=name, settings=settings)
             for changed in await register(store, registry.specs(), name):
                 click.echo(f"{changed} was registered before and says something else now", err=True)
             click.echo(f"{app} on {masked(database)}", err=True)

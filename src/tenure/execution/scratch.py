@@ -1,0 +1,68 @@
+"""The folder for what attempts write: whose it is, and what becomes of those that are nobody's.
+
+A worker makes one for each zygote, and holds a lock on it as long as it lives. The guard removes it in the
+end; if both were killed at once, nobody does. So the next worker that starts a zygote removes what nobody
+holds: the kernel lets go of a lock when its owner dies, however it dies.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+PREFIX = "tenure-attempts-"
+
+
+class Scratch:
+    """A folder that is ours until it is removed."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self._lock = lock
+
+    @classmethod
+    def make(cls, place: Path) -> Self:
+        """A new one in there; raises OSError when there can be none."""
+        while True:
+            path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+            # Somebody who sweeps may have come in between, and taken it for nobody's.
+            if (lock := _locked(path)) is not None:
+                return cls(path, lock)
+
+    def remove(self) -> None:
+        """Remove it, if its guard has not, and let go of it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def place_in(environment: Mapping[str, str]) -> Path:
+    """Where folders are made for attempts that are given this environment."""
+    return Path(environment.get("TMPDIR") or tempfile.gettempdir())
+
+
+def sweep(place: Path) -> list[Path]:
+    """Remove the folders in there whose owners are gone; says which."""
+    swept = []
+    for path in place.glob(f"{PREFIX}*"):
+        if (lock := _locked(path)) is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+            swept.append(path)
+    return swept
+
+
+def _locked(path: Path) -> int | None:
+    """A descriptor that holds a folder of this user's; None when it is somebody's, or there is none."""
+    with suppress(OSError):
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            known = os.fstat(folder)
+            if known.st_uid == os.geteuid() and os.path.samestat(known, path.lstat()):
+                return folder
+        os.close(folder)
+    return None
