@@ -1,4 +1,4 @@
-"""What the workers of a run use, measured again and again: descriptors, memory and threads, from /proc."""
+"""What the workers of a run use, measured again and again: descriptors and memory, from /proc."""
 
 import os
 import time
@@ -24,12 +24,11 @@ class Measures:
         with suppress(OSError):
             resident = int((process / "statm").read_text().split()[1]) * _PAGE
             self._note(f"descriptors of {worker}", at, len([*(process / "fd").iterdir()]))
-            self._note(f"threads of {worker}", at, len([*(process / "task").iterdir()]))
             self._note(f"memory of {worker}", at, resident)
             self._fewest[worker] = min(_pipes(process), self._fewest.get(worker, _pipes(process)))
 
     def pipes_left(self, worker: str, pid: int) -> int:
-        """How many pipes a process has that does nothing, beyond the fewest that it was seen with, if ever."""
+        """How many pipes a process has that does nothing, beyond the fewest it was seen with, if ever."""
         with suppress(OSError, KeyError):
             return _pipes(Path(f"/proc/{pid}")) - self._fewest[worker]
         return 0
