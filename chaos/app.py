@@ -8,10 +8,12 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from chaos import failpoints, ledger
+from chaos.lanes import variants
 from tenure import Context, Snooze, Tenure, backoff
 
 LEDGER = "CHAOS_LEDGER"
@@ -23,6 +25,19 @@ CHILD_SOCKET = 3
 
 app = Tenure()
 failpoints.arm("zygote")
+
+
+def job(key: str, **terms: Any) -> Callable[[Callable[..., Any]], Any]:
+    """`app.job`, once for every lane that the definition is to run in; answers with the first."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        others = variants(key)
+        del others[key]
+        for name, lane in others.items():
+            app.job(name, **{**terms, "lane": lane})(function)
+        return app.job(key, **terms)(function)
+
+    return decorate
 
 
 def enter(kind: ledger.Kind, ctx: Context) -> None:
@@ -39,13 +54,13 @@ def work(ctx: Context, seconds: float = 0.0) -> int:
     return ctx.fence
 
 
-@app.job("noop", retry=QUICK, max_attempts=5)
+@job("noop", retry=QUICK, max_attempts=5)
 def noop(ctx: Context) -> int:
     """Nothing but the ledger."""
     return work(ctx)
 
 
-@app.job("sleep", retry=QUICK, max_attempts=8, grace=0.5)
+@job("sleep", retry=QUICK, max_attempts=8, grace=0.5)
 async def sleep(params: dict[str, Any], ctx: Context) -> int:
     """Takes a while, and stops when it is asked to."""
     enter("start", ctx)
@@ -55,19 +70,19 @@ async def sleep(params: dict[str, Any], ctx: Context) -> int:
     return ctx.fence
 
 
-@app.job("limited", retry=QUICK, max_attempts=8, concurrency=2)
+@job("limited", retry=QUICK, max_attempts=8, concurrency=2)
 def limited(params: dict[str, Any], ctx: Context) -> int:
     """At most two of them run at once."""
     return work(ctx, params["seconds"])
 
 
-@app.job("once", on_lost="bury")
+@job("once", on_lost="bury")
 def once(params: dict[str, Any], ctx: Context) -> int:
     """Must not run twice."""
     return work(ctx, params["seconds"])
 
 
-@app.job("fail_once", retry=QUICK, max_attempts=5)
+@job("fail_once", retry=QUICK, max_attempts=5)
 def fail_once(ctx: Context) -> int:
     """Fails at first."""
     if ctx.attempt == 1:
@@ -76,14 +91,14 @@ def fail_once(ctx: Context) -> int:
     return work(ctx)
 
 
-@app.job("fail_always", retry=QUICK, max_attempts=3)
+@job("fail_always", retry=QUICK, max_attempts=3)
 def fail_always(ctx: Context) -> None:
     """Fails as often as it is tried."""
     enter("start", ctx)
     raise ValueError("every attempt fails")
 
 
-@app.job("snooze", retry=QUICK, max_attempts=5)
+@job("snooze", retry=QUICK, max_attempts=5)
 def snooze(ctx: Context) -> int:
     """Comes back once, without spending an attempt; the fence tells the two apart."""
     mark = Path(os.environ[LEDGER]).with_name(f"snoozed-{ctx.job_id}")
@@ -94,7 +109,7 @@ def snooze(ctx: Context) -> int:
     return work(ctx)
 
 
-@app.job("speak", retry=QUICK, max_attempts=5)
+@job("speak", retry=QUICK, max_attempts=5)
 def speak(ctx: Context) -> int:
     """Says much of its own accord."""
     print("a line of output")
@@ -104,7 +119,7 @@ def speak(ctx: Context) -> int:
     return work(ctx, 0.05)
 
 
-@app.job("parent", retry=QUICK, max_attempts=5)
+@job("parent", retry=QUICK, max_attempts=5)
 def parent(ctx: Context) -> int:
     """Enqueues children of its own, the same ones in every attempt."""
     enter("start", ctx)
@@ -116,7 +131,7 @@ def parent(ctx: Context) -> int:
     return ctx.fence
 
 
-@app.job("stubborn", retry=QUICK, max_attempts=2, grace=0.3)
+@job("stubborn", retry=QUICK, max_attempts=2, grace=0.3)
 def stubborn(params: dict[str, Any], ctx: Context) -> None:
     """Does not stop when it is asked to."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -124,21 +139,21 @@ def stubborn(params: dict[str, Any], ctx: Context) -> None:
     time.sleep(params["seconds"])
 
 
-@app.job("die", retry=QUICK, max_attempts=3)
+@job("die", retry=QUICK, max_attempts=3)
 def die(ctx: Context) -> None:
     """Dies of a signal."""
     enter("start", ctx)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@app.job("freeze", retry=QUICK, max_attempts=2, timeout=1, grace=0.2)
+@job("freeze", retry=QUICK, max_attempts=2, timeout=1, grace=0.2)
 def freeze(ctx: Context) -> None:
     """Stops itself, as a debugger would."""
     enter("start", ctx)
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-@app.job("flood", retry=QUICK, max_attempts=3)
+@job("flood", retry=QUICK, max_attempts=3)
 def flood(ctx: Context) -> int:
     """Writes megabytes that no line ends in, and some that are no text."""
     for _ in range(64):
@@ -146,7 +161,7 @@ def flood(ctx: Context) -> int:
     return work(ctx)
 
 
-@app.job("daemonise", retry=QUICK, max_attempts=3)
+@job("daemonise", retry=QUICK, max_attempts=3)
 def daemonise(ctx: Context) -> int:
     """Leaves a process behind, in a session of its own and with nobody above it."""
     if os.fork() == 0:
@@ -159,7 +174,7 @@ def daemonise(ctx: Context) -> int:
     return work(ctx)
 
 
-@app.job("bomb", retry=QUICK, max_attempts=2)
+@job("bomb", retry=QUICK, max_attempts=2)
 def bomb(ctx: Context) -> int:
     """Forks, and its children fork; not without bounds."""
     enter("start", ctx)
@@ -174,21 +189,21 @@ def bomb(ctx: Context) -> int:
     return ctx.fence
 
 
-@app.job("hungry", retry=QUICK, max_attempts=2, memory="96M")
+@job("hungry", retry=QUICK, max_attempts=2, memory="96M")
 def hungry(ctx: Context) -> int:
     """Takes more memory than it may."""
     enter("start", ctx)
     return len(bytearray(1 << 30))
 
 
-@app.job("mute", retry=QUICK, max_attempts=2)
+@job("mute", retry=QUICK, max_attempts=2)
 def mute(ctx: Context) -> None:
     """Ends well, and says nothing of it."""
     enter("start", ctx)
     os._exit(0)
 
 
-@app.job("garble", retry=QUICK, max_attempts=2)
+@job("garble", retry=QUICK, max_attempts=2)
 def garble(ctx: Context) -> None:
     """Speaks to its worker in no language."""
     enter("start", ctx)
@@ -196,7 +211,7 @@ def garble(ctx: Context) -> None:
     time.sleep(120)
 
 
-@app.job("hang_up", retry=QUICK, max_attempts=2)
+@job("hang_up", retry=QUICK, max_attempts=2)
 def hang_up(ctx: Context) -> None:
     """Closes its socket and lives on."""
     enter("start", ctx)
@@ -204,21 +219,21 @@ def hang_up(ctx: Context) -> None:
     time.sleep(120)
 
 
-@app.job("kill_zygote", retry=QUICK, max_attempts=2)
+@job("kill_zygote", retry=QUICK, max_attempts=2)
 def kill_zygote(ctx: Context) -> None:
     """Kills the process that it was forked from."""
     enter("start", ctx)
     _kill_above(1)
 
 
-@app.job("kill_guard", retry=QUICK, max_attempts=2)
+@job("kill_guard", retry=QUICK, max_attempts=2)
 def kill_guard(ctx: Context) -> None:
     """Kills the process above that."""
     enter("start", ctx)
     _kill_above(2)
 
 
-@app.job("kill_worker", retry=QUICK, max_attempts=2)
+@job("kill_worker", retry=QUICK, max_attempts=2)
 def kill_worker(ctx: Context) -> None:
     """Kills its worker, every time."""
     enter("start", ctx)

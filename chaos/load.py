@@ -1,10 +1,12 @@
 """What the client of a run asks for, and when: made from a seed alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal
 
 from msgspec import Struct
+
+from chaos import lanes
 
 Verb = Literal["enqueue", "batch", "cancel", "hold", "stop", "replay"]
 
@@ -91,10 +93,15 @@ def plan(
     for number in range(LEAST_STOPS):
         stubborn = Wanted(names.new(), "stubborn", {"seconds": 30.0})
         asks.append(Ask(seconds * (number + 0.5) / LEAST_STOPS, "stop", (stubborn,)))
-    # Each attack at least once, whatever the dice say.
+    # Each attack and each lane at least once, whatever the dice say.
+    others = [key for key in _variants(usual) if key not in usual]
     asks += [
-        Ask(random.uniform(0, seconds), "enqueue", (Wanted(names.new(), definition),))
-        for definition in attacks
+        Ask(
+            random.uniform(0, seconds),
+            "enqueue",
+            (Wanted(names.new(), definition, _params(random, definition)),),
+        )
+        for definition in (*attacks, *others)
     ]
     return sorted(asks, key=lambda ask: ask.at)
 
@@ -133,10 +140,20 @@ def _ask(random: Random, at: float, names: _Names, mix: dict[str, float]) -> Ask
 
 
 def _wanted(random: Random, names: _Names, mix: dict[str, float], *, hold: bool = False) -> Wanted:
-    definition = random.choices(list(mix), list(mix.values()))[0]
-    params = {"seconds": round(random.uniform(0.05, 0.5), 3)} if definition in _TIMED else {}
+    definition = random.choice(_variants(random.choices(list(mix), list(mix.values()))))
+    params = _params(random, definition)
     delay = round(random.uniform(0.05, 1.0), 3) if random.random() < 0.15 else None
     return Wanted(names.new(), definition, params, delay, random.choice((0, 0, 0, 5, -5)), hold)
+
+
+def _variants(definitions: Iterable[str]) -> list[str]:
+    """The keys of definitions, for every lane that they run in."""
+    return [key for definition in definitions for key in lanes.variants(definition)]
+
+
+def _params(random: Random, key: str) -> dict[str, Any]:
+    is_timed = key.partition(".")[0] in _TIMED
+    return {"seconds": round(random.uniform(0.05, 0.5), 3)} if is_timed else {}
 
 
 def jobs_of(asks: Sequence[Ask]) -> int:

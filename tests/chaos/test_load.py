@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from chaos import load
+from chaos import lanes, load
+from chaos.app import app
 from chaos.campaign import Setup, schedule
 from chaos.faults import FAULTS
 from chaos.mixes import MIXES, mix
@@ -28,6 +29,20 @@ def test_every_key_is_used_once(seed: int) -> None:
 def test_every_attack_is_made() -> None:
     asks = load.plan(1, seconds=10, calls=10, attacks=load.HOSTILE)
     assert {one.definition for ask in asks for one in ask.wanted} >= load.HOSTILE.keys()
+
+
+def test_every_lane_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition that the table names for another lane is asked for there, too."""
+    monkeypatch.setitem(lanes.LANES, "sleep", ("warm", "async"))
+    asks = load.plan(1, seconds=10, calls=10)
+    asked = {one.definition: one.params for ask in asks for one in ask.wanted}
+    assert asked.keys() >= {"sleep.warm", "sleep.async"}
+    assert asked["sleep.warm"].keys() == {"seconds"}
+
+
+def test_every_definition_that_the_load_names_is_defined() -> None:
+    keys = {spec.key for spec in app.specs()}
+    assert keys >= {*load.USUAL, *load.BUSY, *load.HOSTILE, *load.INSIDIOUS}
 
 
 def test_every_fault_comes_in_some_mix() -> None:
