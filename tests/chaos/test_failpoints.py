@@ -1,14 +1,17 @@
-"""Failpoints: every place is there, each fires once at the passing that was meant; off, they are nothing."""
+"""Failpoints: every place is there, each fires at the passing that was meant; off, they are nothing."""
 
 import inspect
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
+import msgspec
 import pytest
 
 from chaos import failpoints
 from chaos.failpoints import PLACES, Armed, find
+from tenure.execution.assignment import Assignment
 
 ROOT = Path(__file__).parents[2]
 TARGETS = sorted({target for place in PLACES.values() for target in place.target.split()})
@@ -62,6 +65,22 @@ def test_it_fires_once_at_the_passing_that_was_meant(tmp_path: Path) -> None:
 
     # Whoever comes next, with the same folder, finds that it has fired already.
     assert _reap(tmp_path, "store.reap.before=raise@2", times=3) == ["[]"] * 3
+
+
+def test_it_may_fire_several_times_and_no_more(tmp_path: Path) -> None:
+    told, done = "a failpoint has fired", "[]"
+    assert _reap(tmp_path, "store.reap.before=raise@2*3", times=4) == [done, told, done, told]
+    assert _reap(tmp_path, "store.reap.before=raise@2*3", times=4) == [done, told, done, done]
+    assert [fired.name for fired in failpoints.fired(tmp_path)] == ["store.reap.before"] * 3
+
+
+def test_what_a_zygote_rehearses_is_no_passing_of_a_child() -> None:
+    """It does in vain what its children do, and must not die of what was meant for one of them."""
+    real = Assignment(job=UUID(int=1), fence=1, attempt=1, definition="", version=1)
+    rehearsed = msgspec.structs.replace(real, fence=0)
+    for name in ("child.handler", "child.effect"):
+        assert PLACES[name].counts((None, real))
+        assert not PLACES[name].counts((None, rehearsed))
 
 
 def test_a_process_that_is_killed_there_has_left_word(tmp_path: Path) -> None:
