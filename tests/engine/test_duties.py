@@ -59,3 +59,20 @@ async def test_a_lease_that_nobody_needs_any_more_delays_no_rescue(store: Store,
 
 async def test_with_nothing_to_come_it_looks_again_after_a_poll(store: Store) -> None:
     assert 0.3 < await duties_of(store).look() <= 1.0
+
+
+async def test_what_somebody_has_locked_is_looked_at_again_soon(store: Store, clock: Clock) -> None:
+    """Who takes jobs back may be stopped or killed over it: the others need not wait for a whole poll."""
+    await enqueue_one(store)
+    await claim(store, "b", lease_for=seconds(2))
+    await clock.advance(seconds(2))
+    meddled = Meddled(store)
+
+    def locked_by_another(_: Any) -> Any:
+        async def none(_limit: int) -> list[Any]:
+            return []
+
+        return none
+
+    meddled.interferences["reap"] = locked_by_another
+    assert 0 < await duties_of(meddled.seen).look() <= 0.2

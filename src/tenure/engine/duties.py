@@ -20,6 +20,9 @@ PRUNE_EVERY = 600.0
 PRUNE_ALL_EVERY = 86_400.0
 """How often all jobs are looked at, whatever their ids say of their age."""
 
+LOOKS_A_POLL = 5
+"""How often to look, in the time of a poll, at what is due and somebody has locked: mostly not for long."""
+
 PRUNE_SHARE = 0.1
 """How much of a worker's time goes to pruning while there is something to look at."""
 
@@ -95,7 +98,7 @@ class Duties:
         due = (outlook.next_timer, outlook.next_expiry, outlook.next_resume)
         to_come = [(at - outlook.now).total_seconds() for at in due if at is not None]
         if any(rest <= 0 for rest in to_come):  # it is locked, and would be due again at once
-            longest = self._manner.poll_seconds
+            longest = self._manner.poll_seconds / LOOKS_A_POLL
         return min([longest, *(rest for rest in to_come if rest > 0)])
 
     async def tidy(self) -> float:
