@@ -28,7 +28,7 @@ RESCUE, FIRST_CLAIM = 0.5, 1.0
 """Seconds beyond the lease, and after the database is back, within which work goes on; at p99."""
 
 
-SHORTEST, LONGEST = 10.0, 40.0
+SHORTEST, LONGEST = 10.0, 60.0
 """Seconds for which the faults of one run strike."""
 
 
@@ -45,7 +45,7 @@ _SHAPES = {
     "kill": _Shape(seconds_each=0.5, calls_a_second=6, workers=5, rate=3.0),
     "restart": _Shape(seconds_each=2.5, calls_a_second=4, workers=3, rate=1.3),
     "pause": _Shape(seconds_each=1.2, calls_a_second=6, workers=6, rate=1.5),
-    "step": _Shape(seconds_each=0.35, calls_a_second=15, workers=1, rate=1.7),
+    "step": _Shape(seconds_each=0.35, calls_a_second=15, workers=1, rate=2.5),
 }
 
 

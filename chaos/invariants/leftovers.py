@@ -9,8 +9,9 @@ from chaos.casebook import Casebook, Finding
 _FEWEST = 20
 _GROWTH = 0.1
 """A rise by less than this part over the whole run is nothing to speak of."""
-_POOLS = 12
-"""So many descriptors more may be connections to the database, opened when they are first needed."""
+_BOUNDED = {"descriptors of ": 12.0, "memory of ": 24e6}
+"""What may come up in any case, by the begin of a name: connections, opened when they are first needed, and
+cycles that wait for the collector, which comes once in 50,000 objects."""
 _SURE = 3.0
 """How many standard errors a rise must be away from none."""
 
@@ -34,7 +35,7 @@ def i45_bounded_resources(book: Casebook) -> Iterator[Finding]:
         if len(settled) < _FEWEST:
             continue
         usual = abs(fmean(value for _, value in settled)) or 1.0
-        allowed = max(_GROWTH * usual, _POOLS if name.startswith("descriptors") else 0)
+        allowed = max([_GROWTH * usual, *(most for kind, most in _BOUNDED.items() if name.startswith(kind))])
         if (growth := _growth(settled)) > allowed:
             span = f"from {settled[0][1]:g} to {settled[-1][1]:g}"
             yield None, f"{name} grew by {growth / usual:.0%} over the run, {span}"

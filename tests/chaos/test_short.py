@@ -20,7 +20,7 @@ SETUPS = (
     Setup(seed=3, store="postgres", faults=("restart", "kill"), seconds=5, calls=60, slack=PATIENT),
     Setup(seed=4, store="postgres", faults=("cut-commit", "pause"), seconds=5, calls=60, slack=PATIENT),
     Setup(
-        seed=5, store="postgres", faults=("step", "deploy"), seconds=5, calls=60, slack=PATIENT, hostile=True
+        seed=5, store="postgres", faults=("step", "clock"), seconds=5, calls=60, slack=PATIENT, hostile=True
     ),
 )
 
