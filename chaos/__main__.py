@@ -27,7 +27,7 @@ def main() -> int:
     # Whoever stops us wants everything to be put away, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.write_docs:
-        report.write_page([line for path in given.write_docs for line in report.load(path)])
+        report.write_page(report.load(*given.write_docs))
         return 0
     place = given.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     stores: tuple[Kind, ...] = ("sqlite", "postgres") if given.store == "both" else (given.store,)

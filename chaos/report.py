@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from chaos import failpoints
+from chaos import counts, failpoints
 from chaos.campaign import Result
 from chaos.counters import MEANING
 from chaos.faults import FAULTS
@@ -36,9 +36,10 @@ def append(result: Result, path: Path) -> None:
         file.write(msgspec.json.encode(Line(_commit(), result)) + b"\n")
 
 
-def load(path: Path) -> list[Line]:
-    """Every run of a file."""
-    return msgspec.json.Decoder(Line).decode_lines(path.read_bytes())
+def load(*paths: Path) -> list[Line]:
+    """Every run of some files."""
+    decoder = msgspec.json.Decoder(Line)
+    return [line for path in paths for line in decoder.decode_lines(path.read_bytes())]
 
 
 def of_this_commit(path: Path) -> list[Result]:
@@ -59,6 +60,8 @@ def markdown(lines: Sequence[Line]) -> str:
         f" of them bad. Leases of {' or '.join(leases)} s, {os.cpu_count()} processors, Python"
         f" {platform.python_version()}.\n"
     )
+    wanting = ", ".join(f"{name} {times}" for name, times in counts.missing(counts.goals(), results).items())
+    counted = f"Of the counts that `make chaos-counts` is after, {wanting or 'none'} is wanting.\n"
     faults = [_fault_row(fault, results) for fault in FAULTS.values()]
     head = (
         "",
@@ -80,6 +83,7 @@ def markdown(lines: Sequence[Line]) -> str:
     return "\n".join(
         [
             intro,
+            counted,
             _table(head, [row for row in faults if row is not None]),
             _table(("killed at", "function", "SQLite", "PostgreSQL", "bad runs"), hits),
             _table(("hard spots", "hit"), counters),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from chaos import report
@@ -50,6 +51,27 @@ def test_what_was_added_to_a_file_is_in_the_page(tmp_path: Path) -> None:
     assert "| F1 | a worker is killed at random | 1 | 1 | 1 | 1.50 / 1.50 s (1) | 2.25 / 2.25 s (1) |" in text
     [reaps] = [line for line in text.splitlines() if line.startswith("| store.reap.before |")]
     assert reaps.endswith("| 1 | 0 | 0 |")
+
+
+def test_files_of_several_campaigns_add_up(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        report.append(GOOD, tmp_path / name)
+    text = report.markdown(report.load(tmp_path / "one", tmp_path / "two"))
+    assert "2 runs with 200 jobs" in text
+    assert "| F1 | a worker is killed at random | 2 | 0 | 0 |" in text
+    assert "kill 298, restart 100, pause 100," in text
+    [reaps] = [line for line in text.splitlines() if line.startswith("| store.reap.before |")]
+    assert reaps.endswith("| 2 | 0 | 0 |")
+
+
+def test_runs_of_another_commit_count_for_nothing(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert report.of_this_commit(results) == []
+    report.append(GOOD, results)
+    assert report.of_this_commit(results) == [GOOD]
+    other = msgspec.json.encode(report.Line("c0ffee", BAD))
+    results.write_bytes(results.read_bytes() + other + b"\n")
+    assert report.of_this_commit(results) == [GOOD]
 
 
 def test_a_page_without_its_markers_is_left_alone(tmp_path: Path) -> None:
