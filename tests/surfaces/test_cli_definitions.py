@@ -148,9 +148,10 @@ def test_as_json_the_codes_word_and_the_operators_stand_apart(tmp_path: Path, kn
     assert (shown["priority"], shown["retry"]["capSeconds"]) == (0, 300)
     assert shown["override"] == {"priority": 7, "retry": {"capSeconds": 30}}
     assert shown["paramsSchema"] == json.loads(MAIL.params_schema)
+    tenure(tmp_path, "definitions", "reset", "mail", "retry-cap", "--version", "1", "--database", known)
     listed = json.loads(tenure(tmp_path, "definitions", "list", "--json", "--database", known).stdout)
     assert [item["version"] for item in listed["items"]] == [1, 2, 1]
-    assert listed["items"][0] == shown
+    assert [item["override"] for item in listed["items"]] == [{"priority": 7}, {}, {}]
 
 
 @pytest.mark.parametrize(
@@ -187,6 +188,15 @@ def test_wrong_usage_says_what_is_right(tmp_path: Path, arguments: tuple[str, ..
     ran = tenure(tmp_path, "definitions", *arguments, "--database", f"sqlite:///{tmp_path / 'no.db'}")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert words in ran.stderr
+
+
+def test_what_only_a_later_version_knows_is_kept_until_all_is_taken_back(tmp_path: Path, known: str) -> None:
+    put(known, ONCE, '{"priority": 7, "colour": "red"}')
+    tenure(tmp_path, "definitions", "set", "once", "--grace", "5", "--database", known)
+    stored = json.loads(on_record(known, "once", 1).override or "")
+    assert stored == {"priority": 7, "grace_seconds": 5, "colour": "red"}
+    tenure(tmp_path, "definitions", "reset", "once", "--database", known)
+    assert on_record(known, "once", 1).override == "{}"
 
 
 @pytest.mark.parametrize("override", ['{"priority": "high"}', '{"priority": 1000}'])

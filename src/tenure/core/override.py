@@ -1,5 +1,6 @@
 """What an operator sets in place of what a definition's code says, for jobs accepted from then on."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -42,9 +43,13 @@ class Override(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 "override", f"cannot be read: {error}", "take it back with `tenure definitions reset`"
             ) from None
 
-    def document(self) -> Document:
-        """The override as it is stored: with the parts that are set, and no others."""
-        return write(self)
+    def document(self, before: Document | None = None) -> Document:
+        """The override as it is stored: the parts that are set, and those of `before` unknown to us."""
+        stored = {} if before is None else json.loads(before)
+        others = stored if isinstance(stored, dict) else {}
+        unknown = {name: value for name, value in others.items() if name not in self.__struct_fields__}
+        known = {name: value for name, value in msgspec.to_builtins(self).items() if value != {}}
+        return write({**unknown, **known})
 
     def check(self, spec: Spec) -> None:
         """Raise InvalidInput when jobs of a definition cannot be as the operator wants them."""

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import structs
 
 from tenure.core.bounds import named
-from tenure.core.documents import Document, canonical_hash
+from tenure.core.documents import EMPTY, Document, canonical_hash
 from tenure.core.errors import (
     IdempotencyConflict,
     JobNotFound,
@@ -176,12 +176,14 @@ class Client:
         Raises InvalidInput when its jobs cannot be so. Whoever has read the definitions before may take up
         to ten seconds to know of it.
         """
+        override = EMPTY  # which takes back whatever was set, be it by a later version
         if wanted != Override():
             wanted.check(Spec.read(definition.spec))
-        asked = structs.replace(definition, override=wanted.document())
+            override = wanted.document(definition.override)
+        asked = structs.replace(definition, override=override)
         for newer in await self._store.put_definitions([asked]):
             # A worker has registered it anew since it was read here: that stands.
-            await self._store.put_definitions([structs.replace(newer, override=wanted.document())])
+            await self._store.put_definitions([structs.replace(newer, override=override)])
 
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that has not stopped in good order within the last day."""

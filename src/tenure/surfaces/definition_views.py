@@ -37,7 +37,7 @@ class OverrideItem(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     max_attempts: int | None = None
     timeout_seconds: float | None = None
     grace_seconds: float | None = None
-    retry: BackoffItem = BackoffItem()
+    retry: BackoffItem | None = None
 
 
 class RetryItem(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -127,13 +127,15 @@ class Defined:
                 max_attempts=override.max_attempts,
                 timeout_seconds=override.timeout_seconds,
                 grace_seconds=override.grace_seconds,
-                retry=BackoffItem(
-                    base_seconds=override.retry.base_seconds, cap_seconds=override.retry.cap_seconds
-                ),
+                retry=None if override.retry == Backoff() else _backoff_item(override.retry),
             ),
             registered_at=self.known.registered_at,
             registered_by=self.known.registered_by,
         )
+
+
+def _backoff_item(backoff: Backoff) -> BackoffItem:
+    return BackoffItem(base_seconds=backoff.base_seconds, cap_seconds=backoff.cap_seconds)
 
 
 def name_of(known: Definition) -> str:
