@@ -16,7 +16,8 @@ from tests.execution.attempts import is_alive, run
 from tests.execution.test_importing import APP, THREADS
 from tests.execution.test_survivors import descendants, parent_of
 
-Make = Callable[[str], Lanes]
+Make = Callable[..., Lanes]
+RUNNERS = ["warm", "async", "thread"]
 
 
 @pytest_asyncio.fixture
@@ -24,9 +25,9 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     """Lanes for modules that are written as the test goes along."""
     made: list[Lanes] = []
 
-    def lanes(source: str) -> Lanes:
+    def lanes(source: str, spares: int = 2) -> Lanes:
         (tmp_path / "shop.py").write_text(source)
-        made.append(Lanes("shop:app", folder=tmp_path, environment=os.environ))
+        made.append(Lanes("shop:app", folder=tmp_path, environment=os.environ, spares=spares))
         return made[-1]
 
     yield lanes
@@ -83,3 +84,25 @@ async def test_spawn_names_a_module_that_has_broken_since(make: Make) -> None:
 async def test_a_lane_that_does_not_exist_is_named(make: Make) -> None:
     with pytest.raises(TenureError, match=r"no lane 'fast'; there are .*process.*spawn"):
         make(APP).named("fast")
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+async def test_a_runner_imports_once_what_cannot_be_forked(make: Make, name: str) -> None:
+    lanes = make(APP + THREADS)
+    await lanes.start()
+    seen = [await told(lanes, name) for _ in range(3)]
+    assert {each["imported_by"] for each in seen} == {each["pid"] for each in seen}
+    assert len({each["pid"] for each in seen}) == 1
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+async def test_a_runner_that_cannot_import_it_says_so_and_is_replaced(make: Make, name: str) -> None:
+    lanes = make(APP + THREADS, spares=0)
+    await lanes.start()
+    make("1 / 0")
+    for _ in range(2):
+        end = (await run(lanes.named(name), "tells")).end
+        assert isinstance(end, Raised)
+        assert "division by zero" in end.error.message
+    make(APP + THREADS)
+    assert (await told(lanes, name))["pid"]

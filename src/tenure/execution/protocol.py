@@ -209,15 +209,15 @@ class Printed(Struct, frozen=True, tag=True):
     text: str
 
 
-class Grown(Struct, frozen=True, tag=True):
-    """The runner has taken so much memory that another one should take its place."""
+class Spent(Struct, frozen=True, tag=True):
+    """Another runner should take this one's place: it has taken too much memory, or has no app."""
 
 
 ToZygote = Start | Signal | Until | Ping
 FromZygote = Ready | Broken | Exited | Unborn | Pong
 ToChild = Begin | Cancel | Spawned | Refused
 FromChild = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Reported
-FromRunner = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Finished | Printed | Grown
+FromRunner = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Finished | Printed | Spent
 
 TO_ZYGOTE = msgspec.msgpack.Decoder(ToZygote)
 FROM_ZYGOTE = msgspec.msgpack.Decoder(FromZygote)

@@ -32,9 +32,9 @@ from tenure.execution.protocol import (
     Finished,
     FromRunner,
     Garbage,
-    Grown,
     Refused,
     Spawned,
+    Spent,
 )
 from tenure.execution.tether import Tether
 
@@ -75,6 +75,10 @@ class Runner:
         self._number, self._ending = nursery.start(given, None, lane)
         self._ending.add_done_callback(self._end)
         self._tether = Tether(self._earliest, partial(nursery.prolong, self._number))
+
+    def takes_from(self, nursery: Nursery) -> bool:
+        """Whether it takes another attempt; not if its zygote was replaced and its end is yet to come."""
+        return self.is_taking and self.nursery is nursery
 
     async def gone(self) -> None:
         """Wait until nobody of it is left."""
@@ -153,7 +157,7 @@ class Runner:
         try:
             for number, message in self._link.receive():
                 guest = self._guests.get(number)
-                if isinstance(message, Grown):
+                if isinstance(message, Spent):
                     self.retire()
                 elif guest is not None and guest.ending is None:  # nothing after its last word counts
                     self._take(guest, message)

@@ -8,6 +8,7 @@ from tenure.core.outcome import Failure
 from tenure.core.retry import WasStopped
 from tenure.core.trail import Usage
 from tenure.execution.assignment import Assignment
+from tenure.execution.endings import Swept
 from tenure.execution.guest import Guest
 from tenure.execution.halting import Ended, Halt, Halting, Listener, Unstarted
 from tenure.execution.nurseries import Nurseries, end_without_a_child, opened_before
@@ -115,9 +116,11 @@ class RunnerLane:
             runner.kill(guest)
             await runner.gone()
             raise
-        job = assignment.job
-        self._suspects.judge(job, has_died=guest.has_lost_its_runner)
-        self._nurseries.suspects.judge(job, has_died=guest.has_lost_its_zygote)
+        job, has_ended = assignment.job, not isinstance(guest.ending, Swept)
+        if has_ended or guest.has_lost_its_runner:
+            self._suspects.judge(job, has_died=guest.has_lost_its_runner)
+        if has_ended or guest.has_lost_its_zygote:
+            self._nurseries.suspects.judge(job, has_died=guest.has_lost_its_zygote)
         return await guest.ended()
 
     def _open(self, nursery: Nursery) -> Runner:
@@ -144,7 +147,7 @@ class WarmLane(RunnerLane):
     def _room(self, nursery: Nursery) -> Runner:
         while self._idle:
             runner = self._idle.pop()
-            if runner.is_taking and monotonic() - runner.born < OLDEST.total_seconds():
+            if runner.takes_from(nursery) and monotonic() - runner.born < OLDEST.total_seconds():
                 return runner
             runner.retire()
         return self._open(nursery)
@@ -165,7 +168,7 @@ class SharedLane(RunnerLane):
         self._runner: Runner | None = None
 
     def _room(self, nursery: Nursery) -> Runner:
-        if self._runner is None or not self._runner.is_taking:
+        if self._runner is None or not self._runner.takes_from(nursery):
             self._runner = self._open(nursery)
         return self._runner
 

@@ -6,10 +6,10 @@
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NoReturn, Protocol
 
 from tenure.execution import child
+from tenure.execution.found import Found
 from tenure.execution.handler import App
 
 
@@ -24,26 +24,24 @@ def serve(lane: str, descriptors: list[int], find: Callable[[], App]) -> NoRetur
     """Be a runner of this lane; the descriptors are its socket, its stdout and its stderr."""
     connection = child.settle_in(descriptors)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    with suppress(Exception):  # every attempt tells it
-        find()
     try:
-        _server(lane, connection, find).run()
+        _server(lane, connection, Found(find)).run()
     finally:
         os._exit(1)
 
 
-def _server(lane: str, connection: int, find: Callable[[], App]) -> Server:
+def _server(lane: str, connection: int, found: Found) -> Server:
     match lane:
         case "warm":
             from tenure.execution.serving_warm import Warm
 
-            return Warm(connection, find)
+            return Warm(connection, found)
         case "async":
             from tenure.execution.serving_async import Async
 
-            return Async(connection, find)
+            return Async(connection, found)
         case "thread":
             from tenure.execution.serving_thread import Threads
 
-            return Threads(connection, find)
+            return Threads(connection, found)
     raise ValueError(f"there is no runner for the lane {lane!r}")

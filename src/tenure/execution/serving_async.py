@@ -14,11 +14,11 @@ from contextvars import copy_context
 from typing import Any, NoReturn
 
 from tenure.core.retry import describe
-from tenure.execution.handler import App
+from tenure.execution.found import Found
 from tenure.execution.hub import Hub, Strand, packed
 from tenure.execution.meter import Meter
 from tenure.execution.performing import Report, perform
-from tenure.execution.protocol import Begin, Finished, FromRunner, Grown, batch
+from tenure.execution.protocol import Begin, Finished, FromRunner, Spent, batch
 from tenure.execution.telling import speaking, tell_apart
 
 MOST_UNSENT = 4 << 20
@@ -138,8 +138,8 @@ class TaskStrand(Strand):
 class Async:
     """Serves many attempts in one event loop."""
 
-    def __init__(self, connection: int, find: Callable[[], App]) -> None:
-        self._find = find
+    def __init__(self, connection: int, found: Found) -> None:
+        self._found = found
         self._pid = os.getpid()
         tell_apart()
         self._loop = asyncio.new_event_loop()
@@ -171,16 +171,16 @@ class Async:
         if strand.is_cancelled:
             report = describe(asyncio.CancelledError("it was to stop before it had begun"))
         else:
-            report = await perform(strand, begin.assignment, self._find)
+            report = await perform(strand, begin.assignment, self._found)
         if os.getpid() != self._pid:  # the handler forked, and this is not the process that was asked
             os._exit(0)
         if strand.tasks:
             await _end(strand.tasks)
         strand.flush()
         del self._hub.strands[number]
+        if self._found.has_failed or (self._meter.is_due() and self._meter.is_large()):
+            self._hub.put(0, Spent())
         strand.send(Finished(report, was_asked=strand.is_cancelled))
-        if self._meter.is_due() and self._meter.is_large():
-            self._hub.put(0, Grown())
 
 
 async def _end(tasks: "set[asyncio.Task[Any]]") -> None:

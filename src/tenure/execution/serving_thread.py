@@ -6,19 +6,18 @@ the runner is killed. What an attempt leaves in threads or processes of its own 
 
 import os
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from time import thread_time
 from typing import NoReturn
 
-from tenure.execution.handler import App
+from tenure.execution.found import Found
 from tenure.execution.hub import Hub
 from tenure.execution.kept_loop import KeptLoop
 from tenure.execution.meter import Meter
 from tenure.execution.performing import perform, performed
-from tenure.execution.protocol import Begin, Finished, Grown
+from tenure.execution.protocol import Begin, Finished, Spent
 from tenure.execution.telling import speaking, tell_apart
 
 
@@ -33,8 +32,8 @@ class ReadByMain(Hub):
 class Threads:
     """Serves many attempts, in as many threads as were ever needed at once."""
 
-    def __init__(self, connection: int, find: Callable[[], App]) -> None:
-        self._find = find
+    def __init__(self, connection: int, found: Found) -> None:
+        self._found = found
         self._pid = os.getpid()
         tell_apart()
         self._hub = ReadByMain(connection, self._begin)
@@ -65,7 +64,7 @@ class Threads:
         began = thread_time()
         if begin.environment:
             os.environ.update(begin.environment)
-        report = performed(perform(strand, begin.assignment, self._find, partial(loop.run, strand)))
+        report = performed(perform(strand, begin.assignment, self._found, partial(loop.run, strand)))
         if os.getpid() != self._pid:  # the handler forked, and this is not the process that was asked
             os._exit(0)
         with suppress(Exception):  # whatever what it has left there raises
@@ -73,6 +72,6 @@ class Threads:
         strand.flush()
         speaking.set(None)
         del self._hub.strands[number]
+        if self._found.has_failed or (self._meter.is_due() and self._meter.is_large()):
+            self._hub.put(0, Spent())
         strand.send(Finished(report, cpu=thread_time() - began, was_asked=strand.is_cancelled))
-        if self._meter.is_due() and self._meter.is_large():
-            self._hub.put(0, Grown())

@@ -11,14 +11,14 @@ import gc
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import active_count
 from typing import NoReturn
 
 from tenure.core.retry import OutOfMemory
 from tenure.execution import child
-from tenure.execution.handler import App
+from tenure.execution.found import Found
 from tenure.execution.hub import Hub
 from tenure.execution.kept_loop import KeptLoop
 from tenure.execution.meter import Meter
@@ -32,8 +32,8 @@ _ANY_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
 class Warm:
     """Serves one attempt after another."""
 
-    def __init__(self, connection: int, find: Callable[[], App]) -> None:
-        self._find = find
+    def __init__(self, connection: int, found: Found) -> None:
+        self._found = found
         self._begun: deque[tuple[int, Begin]] = deque()
         self._hub = Hub(connection, lambda number, begin: self._begun.append((number, begin)))
         self._loop = KeptLoop(self._hub)
@@ -54,16 +54,17 @@ class Warm:
         child.attending.append(strand)
         self._surroundings.enter(begin.assignment.limits, begin.environment)
         run = partial(self._loop.run, strand)
-        report = performed(perform(strand, begin.assignment, self._find, run))
+        report = performed(perform(strand, begin.assignment, self._found, run))
         if os.getpid() != self._pid:  # the handler forked, and this is not the process that was asked
             os._exit(0)
         is_clean = self._tidied(report)
         used = self._meter.read()
-        is_last = not is_clean or self._meter.has_grown()
+        is_last = not is_clean or self._found.has_failed or self._meter.has_grown()
         child.attending.clear()
         del self._hub.strands[number]
         strand.send(Finished(report, used.cpu, used.peak_memory, strand.is_cancelled, is_last))
-        strand.cancel()  # whoever still holds it
+        with suppress(Exception):  # of whoever still holds it
+            strand.cancel()
         if is_last:
             os._exit(0)
 
