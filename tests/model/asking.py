@@ -29,6 +29,7 @@ from tests.model.requests import (
     UseUpSuspensions,
     Wait,
 )
+from tests.model.saying import NOTES, Annotate, FollowUp, ReadLogs, Record, Register, Spawn, UseUpNotes, Words
 from tests.model.side import OWNER, Held
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class Machine(Protocol):
     """Where the jobs of a run stand."""
 
     def numbers_in(self, *states: State) -> list[int]: ...
+    def states(self) -> set[State]: ...
 
 
 def _weighted(*choices: tuple[int, SearchStrategy[T]]) -> SearchStrategy[T]:
@@ -178,6 +180,18 @@ _kept_for = st.sampled_from([(10, 30, 60), (0, 0, 30), (30, 60, 10)])
 _progress = st.sampled_from([None, (0.5, ""), (1.0, "done")])
 _pulses = st.builds(Heartbeat, by=_speakers, shown=_leases, lease_for=_lengths, progress=_progress)
 
+_children = st.lists(
+    st.fixed_dictionaries(_line, optional={name: _said[name] for name in ("priority", "key", "params")}),
+    max_size=3,
+)
+_trails = st.builds(
+    Record,
+    by=_speakers,
+    shown=_leases,
+    lines=st.lists(st.sampled_from([1, 2, 3]), max_size=2),
+    notes=st.lists(st.sampled_from(list(NOTES)), max_size=2),
+)
+
 _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (14, OWNED, _turns),
     (10, [State.QUEUED], _claims(st.sampled_from(["a", "b"]), _limits)),
@@ -202,6 +216,18 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (5, State, st.builds(Cancel, jobs=_jobs(State.RUNNING, *WAITING), reason=_reasons)),
     (4, State, st.builds(GiveUp, jobs=_jobs(State.RETRYING))),
     (4, [State.QUEUED], st.builds(PassAround, times=st.sampled_from([1, 23]), killed=st.booleans())),
+    (5, OWNED, _trails),
+    (5, OWNED, st.builds(Spawn, by=_speakers, shown=_shown, asked=_children)),
+    (3, State, st.builds(Annotate, shown=st.lists(_shown, max_size=3), unclaimed=_jobs(*State))),
+    (
+        2,
+        State,
+        st.builds(ReadLogs, jobs=_jobs(*State), only_last=st.booleans(), limit=st.sampled_from([1, 100])),
+    ),
+    (3, State, st.builds(FollowUp, lines=_lines, limit=_limits)),
+    (2, State, st.builds(Register, hooked=st.lists(st.sampled_from(["mail", "post"]), unique=True))),
+    (2, State, _all(*State).flatmap(lambda jobs: st.just(Words(jobs)))),
+    (1, [State.RUNNING], st.builds(UseUpNotes, jobs=_jobs(State.RUNNING))),
     (1, [State.RUNNING], st.builds(UseUpSuspensions, jobs=_jobs(State.RUNNING))),
 ]
 """Each kind of request: how often, in which states there must be a job, and what to ask."""
@@ -209,7 +235,8 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
 
 def _useful(machine: Machine) -> SearchStrategy[Request]:
     is_quiet = len(machine.numbers_in(*set(State) - FINAL)) < FEW
-    present = [(often, ask) for often, states, ask in _USEFUL if machine.numbers_in(*states)]
+    found = machine.states()
+    present = [(often, ask) for often, states, ask in _USEFUL if not found.isdisjoint(states)]
     # Where jobs are few, more are likely but not certain: a failure is told with no more than it needs.
     return _weighted(*present, (200, _more_jobs)) if is_quiet else _weighted(*present)
 

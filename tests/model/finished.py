@@ -6,7 +6,7 @@ from uuid import UUID
 from tenure.core.job import Job, NewJob
 from tenure.core.operations import Pruned, Replayed, Retention
 from tenure.core.states import State
-from tests.model.model import Model
+from tests.model.trails import Trails
 
 _INHERITED = (
     *("definition", "version", "queue", "priority", "policy", "limits", "tags"),
@@ -14,7 +14,7 @@ _INHERITED = (
 )
 
 
-class WholeModel(Model):
+class WholeModel(Trails):
     """What a store must do, finished jobs included."""
 
     def replay(self, ids: Sequence[UUID], chosen: Sequence[Replayed], *, forced: bool) -> list[Replayed]:
@@ -66,5 +66,6 @@ class WholeModel(Model):
         """With all that belongs to it: whoever has the same id or key afterwards is another job."""
         del self.jobs[job], self._events[job], self._ended[job]
         self.places.pop(job, None)
+        self.forget(job)
         self._given_up.discard(job)
         self._keys = {key: owner for key, owner in self._keys.items() if owner != job}

@@ -47,6 +47,18 @@ _FINISHED = (
 )
 
 
+_TRAILS = (
+    *("record: line written", "record: line sent before", "record: full"),
+    *(f"record: note while {state}" for state in (State.RUNNING, State.CANCELLING)),
+    *(f"annotate: {state}" for state in State if state not in {State.CREATED, State.SCHEDULED}),
+    *("annotate: cancelled, never claimed", "annotate: unknown job", "annotate: claimed again"),
+    *("annotate: not claimed yet", "annotate: full", "logs: part", "logs: all", "logs: of one attempt"),
+    *("spawn: nothing asked", "spawn: key taken", "spawn: of a running job", "spawn: of a cancelling job"),
+    *("put_definitions: another before", "follow_up: nothing", "follow_up: some", "follow_up: all"),
+)
+_BY_LEASE = ("settle", "heartbeat", "hand_back", "record", "spawn")
+
+
 def of_step(source: State | None, target: State, event: str, by: str) -> str:
     """The landmark of a step; raises KeyError for one that the table does not have."""
     step: Step = _STEPS[source, target, event, by]
@@ -68,8 +80,8 @@ def all_landmarks() -> list[str]:
             for work in ("the same", "other")
         ),
         *(f"{verb}: left {state}" for verb, states in left_alone.items() for state in states),
-        *(f"{verb}: unknown job" for verb in (*left_alone, "settle", "heartbeat", "hand_back")),
-        *(f"{verb}: lease {why}" for verb in ("settle", "heartbeat", "hand_back") for why in LOST),
+        *(f"{verb}: unknown job" for verb in (*left_alone, *_BY_LEASE)),
+        *(f"{verb}: lease {why}" for verb in _BY_LEASE for why in LOST),
         *(f"settle: {outcome}: {way}" for outcome, ways in _ENDED.items() for way in ways),
         *(f"hand_back: {way}" for way in _HANDED_BACK),
         *(f"heartbeat: {what}" for what in ("kept", "kept with progress", "kept and told to stop")),
@@ -78,6 +90,7 @@ def all_landmarks() -> list[str]:
         *_PAUSES,
         *_LOOKS,
         *_FINISHED,
+        *_TRAILS,
         *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
     ]
 

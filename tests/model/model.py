@@ -98,6 +98,7 @@ class Model(Lines):
             target = State.CANCELLING if job.state is State.RUNNING else State.CANCELLED
             asked = self.step(job, target, target.value, "api", actor=actor, reason=reason)
             self.jobs[job.id] = replace(asked, cancel_requested_at=self.now)
+            self._ended_unheard(job)
             return True
 
         return self._asked("cancel", ids, cancelled)
@@ -200,6 +201,7 @@ class Model(Lines):
             "killed before its end" if is_killed else how,
         )
         self.step(job, target, event, "worker", actor=self.owner(job), reason=reason, **changed)
+        self._ended_unheard(job)
         return target
 
     def promote(self, limit: int, chosen: Sequence[Moved]) -> list[Moved]:
@@ -216,6 +218,7 @@ class Model(Lines):
         else:
             event = "resumed" if job.state is State.SUSPENDED else "queued"
             self.step(job, State.QUEUED, event, "clock", place=due(job).timestamp())
+        self._ended_unheard(job)
         return Moved(job.id, job.state, self.jobs[job.id].state)
 
     def reap(self, limit: int, chosen: Sequence[Moved]) -> list[Moved]:
@@ -237,7 +240,15 @@ class Model(Lines):
         event = "orphaned" if target is State.QUEUED else target.value
         failures = job.failures + (target is not State.CANCELLED)
         self.step(job, target, event, "reaper", reason="lease ran out", failures=failures)
+        self._ended_unheard(job)
         return Moved(job.id, job.state, target)
+
+    def owe(self, job: Job) -> None:
+        """A job has ended without its owner's word."""
+
+    def _ended_unheard(self, job: Job) -> None:
+        if self.jobs[job.id].state.is_final:
+            self.owe(job)
 
     def _follow(
         self,

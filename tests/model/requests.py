@@ -50,7 +50,7 @@ class Enqueue(NamedTuple):
     asked: list[dict[str, Any]]
 
     async def make(self, side: Side) -> None:
-        jobs = [_new_job(**asked) for asked in self.asked]
+        jobs = [new_job(**asked) for asked in self.asked]
         answer = await side.store.enqueue(jobs)
         side.compare("answer to enqueue", answer, side.model.enqueue(jobs, answer))
         side.numbered += [made.id for made in answer if made.fresh]
@@ -224,7 +224,7 @@ def _sorted(settled: Settled) -> Settled:
     return Settled(settled.accepted, sorted(settled.lost))
 
 
-def _new_job(
+def new_job(
     line: str,
     *,
     id: int | None = None,  # noqa: A002

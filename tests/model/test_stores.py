@@ -88,6 +88,10 @@ class Stores(RuleBasedStateMachine):
         }
         return sorted(found)
 
+    def states(self) -> set[State]:
+        """The states in which there are jobs, on whichever side."""
+        return {job.state for side in self._sides for job in side.model.jobs.values()}
+
     def _on_each_side(self, work: Callable[[Side], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:
             # All to the end, so that nothing is still under way when the next example begins.
