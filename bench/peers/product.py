@@ -77,8 +77,11 @@ class Product:
         """Time `singly` or `bulk` in a process of its own, with nobody at work and an empty line."""
         self.home.renew()
         stamps = Stamps(self._folder / f"stamps-{next(_files)}")
+        before = self.home.cpu()
         answer = self._call(command, str(jobs), str(stamps.path))
-        return Round(jobs, answer["seconds"], answer["cpu"])
+        after = self.home.cpu()
+        spent = None if before is None or after is None else after - before
+        return Round(jobs, answer["seconds"], answer["cpu"], spent)
 
     def starts(self, jobs: int) -> list[float]:
         """Milliseconds to the first line of each of some jobs; its worker must be at work."""
