@@ -10,7 +10,17 @@ from hypothesis.strategies import SearchStrategy
 from tenure.core.states import FINAL, OWNED, State
 from tests.model.looking import Look, ReadOn
 from tests.model.model import WAITING
-from tests.model.operating import ClaimAll, KeepForItsKey, Pause, Prune, Replay, Resume, SetLimit
+from tests.model.operating import (
+    ClaimAll,
+    ClaimPastPause,
+    KeepForItsKey,
+    Pause,
+    Prune,
+    Replay,
+    ReplayAgain,
+    Resume,
+    SetLimit,
+)
 from tests.model.requests import (
     LINES,
     OUTCOMES,
@@ -29,7 +39,18 @@ from tests.model.requests import (
     UseUpSuspensions,
     Wait,
 )
-from tests.model.saying import NOTES, Annotate, FollowUp, ReadLogs, Record, Register, Spawn, UseUpNotes, Words
+from tests.model.saying import (
+    NOTES,
+    Annotate,
+    FollowUp,
+    ReadLogs,
+    Record,
+    Register,
+    Spawn,
+    SpawnAgain,
+    UseUpNotes,
+    Words,
+)
 from tests.model.side import OWNER, Held
 
 T = TypeVar("T")
@@ -210,6 +231,9 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (3, State, st.builds(ReadOn, limit=st.sampled_from([7, 50]))),
     (4, State, st.builds(Replay, jobs=_jobs(*FINAL), forced=st.booleans())),
     (1, State, st.just(KeepForItsKey())),
+    (1, State, st.just(ReplayAgain())),
+    (1, State, st.just(SpawnAgain())),
+    (1, State, st.just(ClaimPastPause())),
     (2, State, st.builds(Prune, after=_pauses, kept_for=_kept_for, limit=st.sampled_from([5, 1000]))),
     (2, State, st.builds(Wait, seconds=st.sampled_from([10, 30]))),
     (5, State, st.builds(Accept, jobs=_jobs(State.CREATED, State.SCHEDULED))),

@@ -101,6 +101,27 @@ class KeepForItsKey(NamedTuple):
         await Prune(after=0, kept_for=(0, 0, 30), limit=1000).make(side)
 
 
+class ReplayAgain(NamedTuple):
+    """A job that has just ended is replayed; then once more, and once more though the first is under way."""
+
+    async def make(self, side: Side) -> None:
+        await Enqueue([{"line": "post"}]).make(side)
+        ended = len(side.numbered)
+        await Cancel([ended], reason=None).make(side)
+        for forced in (False, False, True):
+            await Replay([ended], forced=forced).make(side)
+
+
+class ClaimPastPause(NamedTuple):
+    """A queue is paused while another one has jobs."""
+
+    async def make(self, side: Side) -> None:
+        await Enqueue([{"line": "mail"}, {"line": "slow"}]).make(side)
+        await Pause("default", None).make(side)
+        await ClaimAll(list(LINES)).make(side)
+        await Resume(["default"]).make(side)
+
+
 async def _claim_unprepared(side: Side, served: tuple[Line, ...]) -> None:
     """A store may remember what it found for an order; one that was never made before it must look up."""
     side.orders += 1

@@ -7,7 +7,7 @@ from tenure.core.documents import Document
 from tenure.core.lease import Lease
 from tenure.core.operations import Definition
 from tenure.core.trail import LogLine, Note, Trail
-from tests.model.requests import LINES, new_job
+from tests.model.requests import LINES, Enqueue, SettleAndClaim, new_job
 from tests.model.side import Held, Side
 from tests.storage.clock import START
 
@@ -97,6 +97,17 @@ class Spawn(NamedTuple):
         side.numbered += [made.id for made in answer or [] if made.fresh]
 
 
+class SpawnAgain(NamedTuple):
+    """A job asks for the same child twice."""
+
+    async def make(self, side: Side) -> None:
+        await Enqueue([{"line": "post"}]).make(side)
+        parent = Held(len(side.numbered), 0)
+        await SettleAndClaim("a", [], lines=["post"], limit=100, lease_for=30).make(side)
+        for _ in range(2):
+            await Spawn("a", parent, [{"line": "post", "key": "child"}]).make(side)
+
+
 class Register(NamedTuple):
     """Definitions are registered, some with hooks."""
 
@@ -141,6 +152,8 @@ class Words(NamedTuple):
         await Annotate(shown, unclaimed=self.jobs[::4]).make(side)
         await ReadLogs(self.jobs[::3], only_last=False, limit=2).make(side)
         await ReadLogs(self.jobs[::5], only_last=True, limit=100).make(side)
+        for held in shown[-17:]:
+            await Spawn("a", held, []).make(side)
         for lines in (["mail"], ["post", "mail"]):
             await FollowUp(lines, limit=1).make(side)
             await FollowUp(lines, limit=100).make(side)
