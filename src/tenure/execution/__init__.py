@@ -1,1 +1,1 @@
-"""Running attempts: each in a process of its own that knows nothing of the store."""
+"""Running attempts, in processes that know nothing of the store."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 from collections.abc import Callable
 
 from tenure.execution.attempt import FIRST_LOOK
@@ -32,6 +33,9 @@ class Pipes:
             for descriptor in (*self._ours, *self.theirs):
                 os.close(descriptor)
             raise
+        self._written = select.poll()
+        for pipe in self._ours:
+            self._written.register(pipe, select.POLLIN)
         self._stream: Callable[[str], Stream] | None = None
         self._first_look: asyncio.TimerHandle | None = None
         self._watched: set[int] = set()
@@ -44,10 +48,11 @@ class Pipes:
 
     def end(self) -> None:
         """Take in what the attempt has written, all of which is there."""
-        for pipe in self._ours:
-            for _ in range(_MOST_READS):
-                if not self._read(pipe):
-                    break
+        for _ in range(_MOST_READS):
+            ready = self._written.poll(0)  # one call of the kernel where nothing was written, as is usual
+            if not [pipe for pipe, _ in ready if self._read(pipe)]:
+                break
+        for pipe in tuple(self._watched):
             self._unwatch(pipe)
         self._stream = None
 

@@ -1,11 +1,12 @@
-"""The zygote: a process that has imported the user's app and forks one child for each attempt.
+"""The zygote: a process that has imported the user's app and forks a child for each attempt, or a runner.
 
     worker              event loop, store, credentials; never imports the user's module
     └─ guard            waits; ends everybody below it when the worker or the zygote is gone
        └─ zygote        this module: one thread, the app imported and frozen
           ├─ spare      a child forked ahead of time, which waits for its descriptors
-          └─ child      one attempt, in a session of its own
-             └─ …       whatever the handler starts
+          ├─ child      one attempt, in a session of its own
+          │  └─ …       whatever the handler starts
+          └─ runner     a child that lives on and takes one attempt after another, or many at once
 
 How it comes about: the worker runs `python -m tenure.execution.zygote` with a clean environment. That process
 forks before it imports anything of the user's: the parent stays behind as the guard, the child is the zygote.
