@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tenure.core.errors import TenureError
+from tenure.core.job import NewJob
 from tenure.execution.context import Context
 from tenure.execution.handler import Handler
 
@@ -184,6 +186,15 @@ def stops_when_asked(params: Any, ctx: Context) -> None:
 async def stops_when_asked_later(params: Any, ctx: Context) -> None:
     ctx.progress(0.5)
     await asyncio.Event().wait()
+
+
+async def asks_too_much(params: Any, ctx: Context) -> str:
+    try:
+        await asyncio.gather(*(ctx.enqueue(NewJob(definition="child")) for _ in range(3)))
+    except TenureError as error:
+        ctx.log.info(str(error))
+        return "refused"
+    return "enqueued"
 
 
 def tells_its_parent(params: Any, ctx: Context) -> int:

@@ -174,6 +174,11 @@ def stops_its_parent(params: str, ctx: Context) -> None:
     time.sleep(FOREVER)
 
 
+def hangs(params: str, ctx: Context) -> None:
+    _write_down(params)
+    time.sleep(FOREVER)
+
+
 def sleeps(params: float, ctx: Context) -> None:
     time.sleep(params)
 

@@ -9,12 +9,15 @@ from tenure.execution import output
 from tenure.execution.output import Budget, Journal, Stream
 from tenure.execution.protocol import (
     FROM_CHILD,
+    FROM_RUNNER,
     LARGEST_FRAME,
     Emitted,
     Frames,
     Garbage,
     Logged,
+    batch,
     frame,
+    item,
     read,
 )
 
@@ -27,6 +30,23 @@ def test_frames_arrive_whole_however_they_are_cut(texts: list[str], size: int) -
     frames = Frames()
     bodies = [body for start in range(0, len(sent), size) for body in frames.feed(sent[start : start + size])]
     assert [read(FROM_CHILD, body) for body in bodies] == [Emitted("x", text) for text in texts]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**40), st.text(max_size=50)), max_size=8), st.integers(1, 30))
+def test_batches_arrive_whole_however_they_are_cut(said: list[tuple[int, str]], size: int) -> None:
+    sent = batch([item(number, Emitted("x", text)) for number, text in said])
+    frames = Frames()
+    bodies = [body for start in range(0, len(sent), size) for body in frames.feed(sent[start : start + size])]
+    heard = [each for body in bodies for each in read(FROM_RUNNER, body)]
+    assert heard == [(number, Emitted("x", text)) for number, text in said]
+
+
+def test_a_batch_that_is_too_large_for_one_frame_travels_in_several() -> None:
+    large = [item(n, Logged("info", "x" * (LARGEST_FRAME - 100))) for n in range(3)]
+    bodies = list(Frames().feed(batch(large)))
+    assert [number for body in bodies for number, _ in read(FROM_RUNNER, body)] == [0, 1, 2]
+    with pytest.raises(Garbage):
+        item(1, Logged("info", "x" * LARGEST_FRAME))
 
 
 def test_a_frame_that_is_too_large_is_neither_sent_nor_awaited() -> None:

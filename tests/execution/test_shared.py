@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from uuid import UUID, uuid4
 import pytest
 import pytest_asyncio
 
+from tenure.core.job import Enqueued, NewJob
 from tenure.core.retry import Crashed, Returned, TimedOut
+from tenure.execution import guest
 from tenure.execution.assignment import Limits
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted
 from tenure.execution.lanes import Lane, Lanes
@@ -157,6 +159,29 @@ async def test_who_has_lost_its_lease_and_stops_harms_nobody(
     assert (await lost).end is None
     (tmp_path / "go").touch()
     assert value(await neighbour)
+
+
+@pytest.mark.parametrize("name", ["warm", "async", "thread"])
+async def test_what_cannot_wait_for_the_store_any_more_is_refused(
+    lanes: Lanes, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To wait until there is room would keep its neighbours waiting; what was taken is done."""
+    monkeypatch.setattr(guest, "MOST_ASKED", 2)
+    go = asyncio.Event()
+
+    class Slow(Heard):
+        async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+            await go.wait()
+            return await super().spawn(jobs)
+
+    heard = Slow()
+    running = asyncio.create_task(run(lanes.named(name), "asks_too_much", heard=heard))
+    await eventually(lambda: heard.texts("info"))
+    assert "wait to be enqueued" in heard.texts("info")[0]
+    assert value(await run(lanes.named(name), "looks_around"))["pid"]
+    go.set()
+    assert value(await running) == "refused"
+    assert len(heard.spawned) == 2
 
 
 @BOTH

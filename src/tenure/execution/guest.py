@@ -27,8 +27,8 @@ from tenure.execution.protocol import (
 AT_ONCE = 0.5
 """Seconds that an attempt has to end by itself, asked for the sake of others, where its runner is shared."""
 
-MOST_ASKED = 16
-"""How many requests for jobs may wait for the store; until there are fewer the runner is not heard."""
+MOST_ASKED = 10_000
+"""How many jobs of one attempt may wait for the store; to listen no more would harm its neighbours."""
 
 _LAST_WORDS = 1.0
 _STREAMS = frozenset({"stdout", "stderr"})
@@ -52,17 +52,14 @@ class Host(Protocol):
     def wake_at(self, due: float) -> None:
         """Have `fall_due` called then, or soon after."""
 
-    def hear(self, *, is_heard: bool) -> None:
-        """Take in what arrives, or let it wait."""
-
 
 class Guest:
     """Between its beginning and the moment when `over` is set, nothing of it may be forgotten."""
 
     __slots__ = (
         "_answering", "_asked", "_conversation", "_grace", "_host", "_journal", "_listener", "_loop",
-        "_streams", "_timeout", "course", "due", "ending", "error", "garbage", "halt", "has_lost_its_runner",
-        "has_lost_its_zygote", "is_stopping", "is_unread", "number", "over", "report",
+        "_streams", "_timeout", "_unanswered", "course", "due", "ending", "error", "garbage", "halt",
+        "has_lost_its_runner", "has_lost_its_zygote", "is_stopping", "is_unread", "number", "over", "report",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +74,7 @@ class Guest:
         self._conversation: Conversation | None = None
         self._streams: dict[str, Stream] | None = None
         self._asked: list[SpawnAsked] | None = None
+        self._unanswered = 0
         self._answering: asyncio.Task[None] | None = None
         self.number = 0
         self.halt = halt
@@ -195,9 +193,12 @@ class Guest:
     def _ask(self, message: SpawnAsked) -> None:
         if self._asked is None:
             self._asked = []
+        if self._unanswered and self._unanswered + len(message.jobs) > MOST_ASKED:
+            problem = f"more than {MOST_ASKED:,} jobs of this attempt wait to be enqueued"
+            self._host.answer(self, Refused(message.number, "TenureError", [problem]))
+            return
         self._asked.append(message)
-        if len(self._asked) >= MOST_ASKED:
-            self._host.hear(is_heard=False)
+        self._unanswered += len(message.jobs)
         if self._answering is None or self._answering.done():
             self._answering = self._loop.create_task(self._answer(self._heard(), self._asked))
 
@@ -205,13 +206,12 @@ class Guest:
         """Have jobs enqueued, in the order in which they were asked for."""
         try:
             while asked:
-                self._host.answer(self, await conversation.answer(asked.pop(0)))
-                self._host.hear(is_heard=True)
+                message = asked.pop(0)
+                self._host.answer(self, await conversation.answer(message))
+                self._unanswered -= len(message.jobs)
         except Exception as error:  # the listener's own
             self.error = error
             self._host.kill(self)
-        finally:
-            self._host.hear(is_heard=True)
 
     async def _hear_out(self, answering: "asyncio.Task[None]") -> None:
         halted = asyncio.ensure_future(self.halt.wait_for_the_end())

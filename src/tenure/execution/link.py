@@ -25,18 +25,17 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self._connection = connection
         self._connection.setblocking(False)
-        self._heard = heard
         self._frames = Frames()
         self._items: list[bytes] = []
         self._unsent = bytearray()
-        self._is_read = False
+        self._is_read = True
         self._is_written = False
         self.is_closed = False
         self.is_silent = False
         """Whether nothing more will arrive, or at least nothing that could be read."""
         self.is_unread = False
         """Whether the runner has ended without having read all that was sent."""
-        self.listen()
+        self._loop.add_reader(connection.fileno(), heard)
 
     def send(self, number: int, message: ToChild) -> None:
         """Send a message of one attempt with all the others of this turn; raises `Garbage` if too large."""
@@ -64,23 +63,16 @@ class Link:
 
     def _fall_silent(self) -> None:
         self.is_silent = True
-        self.stop_listening()
+        self._stop_listening()
 
-    def listen(self) -> None:
-        """Be told again of what arrives."""
-        if not self._is_read and not self.is_silent and not self.is_closed:
-            self._is_read = True
-            self._loop.add_reader(self._connection.fileno(), self._heard)
-
-    def stop_listening(self) -> None:
-        """Let what arrives wait."""
+    def _stop_listening(self) -> None:
         if self._is_read:
             self._is_read = False
             self._loop.remove_reader(self._connection.fileno())
 
     def close(self) -> None:
         """Close it."""
-        self.stop_listening()
+        self._stop_listening()
         self._stop_writing()
         self.is_closed = True
         self._connection.close()

@@ -125,13 +125,6 @@ class Runner:
         if guest.number in self._guests and not self._link.is_closed:
             self._link.send(guest.number, answer)
 
-    def hear(self, *, is_heard: bool) -> None:
-        """Take in what arrives, or let it wait."""
-        if is_heard:
-            self._link.listen()
-        else:
-            self._link.stop_listening()
-
     def wake_at(self, due: float) -> None:
         """Look for what has fallen due then. One timer for all: most attempts have ended before theirs."""
         if due < self._alarm_at:
