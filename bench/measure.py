@@ -122,18 +122,16 @@ def in_blocks(work: Callable[[], T], *, blocks: int, watch: Watch, deadline: flo
 def _in_pairs(contest: Contest, pairs: int, watch: Watch, deadline: float) -> list[Pair]:
     """Left and right take turns in going first: A B, B A, A B … At least one pair, whatever the deadline."""
     kept: list[Pair] = []
-    repeats = 0
-    while len(kept) < pairs and (not kept or time.monotonic() < deadline):
+    set_aside: list[Pair] = []
+    while len(kept) < pairs and (not (kept or set_aside) or time.monotonic() < deadline):
         first, second = contest[:2] if len(kept) % 2 == 0 else contest[1::-1]
         before, one, between, two, after = watch.probe(), first(), watch.probe(), second(), watch.probe()
         left, right = (one, two) if first is contest.left else (two, one)
         probes = [before, between, after]
         pair = Pair(left, right, probes, watch.is_disturbed(probes))
-        if pair.disturbed and repeats < watch.repeats:
-            repeats += 1
-        else:
-            kept.append(pair)
-    return kept
+        (set_aside if pair.disturbed and len(set_aside) < watch.repeats else kept).append(pair)
+    # Where there was no time to measure it again, a disturbed pair is better than none.
+    return kept + set_aside[: pairs - len(kept)]
 
 
 def _ratio(name: str, pairs: list[Pair]) -> Figure:

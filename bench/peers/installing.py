@@ -47,8 +47,10 @@ def install(name: str) -> None:
         shutil.copy(pins, place)
         _run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"], place, name)
     else:
-        _run([_python(NEWER.get(name)), "-m", "venv", "."], place, name)
-        _run(["bin/python", "-m", "pip", "install", "--quiet", "--requirement", str(pins)], place, name)
+        # With our own pip for all of them: to put one into each would take longer than most rivals do.
+        _run([_python(NEWER.get(name)), "-m", "venv", "--without-pip", "."], place, name)
+        pip = (sys.executable, "-m", "pip", "--python", "bin/python")
+        _run([*pip, "install", "--quiet", "--requirement", str(pins)], place, name)
     (place / _DONE).write_bytes(pins.read_bytes())
 
 

@@ -69,6 +69,16 @@ def test_a_disturbed_pair_is_measured_again_and_kept_when_it_stays_so(
     assert (len(figure.samples), figure.disturbed) == (3, 3)
 
 
+def test_a_disturbed_pair_counts_when_there_is_no_time_to_measure_it_again(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "SLOWER_SPIN", 0.0)
+    sides = Sides()
+    [figure] = compared("any", sides.contest, pairs=3, watch=watch, deadline=0.0).figures
+    assert sides.order == "AB"
+    assert (len(figure.samples), figure.disturbed) == (1, 1)
+
+
 @pytest.mark.usefixtures("undisturbed")
 def test_a_narrow_miss_is_measured_once_more(watch: Watch) -> None:
     ratios = iter([0.6, 0.9, 0.7, 0.8, 0.9, 0.9, 0.9, 0.9])
