@@ -3,8 +3,8 @@
 from html import escape
 from typing import NamedTuple
 
-WIDTH, LEFT, ROW, TOP = 760, 190, 30, 44
-LONGEST = 300
+WIDTH, LEFT, ROW, TOP = 820, 190, 30, 44
+LONGEST = 260
 """Pixels of the longest bar; right of it there is room for its figure and its note."""
 
 STYLE = """

@@ -159,7 +159,10 @@ def _drains(stack: ExitStack, peer: Peer, at: Place) -> "partial[Round]":
 
 
 def _drain(product: Product, at: Place, jobs: int) -> Round:
-    return drain(product, _stamps(at), jobs=jobs)
+    try:
+        return drain(product, _stamps(at), jobs=jobs)
+    except RuntimeError as error:
+        raise product.failure(str(error)) from error
 
 
 def _enqueue_beside(command: str, theirs: Peer, at: Place) -> Measured:

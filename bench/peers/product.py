@@ -12,7 +12,7 @@ from typing import Any
 
 from bench import processes
 from bench.figures import Round
-from bench.peers import installing
+from bench.peers import PeerUnavailable, installing
 from bench.peers.catalogue import NODE, POSTGRES, REDIS, SQLITE, Peer
 from bench.peers.homes import FileHome, Home, PostgresHome, RedisHome
 from bench.place import Place
@@ -20,7 +20,7 @@ from bench.stamps import Stamps
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "scripts"
-CALL_SECONDS = 120
+CALL_SECONDS = 300
 ENDING_SECONDS = 4.0
 SETTINGS = "TENURE_"
 
@@ -63,7 +63,11 @@ class Product:
                 yield worker
             except (TimeoutError, processes.EndedEarly) as error:
                 said = log.read_text(errors="replace")[-800:]
-                raise RuntimeError(f"{self.peer.title}: {error}; its worker has said: {said}") from None
+                raise self.failure(f"{error}; the worker has said: {said}") from None
+
+    def failure(self, reason: str) -> RuntimeError:
+        """What to raise: a rival that does not work is not measured, and a row of ours has failed."""
+        return RuntimeError(reason) if self.peer.is_ours else PeerUnavailable(reason)
 
     def is_drained(self) -> bool:
         """By the product's own record."""
@@ -103,17 +107,20 @@ class Product:
         return json.loads(self._run(*arguments, address=self.home.address).splitlines()[-1])
 
     def _run(self, *arguments: str, address: str) -> bytes:
-        ran = subprocess.run(
-            [*self._words(self.peer.call, address), *arguments],
-            cwd=ROOT,
-            env=self._variables(address),
-            capture_output=True,
-            check=False,
-            timeout=CALL_SECONDS,
-        )
+        try:
+            ran = subprocess.run(
+                [*self._words(self.peer.call, address), *arguments],
+                cwd=ROOT,
+                env=self._variables(address),
+                capture_output=True,
+                check=False,
+                timeout=CALL_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise self.failure(f"{arguments[0]} was not done after {CALL_SECONDS} s") from None
         if ran.returncode:
             said = ran.stderr.decode(errors="replace")[-800:]
-            raise RuntimeError(f"{self.peer.title}: {' '.join(arguments)} failed: {said}")
+            raise self.failure(f"{arguments[0]} failed: {said}")
         return ran.stdout
 
     def _words(self, command: tuple[str, ...], address: str) -> list[str]:
