@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 240
 
 
-def test_a_rival_is_set_up_and_measured_beside_us(tmp_path: Path) -> None:
+def test_a_rival_is_set_up_and_measured_and_named_when_it_does_not_work(tmp_path: Path) -> None:
     peers, file = tmp_path / "peers", tmp_path / "figures.json"
     ready = _bench("--setup", "huey", peers=peers)
     assert (ready.returncode, ready.stdout) == (0, "huey: here\n"), ready.stderr
@@ -27,6 +27,14 @@ def test_a_rival_is_set_up_and_measured_beside_us(tmp_path: Path) -> None:
     assert rivals_report.markdown(told) in ran.stdout
     assert f"huey {installing.version('huey', 'huey')}" in ran.stdout
 
+    _break(peers / "huey/bin/huey_consumer")
+    ran = _bench("--quick", "--rows", "sqlite", "--check", peers=peers)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (
+        "not measured: Huey: the worker has ended with status 3; the worker has said: out of order"
+        in ran.stdout
+    )
+
 
 def test_what_cannot_be_installed_is_said_and_fails_the_setup(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()  # without npm
@@ -34,6 +42,10 @@ def test_what_cannot_be_installed_is_said_and_fails_the_setup(tmp_path: Path) ->
     assert ran.returncode == 1
     assert ran.stdout.startswith("node: node could not be installed: ")
     assert "npm" in ran.stdout
+
+
+def _break(program: Path) -> None:
+    program.write_text("#!/bin/sh\necho out of order\nexit 3\n")
 
 
 def _bench(*arguments: str, peers: Path, path: str | None = None) -> "subprocess.CompletedProcess[str]":

@@ -93,8 +93,8 @@ def test_the_chart_is_xml_with_a_bar_for_each_and_ours_told_apart() -> None:
     drawn = ElementTree.fromstring(chart.drawn("jobs", bars))  # noqa: S314  # it is our own
     shapes = [each for each in drawn.iter() if each.tag.endswith("rect")]
     assert [(shape.get("class"), shape.get("width")) for shape in shapes] == [
-        ("bar", "300.0"),
-        ("ours", "150.0"),
+        ("bar", "260.0"),
+        ("ours", "130.0"),
     ]
     assert "prefers-color-scheme: dark" in chart.drawn("jobs", bars)
 
