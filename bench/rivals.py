@@ -36,7 +36,11 @@ def main(arguments: list[str]) -> int:
     if asked.json:
         report.save(told, asked.json)
     if asked.write_docs:
-        rivals_report.write(told)
+        try:
+            rivals_report.write(told)
+        except ValueError as error:
+            print(f"nothing was written: {error}", file=sys.stderr)
+            return 2
     lines, good = report.check(told, BENCH.section)
     if asked.check:
         print("\n".join(lines))

@@ -66,9 +66,12 @@ def test_tables_and_chart_are_written_where_they_belong(tmp_path: Path) -> None:
     [told(quick=True), told(rows={}), told(failures={"limit": "the server is gone"})],
     ids=["quick", "partial", "failed"],
 )
-def test_the_page_takes_a_full_run_only(run: Report, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="full run only"):
-        rivals_report.write(run, page=tmp_path / "a", readme=tmp_path / "b", picture=tmp_path / "c")
+def test_the_page_takes_a_full_run_only(
+    run: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report.save(run, tmp_path / "run.json")
+    assert rivals.main(["--read", str(tmp_path / "run.json"), "--write-docs"]) == 2
+    assert "full run only" in capsys.readouterr().err
 
 
 def test_a_rival_that_could_not_be_had_is_named_and_keeps_no_figures_from_the_page(tmp_path: Path) -> None:
