@@ -7,7 +7,7 @@ from itertools import zip_longest
 from msgspec import Struct
 
 from chaos.evidence import Clocks, Evidence
-from chaos.faults.fault import Strike
+from chaos.faults.fault import IN_A_WRITE, Strike
 from tenure.core.outcome import Attempt, Ending
 
 
@@ -44,13 +44,22 @@ def recoveries(evidence: Evidence, strikes: Iterable[Strike]) -> dict[str, list[
     for lost, following in _lost(evidence.attempts):
         by_worker.setdefault(lost.worker, []).append((lost, following))
     found: dict[str, list[Recovery]] = {}
+    strikes = list(strikes)
+    stalls = [strike for strike in strikes if strike.what == IN_A_WRITE]
+    lease = evidence.terms.lease.total_seconds()
     for strike in strikes:
         told = found.setdefault(strike.fault, [])
-        if strike.worker is not None:
+        if strike.worker is not None and not _stalled(strike, stalls, lease):
             told += _rescues(by_worker.get(strike.worker, []), timeline, strike.began)
         elif strike.fault.startswith("restart"):
             told += _returns(evidence.attempts, timeline, strike.ended)
     return found
+
+
+def _stalled(strike: Strike, stalls: Iterable[Strike], lease: float) -> bool:
+    """Whether nobody could write when jobs were to be taken back: then it says nothing how long that took."""
+    begin, end = strike.began, strike.began + 2 * lease
+    return any(stall.began <= end and stall.ended >= begin for stall in stalls)
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:

@@ -9,6 +9,9 @@ from msgspec import Struct
 from chaos.ground import Kind
 from chaos.scene import Scene
 
+IN_A_WRITE = "in the middle of a write"
+"""The mark of a strike that stopped a worker with the only lock of an SQLite file: nobody writes then."""
+
 
 class Strike(Struct, frozen=True, kw_only=True):
     """A fault that struck. Times are CLOCK_MONOTONIC: when it began and when it was over."""

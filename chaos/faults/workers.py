@@ -6,12 +6,22 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 
-from chaos.faults.fault import Fault, Strike
+import apsw
+
+from chaos.evidence import Outage
+from chaos.faults.fault import IN_A_WRITE, Fault, Strike
 from chaos.scene import Scene
 from chaos.staff import Hand
 from tests.worker.commanding import descendants
+
+LONGEST_WRITE_MS = 500
+"""Who has the lock of an SQLite file for longer than this stands still."""
+
+LET_GO = 0.75
+"""How many of those go on at once: while they stand still, nothing is to be seen of anything else."""
 
 
 async def kill(scene: Scene, random: Random) -> list[Strike]:
@@ -65,12 +75,39 @@ async def _stopped(
     pids = chosen(hand)
     _send(pids, signal.SIGSTOP)
     try:
-        await asyncio.sleep(scene.staff.manner.lease * random.uniform(1.15, 4.0))
+        is_writing = await asyncio.to_thread(_is_locked, scene.ground.path)
+        is_let_go = is_writing and random.random() < LET_GO
+        leases = 0.0 if is_let_go else random.uniform(1.15, 1.6 if is_writing else 4.0)
+        await asyncio.sleep(scene.staff.manner.lease * leases)
     finally:
         # Parents first would let them see their children stand still.
         _send(reversed(pids), signal.SIGCONT)
         hand.afflicted = False
-    return [Strike(fault=fault, began=at, ended=time.monotonic(), worker=name)]
+    ended = time.monotonic()
+    if is_let_go:
+        scene.lags.append((at, ended))
+        return []
+    if is_writing:
+        scene.outages.append(Outage(at, ended))
+    return [Strike(fault=fault, began=at, ended=ended, worker=name, what=IN_A_WRITE if is_writing else "")]
+
+
+def _is_locked(path: Path | None) -> bool:
+    """Whether nobody can write to an SQLite file: then somebody was stopped who has its only lock.
+
+    It is as if the database were away, for as long as whoever has the lock stands still.
+    """
+    if path is None:
+        return False
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(LONGEST_WRITE_MS)
+        connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+    except apsw.BusyError:
+        return True
+    finally:
+        connection.close()
+    return False
 
 
 def _itself(hand: Hand) -> list[int]:
