@@ -151,9 +151,14 @@ class Staff:
         free = [hand for hand in self._serving() if not hand.afflicted and hand.stop_at is None]
         return random.choice(free) if len(free) > 1 else None
 
-    async def hire_another(self, armed: str) -> Hand:
-        """Start one more, with failpoints, that nobody replaces; when it serves, or has ended."""
+    async def hire_another(self, armed: str, ends_at: float) -> Hand | None:
+        """Start one more, with failpoints, that nobody replaces: when it serves or has ended.
+
+        None where others who had to start first took too long.
+        """
         async with self._starting:
+            if time.monotonic() >= ends_at:
+                return None
             hand = await self._hire(armed, is_regular=False)
             while hand.is_alive and hand.name is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)

@@ -63,7 +63,8 @@ async def stall(scene: Scene, random: Random) -> list[Strike]:
 async def _failing(
     scene: Scene, fault: str, armed: list[str], *, times: int = 1, lasts: float = 0.0
 ) -> list[Strike]:
-    hand = await scene.staff.hire_another(",".join(armed))
+    if (hand := await scene.staff.hire_another(",".join(armed), scene.ends_at)) is None:
+        return []
     hand.afflicted = True
     fired = await _fired(scene, hand, armed, times)
     if fired:
