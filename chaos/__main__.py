@@ -8,17 +8,21 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
-from chaos import counts, report
+from chaos import counts, failpoints, report
 from chaos.campaign import Result, Setup, missed, run
+from chaos.faults import FAULTS
 from chaos.ground import Kind
 from chaos.mixes import is_hostile, mix
 from chaos.recovery import percentile
 from chaos.scene import clear
 from tests.storage.faults.own_server import OwnServer
+
+STOPPED = 130
+"""The exit code of who was told to stop."""
 
 
 def main() -> int:
@@ -32,20 +36,34 @@ def main() -> int:
     place = given.keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     stores: tuple[Kind, ...] = ("sqlite", "postgres") if given.store == "both" else (given.store,)
     results = report.of_this_commit(given.results) if given.counts and given.results else []
-    with OwnServer() if "postgres" in stores else nullcontext() as server:
-        for setup in _counting(given, stores, results) if given.counts else _setups(given, stores):
-            folder = place / f"{setup.store}-{setup.seed}"
-            result = asyncio.run(run(setup, folder, server))
-            results.append(result)
-            is_good = _told(result, folder)
-            if given.results:
-                report.append(result, given.results)
-            if is_good and not given.keep:
-                clear(folder)
-    if not given.keep and not any(place.iterdir()):
-        place.rmdir()
+    setups = _counting(given, stores, results) if given.counts else _setups(given, stores)
+    try:
+        with OwnServer() if "postgres" in stores else nullcontext() as server:
+            for setup in setups:
+                results.append(_played(given, setup, place / f"{setup.store}-{setup.seed}", server))
+    except KeyboardInterrupt:
+        print("stopped; the last run counts for nothing")
+        return STOPPED
+    finally:
+        if not given.keep and not any(place.iterdir()):
+            place.rmdir()
     verdicts = {_verdict(results), _reached(given, results) if given.counts else 0}
     return min(verdicts - {0}, default=0)
+
+
+def _played(given: argparse.Namespace, setup: Setup, folder: Path, server: OwnServer | None) -> Result:
+    """One run, told and kept as was asked for."""
+    try:
+        result = asyncio.run(run(setup, folder, server))
+    except KeyboardInterrupt:
+        clear(folder)
+        raise
+    is_good = _told(result, folder)
+    if given.results:
+        report.append(result, given.results)
+    if is_good and not given.keep:
+        clear(folder)
+    return result
 
 
 def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Setup]:
@@ -54,7 +72,7 @@ def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Set
     ends = time.monotonic() + 60 * given.minutes
     while True:
         for store in stores:
-            faults = tuple(given.faults.split(",")) if given.faults else mix(seed, store)
+            faults = given.faults or mix(seed, store)
             yield Setup(
                 seed=seed,
                 store=store,
@@ -65,7 +83,7 @@ def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Set
                 workers=given.workers,
                 lease=given.lease,
                 rate=given.rate,
-                aims=tuple(given.aims.split(",")) if given.aims else (),
+                aims=given.aims,
                 slack=given.slack,
             )
         seed += 1
@@ -133,13 +151,31 @@ def _verdict(results: list[Result]) -> int:
     return 1 if bad else 2 if void else 0
 
 
+def _some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
+    """Reads names with commas between them."""
+
+    def read(text: str) -> tuple[str, ...]:
+        names = tuple(text.split(","))
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+        return names
+
+    return read
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
     parser.add_argument(
         "--seed", type=int, help="the first run's seed, else a random one; the next ones follow"
     )
     parser.add_argument("--store", choices=("sqlite", "postgres", "both"), default="both")
-    parser.add_argument("--faults", help="names with commas between them; else a mix that the seed names")
+    parser.add_argument(
+        "--faults",
+        type=_some_of(FAULTS),
+        default=(),
+        help="names with commas between them; else a mix that the seed names",
+    )
     parser.add_argument(
         "--counts",
         type=float,
@@ -155,7 +191,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=3, help="how many workers there are")
     parser.add_argument("--lease", type=float, default=2.0, help="how many seconds their leases last")
     parser.add_argument("--rate", type=float, default=1.0, help="how many times as often faults strike")
-    parser.add_argument("--aims", help="failpoints to kill at, with commas between them; else any")
+    parser.add_argument(
+        "--aims",
+        type=_some_of(failpoints.PLACES),
+        default=(),
+        help="failpoints to kill at, with commas between them; else any",
+    )
     parser.add_argument("--hostile", action="store_true", help="let jobs attack whoever runs them")
     parser.add_argument(
         "--slack", type=float, default=1.0, help="how much longer than promised things may take"
