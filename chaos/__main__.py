@@ -29,7 +29,7 @@ def main() -> int:
     """Run seeds one after the other; 1 when a promise was broken, 2 when they missed what they were for."""
     given = _arguments()
     # Whoever stops us wants everything to be put away, as after Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if given.write_docs:
         report.write_page(report.load(*given.write_docs))
         return 0
