@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import os
 import secrets
 import shutil
 import time
@@ -31,6 +32,8 @@ LOOK_EVERY = 0.25
 MEASURE_EVERY = 0.5
 FEEL_EVERY, LAG = 0.05, 0.15
 """A process that waits longer for its turn than this is starved."""
+CROWD = 4
+"""So are all of them where so many for each processor want to run, or wait for the disk."""
 PIPES_GONE_WITHIN = 30
 """Looks within which a worker has closed what was an attempt's."""
 GONE_WITHIN = 10.0
@@ -93,12 +96,17 @@ class Scene:
         return left
 
     async def feel_the_machine(self) -> None:
-        """Note when this process was kept waiting for its turn: so were the workers, and may miss a beat."""
+        """Note when there was no time for everybody: workers were kept waiting, too, and may miss a beat."""
+        crowd = CROWD * (os.cpu_count() or 1)
         while True:
             began = time.monotonic()
             await asyncio.sleep(FEEL_EVERY)
-            if (now := time.monotonic()) - began > FEEL_EVERY + LAG:
-                self.lags.append((began, now))
+            now = time.monotonic()
+            if now - began <= FEEL_EVERY + LAG and _waiting() < crowd:
+                continue
+            if self.lags and began - self.lags[-1][1] < LAG:
+                began, _ = self.lags.pop()
+            self.lags.append((began, now))
 
     async def come_to_rest(self, seconds: float) -> bool:
         """Wait until every job has ended; whether they did in time."""
@@ -179,6 +187,12 @@ async def _leased(store: Store) -> list[str]:
         found += [f"{job.definition} {job.id} is {job.state}" for job in page.jobs]
         if (after := page.next) is None:
             return found
+
+
+def _waiting() -> int:
+    """How many threads of the whole machine want a processor or its disk now."""
+    words = Path("/proc/stat").read_text().split()
+    return sum(int(words[words.index(name) + 1]) for name in ("procs_running", "procs_blocked"))
 
 
 def carriers(cookie: str) -> list[str]:
