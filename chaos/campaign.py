@@ -77,6 +77,8 @@ class Result(Struct, frozen=True, kw_only=True):
     counters: dict[str, int]
     recoveries: dict[str, list[Recovery]]
     quiet: bool
+    tried: dict[str, int] = {}
+    """How often somebody was armed with each failpoint."""
 
     @property
     def is_good(self) -> bool:
@@ -105,6 +107,7 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
         counters=dict(counters),
         recoveries=recoveries(found, strikes),
         quiet=is_quiet,
+        tried=dict(scene.tried),
     )
     (folder / "result.json").write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1))
     return result

@@ -59,6 +59,8 @@ class Scene:
     """The failpoints to aim at; empty for all of them."""
     aimed: Counter[str] = field(default_factory=Counter)
     """How often each failpoint was aimed at."""
+    tried: Counter[str] = field(default_factory=Counter)
+    """How often somebody served who was armed with it."""
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by who stops the database."""
     lags: list[tuple[float, float]] = field(default_factory=list)

@@ -66,6 +66,7 @@ async def _failing(
     if (hand := await scene.staff.hire_another(",".join(armed), scene.ends_at)) is None:
         return []
     hand.afflicted = True
+    scene.tried.update(text.partition("=")[0] for text in armed)
     fired = await _fired(scene, hand, armed, times)
     if fired:
         await asyncio.sleep(lasts)
