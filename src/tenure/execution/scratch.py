@@ -60,9 +60,11 @@ def _locked(path: Path) -> int | None:
     with suppress(OSError):
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with suppress(OSError):
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             known = os.fstat(folder)
-            if known.st_uid == os.geteuid() and os.path.samestat(known, path.lstat()):
-                return folder
+            if known.st_uid == os.geteuid():
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever had the lock may have removed the folder, and its name may be another one's by now.
+                if os.path.samestat(known, path.lstat()):
+                    return folder
         os.close(folder)
     return None
