@@ -48,7 +48,7 @@ _SHAPES = {
     "kill": _Shape(seconds_each=0.5, calls_a_second=6, workers=5, rate=3.0),
     "restart": _Shape(seconds_each=2.5, calls_a_second=4, workers=3, rate=1.3),
     "pause": _Shape(seconds_each=1.2, calls_a_second=6, workers=6, rate=1.5),
-    "step": _Shape(seconds_each=0.35, calls_a_second=15, workers=1, rate=2.5),
+    "step": _Shape(seconds_each=0.35, calls_a_second=10, workers=1, rate=2.5),
 }
 
 
