@@ -23,6 +23,7 @@ from chaos.recovery import Recovery, recoveries
 from chaos.scene import Scene, left_over, staged
 from chaos.staff import Manner, Span
 from tenure.engine.hiring import served
+from tenure.engine.shares import share_of
 from tests.storage.faults.own_server import OwnServer
 
 REST_SECONDS = 90.0
@@ -214,6 +215,7 @@ async def _gathered(
         quiet=is_quiet,
         served=frozenset(served(app.specs())),
         slots=setup.slots,
+        shares={spec.key: share_of(spec.lane) for spec in app.specs()},
         effects=frozenset(spec.key for spec in app.specs()),
         backoff_by_policy=True,
     )

@@ -5,7 +5,7 @@ a scripted life in one process, and evidence forged by a test.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -52,7 +52,9 @@ class Terms(Struct, frozen=True, kw_only=True):
     served: frozenset[Line] = frozenset()
     """The lines that workers served; empty where that is not to be judged."""
     slots: int | None = None
-    """How many jobs one worker ran at once, at most."""
+    """How many jobs one worker ran at once in each share of its slots, at most."""
+    shares: Mapping[str, str] = {}
+    """The share of a worker's slots that a definition's jobs have, where it is not `process`."""
     effects: frozenset[str] = frozenset()
     """The definitions whose handlers write start, effect and end into the ledger."""
     one_by_one: bool = False

@@ -3,7 +3,15 @@
 PROCESS = "process"
 """The lane that every definition of a run is defined for."""
 
-LANES: dict[str, tuple[str, ...]] = {}
+LANES: dict[str, tuple[str, ...]] = {
+    "noop": ("warm", "thread", "spawn"),
+    "sleep": ("warm", "async"),
+    "fail_once": ("warm", "thread"),
+    "speak": ("warm", "thread"),
+    "parent": ("warm", "thread"),
+    "stubborn": ("warm", "thread"),
+    "die": ("warm", "thread"),
+}
 """For a definition, the lanes beside that one that it is defined for as well: there its key is `key.lane`."""
 
 

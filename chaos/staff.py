@@ -229,6 +229,7 @@ class Staff:
             failpoints.VARIABLE: armed,
             "TMPDIR": str(self.temporary),
             "NO_COLOR": "1",
+            **{f"TENURE_{lane}_SLOTS": str(self.manner.slots) for lane in ("WARM", "ASYNC", "THREAD")},
         }
         special = self.environment.pop(0) if self.environment else {}
         names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])

@@ -1,8 +1,9 @@
 """Workers: neighbours are left alone, caps hold, the order is kept, nobody starves, stopping is clean."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from chaos.casebook import Casebook, Finding, Life, in_seconds
@@ -11,6 +12,9 @@ from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
 from tenure.core.states import State
 from tenure.surfaces.cli.worker import FORCED
+
+_LEAST = 1e-6
+"""Seconds that any work takes, however coarse the clock."""
 
 
 def i29_neighbours_unaffected(book: Casebook) -> Iterator[Finding]:
@@ -30,26 +34,26 @@ def i30_caps_hold(book: Casebook) -> Iterator[Finding]:
     running: Counter[tuple[str, str]] = Counter()
     sizes: dict[tuple[str, str], int] = {}
     under: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
-    by_worker: dict[str, list[Attempt]] = defaultdict(list)
+    at_work: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for job, life in book.known():
         for limit in job.limits:
             place = (limit.name, limit.key)
             sizes[place] = max(limit.size, sizes.get(place, 0))
             running[place] += job.state.is_owned
             under[place] += life.attempts.values()
+        share = book.terms.shares.get(job.definition, "process")
         for attempt in life.attempts.values():
-            # A worker has stopped what it lost long before that is on record.
-            if attempt.ending not in {None, Ending.LOST}:
-                by_worker[attempt.worker].append(attempt)
+            # By the ledger: what a worker holds to begin in a moment is on record as begun.
+            at_work[attempt.worker, share] += _spans(life, attempt.fence)
     for place, size in sizes.items():
         if (most := _most_at_once(book, under[place])) > size:
             yield None, f"{most} ran at once under limit {place}, which is {size}"
     for use in book.evidence.limits:
         if use.held != (run := running[use.name, use.key]):
             yield None, f"{use.held} places are held under {use.name}, {use.key!r}; {run} run"
-    for worker, attempts in by_worker.items() if book.terms.slots is not None else ():
-        if (most := _most_at_once(book, attempts)) > (book.terms.slots or 0):
-            yield None, f"{worker} ran {most} at once and has {book.terms.slots} slots"
+    for (worker, share), spans in at_work.items() if book.terms.slots is not None else ():
+        if (most := _most_together(spans)) > (book.terms.slots or 0):
+            yield None, f"{worker} ran {most} at once in {share} and has {book.terms.slots} slots there"
 
 
 def i31_graceful_stop(book: Casebook) -> Iterator[Finding]:
@@ -169,13 +173,24 @@ def _is_excused(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
     )
 
 
+def _spans(life: Life, fence: int) -> list[tuple[float, float]]:
+    """When a handler was at work under a fence: one that did not live to say when it ended is left out."""
+    starts = [entry.at for entry in life.entries if (entry.kind, entry.fence) == ("start", fence)]
+    ends = [entry.at for entry in life.entries if (entry.kind, entry.fence) == ("end", fence)]
+    return [(start, max(end, start + _LEAST)) for start, end in zip(starts, ends, strict=False)]
+
+
 def _most_at_once(book: Casebook, attempts: list[Attempt]) -> int:
-    edges: list[tuple[datetime, int]] = []
-    for attempt in attempts:
-        # Two transactions may be dated in the other order than they took effect.
-        end = (attempt.ended_at or book.evidence.now) - book.terms.fuzz
-        if attempt.started_at < end:
-            edges += [(attempt.started_at, 1), (end, -1)]
+    # Two transactions may be dated in the other order than they took effect.
+    spans = [
+        (attempt.started_at, (attempt.ended_at or book.evidence.now) - book.terms.fuzz)
+        for attempt in attempts
+    ]
+    return _most_together(span for span in spans if span[0] < span[1])
+
+
+def _most_together(spans: Iterable[tuple[Any, Any]]) -> int:
+    edges = [edge for begin, end in spans for edge in ((begin, 1), (end, -1))]
     now = most = 0
     for _, change in sorted(edges):  # who leaves goes before who comes at the same moment
         now += change

@@ -38,6 +38,11 @@ class Share(Struct, frozen=True):
         return min(_MOST_AHEAD, most) if self.buffer is None else min(self.buffer, most)
 
 
+def share_of(lane: str) -> str:
+    """The name of the share that a lane's attempts have their slots from."""
+    return _SHARED.get(lane, lane)
+
+
 def shares(specs: Iterable[Spec], manner: Manner) -> list[Share]:
     """The worker's slots, for those lanes that its definitions use."""
     of_line = {(spec.key, spec.version): spec for spec in specs}
@@ -45,7 +50,7 @@ def shares(specs: Iterable[Spec], manner: Manner) -> list[Share]:
     burying: set[str] = set()
     for line in manner.lines:
         spec = of_line[line.definition, line.version]
-        name = _SHARED.get(spec.lane, spec.lane)
+        name = share_of(spec.lane)
         lines.setdefault(name, []).append(line)
         if spec.policy.on_lost is OnLost.BURY:
             # What is held when the worker is killed counts as begun: it would be buried for nothing.
