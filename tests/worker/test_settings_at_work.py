@@ -57,6 +57,21 @@ async def test_heartbeats_come_as_often_as_the_setting_says(
         await prolonged(store, job.id)
 
 
+async def test_what_was_claimed_slowly_is_prolonged_at_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lease has begun long before we knew; by itself the next heartbeat would be in twenty minutes."""
+    monkeypatch.setattr("tenure.engine.dispatcher.SLOW", 0.0)
+    params = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
+    async with employ(store, lease=3600):
+        job = await enqueue(store, "wait", params)
+        claimed = await reach(store, job, State.RUNNING)
+        async with asyncio.timeout(PATIENCE):
+            while (await reach(store, job, State.RUNNING)).heartbeat_at == claimed.started_at:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        (tmp_path / "end").touch()
+
+
 @pytest.mark.parametrize(
     ("variable", "seconds"),
     [("TENURE_LEASE_SECONDS", 77), ("TENURE_LOCK_TIMEOUT", 77), ("TENURE_DELTA", 107)],

@@ -75,6 +75,7 @@ class Crew:
                 tasks,
                 announce=told,
                 settled=self.hooks.after,
+                slow=self._beat_now,
             )
             for share in shares(specs.values(), manner)
         ]
@@ -165,6 +166,9 @@ class Crew:
                     service.hurry()
 
         return told
+
+    def _beat_now(self) -> None:
+        self._heartbeat.poke()
 
     def _jobs_wait(self) -> None:
         for desk in self.desks:

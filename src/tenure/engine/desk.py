@@ -19,7 +19,7 @@ READY_FOR = 3.0
 
 
 class Desk:
-    """Claims for one share. `settled` is told of every outcome that is on record."""
+    """Claims for one share; `settled` and `slow` as in `Dispatcher`."""
 
     def __init__(
         self,
@@ -33,13 +33,16 @@ class Desk:
         *,
         announce: Announce,
         settled: Callable[[AttemptSettled], None],
+        slow: Callable[[], None],
     ) -> None:
         self._lanes = lanes
         self._poll = manner.poll_seconds
         self.attempts = Attempts(
             lanes, specs, share, spawn, tasks, ended=self._slot_is_free, announce=announce
         )
-        self.dispatcher = Dispatcher(store, self.attempts, share, manner, announce=announce, settled=settled)
+        self.dispatcher = Dispatcher(
+            store, self.attempts, share, manner, announce=announce, settled=settled, slow=slow
+        )
         self.service = Service("dispatch", self.dispatcher.turn, announce)
 
     @property

@@ -23,9 +23,12 @@ from tenure.storage.contract import Store
 GATHER = 0.025
 """Seconds that an outcome may wait for others to travel with, as long as every slot has work."""
 
+SLOW = 0.1
+"""The part of a lease after which a claim was answered late: the next heartbeat may come too late then."""
+
 
 class Dispatcher:
-    """Fills slots. `settled` is told of every outcome that is on record."""
+    """Fills slots. `settled` is told of every outcome on record, `slow` of leases that began long ago."""
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class Dispatcher:
         *,
         announce: Announce,
         settled: Callable[[AttemptSettled], None],
+        slow: Callable[[], None],
     ) -> None:
         self._store = store
         self._attempts = attempts
@@ -45,6 +49,7 @@ class Dispatcher:
         self._recording = asyncio.Lock()
         self._announce = announce
         self._settled = settled
+        self._slow = slow
         self._hinted = True
         self.draining = False
         self.handed_back = 0
@@ -109,6 +114,8 @@ class Dispatcher:
                 self._attempts.decline(claimed, hold)
             else:
                 self._attempts.take(claimed, hold)
+        if answer.claimed and time.monotonic() - began > SLOW * self._manner.lease_seconds:
+            self._slow()
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
         if self._attempts.is_settled:
