@@ -73,6 +73,9 @@ def markdown(told: Report) -> str:
                 parts += [f"### {title}\n", report.table(head, (line.cells for line in lines))]
     if starts := list(_starts(told)):
         parts += ["### Start of a job, worker idle, PostgreSQL\n", report.table(("", "p50", "p99"), starts)]
+    if sizes := told.figures.get("memory"):
+        each = " · ".join(f"{size:.1f}" for size in sizes.samples)
+        parts += ["### Memory of a worker, lane `async`, PostgreSQL\n", f"MiB after every tenth: {each}.\n"]
     arranged = [(peer.title, peer.store, peer.tuned) for peer in _measured(told)]
     if arranged:
         parts += ["### How each is arranged\n", report.table(("", "store", "worker"), arranged)]

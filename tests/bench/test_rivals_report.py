@@ -42,6 +42,11 @@ def test_every_rival_is_told_of_with_its_durability_and_what_it_keeps() -> None:
         ), peer.key
 
 
+def test_memory_is_told_as_it_was_looked_at() -> None:
+    rows = {**told().rows, "memory": Measured([figure_of("memory", [50.0, 51.25], unit="MiB", of="looks")])}
+    assert "MiB after every tenth: 50.0 · 51.2." in rivals_report.markdown(told(rows=rows))
+
+
 def test_our_rounds_beside_several_rivals_are_one_line() -> None:
     page = rivals_report.markdown(told())
     table = page.partition("### Drain, lane `async`, one worker, PostgreSQL")[2].partition("###")[0]
