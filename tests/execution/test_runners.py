@@ -16,6 +16,7 @@ import pytest_asyncio
 from tenure.core.errors import StoreUnavailable
 from tenure.core.lease import Progress
 from tenure.core.retry import Crashed, FatalAsked, Raised, RetryAsked, Returned, TimedOut, WasStopped
+from tenure.core.trail import LogLine
 from tenure.execution import nursery
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted
 from tenure.execution.lanes import Lane, Lanes
@@ -179,8 +180,12 @@ async def test_an_error_of_the_listener_is_not_hidden(sample: Lanes, name: str) 
         def progress(self, progress: Progress) -> None:
             raise RuntimeError("deaf")
 
-    with pytest.raises(RuntimeError, match="deaf"):
-        await run(sample.named(name), "logs", heard=Deaf())
+        def log(self, line: LogLine) -> None:
+            raise RuntimeError("deaf")
+
+    for definition in ("logs", "speaks"):
+        with pytest.raises(RuntimeError, match="deaf"):
+            await run(sample.named(name), definition, heard=Deaf())
     assert result(await run(sample.named(name), "returns", 1)) == 1
 
 

@@ -129,15 +129,24 @@ class Guest:
             elif isinstance(message, Printed):
                 if message.level not in _STREAMS:
                     raise Garbage("output of no known stream")
-                self.stream(message.level).feed(message.text.encode(errors="replace"))
+                self.feed(message.level, message.text.encode(errors="replace"))
             else:
                 self._heard().take(message)
         except (Garbage, InvalidInput) as error:
             self.garbage = storable(str(error))
             self._host.kill(self)
         except Exception as error:  # the listener's own
-            self.error = error
-            self._host.kill(self)
+            self._fail(error)
+
+    def feed(self, level: str, data: bytes) -> None:
+        """Take in some of its output."""
+        if self._streams is None:
+            output = Budget(self._written(), "the output")
+            self._streams = {each: Stream(each, output) for each in sorted(_STREAMS)}
+        try:
+            self._streams[level].feed(data)
+        except Exception as error:  # the listener's own
+            self._fail(error)
 
     def finish(self, message: Finished) -> None:
         """Take in its last word; it counts for nothing if it was said because the worker ends."""
@@ -151,18 +160,13 @@ class Guest:
         if self.ending is None:
             self.ending = ending
         self.halt.on_asked(None)
-        if self._streams is not None:
-            for stream in self._streams.values():
+        try:
+            for stream in (self._streams or {}).values():
                 stream.close()
+        except Exception as error:  # the listener's own
+            self._fail(error)
         if not self.over.done():
             self.over.set_result(None)
-
-    def stream(self, level: str) -> Stream:
-        """What cuts its output into lines."""
-        if self._streams is None:
-            output = Budget(self._written(), "the output")
-            self._streams = {each: Stream(each, output) for each in sorted(_STREAMS)}
-        return self._streams[level]
 
     async def ended(self) -> Ended:
         """How it ended, once it is over: what it asked for before its end is still done."""
@@ -210,8 +214,7 @@ class Guest:
                 self._host.answer(self, await conversation.answer(message))
                 self._unanswered -= len(message.jobs)
         except Exception as error:  # the listener's own
-            self.error = error
-            self._host.kill(self)
+            self._fail(error)
 
     async def _hear_out(self, answering: "asyncio.Task[None]") -> None:
         halted = asyncio.ensure_future(self.halt.wait_for_the_end())
@@ -224,6 +227,11 @@ class Guest:
             self.course.dropped = self.halt.asked
             await asyncio.wait({answering}, timeout=_LAST_WORDS)
             answering.cancel()
+
+    def _fail(self, error: Exception) -> None:
+        """End it, since nobody can hear it; that is not its own doing, and is told to whoever runs it."""
+        self.error = error
+        self._host.kill(self)
 
     def _heard(self) -> Conversation:
         if self._conversation is None:

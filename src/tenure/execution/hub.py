@@ -33,7 +33,7 @@ from tenure.execution.protocol import (
 LONGEST_PIECE = 8_192
 """The most characters of output that are kept until a line is complete."""
 
-_AT_ONCE = 262_144
+_AT_ONCE = 65_536
 
 
 class Hub:

@@ -15,7 +15,7 @@ from tenure.execution.protocol import (
     read,
 )
 
-_AT_ONCE = 262_144
+_AT_ONCE = 65_536
 
 
 class Link:
@@ -33,6 +33,8 @@ class Link:
         self.is_closed = False
         self.is_silent = False
         """Whether nothing more will arrive, or at least nothing that could be read."""
+        self.is_empty = False
+        """Whether there was nothing when it was last read; what comes from who has ended is all there."""
         self.is_unread = False
         """Whether the runner has ended without having read all that was sent."""
         self._loop.add_reader(connection.fileno(), heard)
@@ -48,6 +50,7 @@ class Link:
         try:
             data = self._connection.recv(_AT_ONCE)
         except BlockingIOError:
+            self.is_empty = True
             return
         except OSError:
             self.is_unread = True
@@ -62,7 +65,7 @@ class Link:
             raise
 
     def _fall_silent(self) -> None:
-        self.is_silent = True
+        self.is_silent = self.is_empty = True
         self._stop_listening()
 
     def _stop_listening(self) -> None:

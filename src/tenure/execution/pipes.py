@@ -6,7 +6,6 @@ import select
 from collections.abc import Callable
 
 from tenure.execution.attempt import FIRST_LOOK
-from tenure.execution.output import Stream
 
 _LEVELS = ("stdout", "stderr")
 _AT_ONCE = 65_536
@@ -36,13 +35,13 @@ class Pipes:
         self._written = select.poll()
         for pipe in self._ours:
             self._written.register(pipe, select.POLLIN)
-        self._stream: Callable[[str], Stream] | None = None
+        self._feed: Callable[[str, bytes], None] | None = None
         self._first_look: asyncio.TimerHandle | None = None
         self._watched: set[int] = set()
 
-    def begin(self, stream: Callable[[str], Stream]) -> None:
+    def begin(self, feed: Callable[[str, bytes], None]) -> None:
         """From now on it is this attempt that writes. Most have ended before anybody looks."""
-        self._stream = stream
+        self._feed = feed
         if self._first_look is None:
             self._first_look = self._loop.call_later(FIRST_LOOK, self._watch)
 
@@ -54,7 +53,7 @@ class Pipes:
                 break
         for pipe in tuple(self._watched):
             self._unwatch(pipe)
-        self._stream = None
+        self._feed = None
 
     def close(self) -> None:
         """Close our ends."""
@@ -66,7 +65,7 @@ class Pipes:
 
     def _watch(self) -> None:
         self._first_look = None
-        if self._stream is not None:
+        if self._feed is not None:
             for pipe in self._ours:
                 self._watched.add(pipe)
                 self._loop.add_reader(pipe, self._read, pipe)
@@ -84,6 +83,6 @@ class Pipes:
             return False
         if not data:
             self._unwatch(pipe)
-        elif self._stream is not None:
-            self._stream(self._ours[pipe]).feed(data)
+        elif self._feed is not None:
+            self._feed(self._ours[pipe], data)
         return bool(data)

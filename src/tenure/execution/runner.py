@@ -96,7 +96,7 @@ class Runner:
         guest.halt.on_asked(guest.look)
         self.wake_at(guest.due)
         if self._pipes is not None:
-            self._pipes.begin(guest.stream)
+            self._pipes.begin(guest.feed)
 
     def ask_to_stop(self, guest: Guest) -> None:
         """Pass on that an attempt is to stop; where it is alone, to what it runs as well."""
@@ -207,7 +207,7 @@ class Runner:
 
     def _hear_out(self) -> None:
         """Take in the rest and close everything."""
-        while not self._link.is_silent:
+        while not self._link.is_empty:
             self._receive()
         self._link.close()
         self._tether.close()
@@ -226,7 +226,7 @@ class Runner:
                 deadline = guest.halt.deadline
                 is_over = deadline is not None and deadline <= monotonic()
                 return ending if is_over else Swept(_RUNNER_KILLED)
-            case Exited() if is_alone and self._link.is_unread and guest.is_untouched:
+            case Exited() if is_alone and not self._culprits and self._link.is_unread and guest.is_untouched:
                 return Swept(_RUNNER_DIED)  # it was dead before
             case Exited(cpu=cpu) if guest in self._culprits or (is_alone and not self._culprits):
                 guest.garbage = guest.garbage or self._garbage

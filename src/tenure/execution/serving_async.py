@@ -24,7 +24,7 @@ from tenure.execution.telling import speaking, tell_apart
 MOST_UNSENT = 4 << 20
 """Bytes that may wait to be sent; who says more waits, and everybody with him."""
 
-_AT_ONCE = 262_144
+_AT_ONCE = 65_536
 
 
 class LoopHub(Hub):
