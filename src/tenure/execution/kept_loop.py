@@ -16,9 +16,13 @@ class KeptLoop:
 
     def run(self, strand: Strand, work: Any) -> Any:
         """Run what a handler gave back to its end; it is cancelled when the attempt is to stop."""
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        return self._runner.get_loop().run_until_complete(self._await(strand, work))
+        loop = self._kept()
+        task = asyncio.ensure_future(work, loop=loop)
+        forget = strand.when_cancelled(lambda: loop.call_soon_threadsafe(task.cancel))
+        try:
+            return loop.run_until_complete(task)
+        finally:
+            forget()
 
     def tidy(self, threads: int | None) -> None:
         """Take from the attempt what it has left in the loop: its tasks are cancelled, its threads awaited.
@@ -34,18 +38,14 @@ class KeptLoop:
             self._runner.close()
             self._runner = None
 
-    async def _await(self, strand: Strand, work: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(work)
+    def _kept(self) -> asyncio.AbstractEventLoop:
+        if self._runner is not None:
+            return self._runner.get_loop()
+        self._runner = asyncio.Runner()
+        loop = self._runner.get_loop()
         if self._hub is not None:
             loop.add_reader(self._hub.fileno(), self._hub.look)
-        forget = strand.when_cancelled(lambda: loop.call_soon_threadsafe(task.cancel))
-        try:
-            return await task
-        finally:
-            forget()
-            if self._hub is not None:
-                loop.remove_reader(self._hub.fileno())
+        return loop
 
 
 def _has_executor(loop: asyncio.AbstractEventLoop) -> bool:
