@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from msgspec import structs
@@ -15,7 +16,7 @@ from tenure.core.errors import (
     UnknownDefinition,
 )
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing
-from tenure.core.operations import Definition, Replayed, WorkerStatus
+from tenure.core.operations import Definition, LineStatus, Replayed, WorkerStatus
 from tenure.core.outcome import Attempt
 from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
@@ -75,6 +76,28 @@ class Client:
         await self.check_keys(judged, answers)
         return answers
 
+    async def submit(self, job: NewJob, *, scope: str) -> Enqueued:
+        """Record a job whose key is unique in a scope; a key that is taken answers with its job, whichever.
+
+        Raises InvalidInput before anything is written.
+        """
+        [judged] = await self.judge([job])
+        [answer] = await self._store.enqueue([structs.replace(judged, scope=scope)])
+        return answer
+
+    async def record(self, judged: Sequence[NewJob]) -> tuple[list[Enqueued], list[int]]:
+        """Record jobs that were judged, all or none; answers in their order.
+
+        Beside them stand the places of those whose key was used before for something else.
+        """
+        answers = await self._store.enqueue(judged)
+        reused = [
+            place
+            for place, (job, answer) in enumerate(zip(judged, answers, strict=True))
+            if not answer.matches and not await self._is_same(job, answer.id)
+        ]
+        return answers, reused
+
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         """Judge jobs and make them ready for the caller's own transaction. Raises as `enqueue` does."""
         return await self._store.draft(await self.judge(jobs))
@@ -128,6 +151,12 @@ class Client:
             return standing
         raise JobNotFound(job)
 
+    async def give_up(self, job: UUID) -> Standing:
+        """Let a job that waits for another attempt be a dead letter instead. Raises JobNotFound."""
+        for standing in await self._store.give_up([job]):
+            return standing
+        raise JobNotFound(job)
+
     async def replay(self, job: UUID, *, params: Document | None = None, forced: bool = False) -> Replayed:
         """Run a finished job again, as a new one. Raises JobNotFound, or JobUnfinished."""
         found = await self.get(job)
@@ -160,6 +189,13 @@ class Client:
         """
         await following.read_log(self._store, job, on_line, attempt=attempt, follow=follow)
 
+    async def log(self, job: UUID, *, after: tuple[int, int] | None = None, limit: int = 50) -> list[Said]:
+        """Part of what a job's attempts wrote, by fence and number. Raises JobNotFound."""
+        await self.get(job)
+        lines = await self._store.logs(job, after=after, limit=limit)
+        numbers = {attempt.fence: attempt.number for attempt in await self._store.attempts(job)}
+        return [Said(numbers.get(logged.fence, 0), *logged) for logged in lines]
+
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
     ) -> Page:
@@ -184,6 +220,20 @@ class Client:
         for newer in await self._store.put_definitions([asked]):
             # A worker has registered it anew since it was read here: that stands.
             await self._store.put_definitions([structs.replace(newer, override=override)])
+
+    async def lines(self) -> list[LineStatus]:
+        """Every line, with how much stands in it and who serves it."""
+        return await self._store.lines()
+
+    async def pause(
+        self, queue: str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+    ) -> None:
+        """Let nothing be claimed from a queue, until resumed or until a time."""
+        await self._store.pause(queue, until=until, by=by, reason=reason)
+
+    async def resume(self, queue: str) -> bool:
+        """End the pause of a queue; answers whether there was one."""
+        return await self._store.resume(queue)
 
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that has not stopped in good order within the last day."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from tenure.core.documents import Document
 from tenure.core.job import Event, Job
@@ -49,6 +49,8 @@ class JobItem(Struct, frozen=True, kw_only=True, rename="camel"):
     queued_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
+    status_word: str | UnsetType | None = UNSET
+    """Its status in the vocabulary that was asked for."""
 
 
 class JobDetail(JobItem, frozen=True, kw_only=True, rename="camel"):

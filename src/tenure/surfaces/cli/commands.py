@@ -11,6 +11,7 @@ import click
 
 from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
 from tenure.execution.handler import AppFailed
+from tenure.surfaces.cli.api import api
 from tenure.surfaces.cli.definitions import definitions
 from tenure.surfaces.cli.demo import demo
 from tenure.surfaces.cli.enqueue import enqueue
@@ -66,6 +67,7 @@ def commands(ctx: click.Context) -> None:
 
 
 commands.add_command(definitions)
+commands.add_command(api)
 commands.add_command(demo)
 commands.add_command(enqueue)
 commands.add_command(jobs)

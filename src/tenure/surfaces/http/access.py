@@ -1,0 +1,78 @@
+"""Who may call what, and from where: names of the server, pages of other origins, scopes."""
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.routes import Route
+
+SCOPES = frozenset({"submit", "read", "operate"})
+SAFE = frozenset({"GET", "HEAD"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names by which a server on loopback is called."""
+
+
+class Caller(Struct, frozen=True):
+    """Who calls, and what it may do."""
+
+    name: str
+    scopes: frozenset[str]
+
+
+ANYBODY = Caller("anybody on this machine", SCOPES)
+"""The caller while there are no keys: the server is bound to loopback then."""
+
+
+def allowed(route: Route, caller: Caller) -> bool:
+    """Whether a caller may use a route."""
+    return route.scope is None or route.scope in caller.scopes
+
+
+def check_access(route: Route, caller: Caller) -> None:
+    """Raise Refusal, which names the scope, unless the caller may use the route."""
+    if not allowed(route, caller):
+        raise Refusal("insufficient-scope", f"this needs the scope {route.scope}")
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def check_host(headers: Mapping[str, str], known: frozenset[str]) -> None:
+    """Refuse a request for another server: a name that leads here may belong to somebody's page."""
+    if "host" not in headers:
+        raise Refusal("malformed-request", "the request names no host")
+    if _name(headers["host"]) not in known:
+        raise Refusal("misdirected-request", "the host is none of this server's names")
+
+
+def check_origin(method: str, headers: Mapping[str, str]) -> None:
+    """Refuse what a page of another origin would have somebody's browser change here."""
+    if method in SAFE:
+        return
+    if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise Refusal("csrf", "Sec-Fetch-Site is not same-origin")
+    origin = headers.get("origin")
+    if origin is not None and _authority(origin) != headers.get("host", "").lower():
+        raise Refusal("csrf", "Origin is not this server")
+
+
+def _name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _authority(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None

@@ -1,0 +1,120 @@
+"""The ASGI application: every request goes through the same checks, in one order, before its handler.
+
+Route, host, origin, scope, form of the answer, parameters, form and size of the body, the body. What has no
+need of the body is refused before the body is read.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+
+from tenure.surfaces.http import access
+from tenure.surfaces.http.decoding import read_body, read_query
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.intake import Gone, Intake, Room, check_accept
+from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal, refusal_of
+from tenure.surfaces.http.routes import Route, Router
+from tenure.surfaces.http.table import ROUTES
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+OnBug = Callable[[UUID, Exception], None]
+
+LONGEST_WORK = 10.0
+"""Seconds that a request may take beyond what it was asked to wait."""
+
+_ALWAYS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+}
+_LARGE = 65_536
+"""Bytes from which on a body is read beside the event loop: others must not wait for it."""
+
+
+class Application:
+    """Answers requests from the table of routes."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        hosts: frozenset[str],
+        on_bug: OnBug,
+        longest_work: float = LONGEST_WORK,
+        routes: Iterable[Route] = ROUTES,
+    ) -> None:
+        """`hosts` are the server's names; `on_bug` is told what must not be told to callers."""
+        self._desk = desk
+        self._hosts = hosts
+        self._on_bug = on_bug
+        self._longest_work = longest_work
+        self._router = Router(routes)
+        self._room = Room()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = uuid4()
+        intake = Intake(scope, receive, self._room)
+        try:
+            answer, media_type = await self._answered(request, intake)
+        except Gone:
+            return
+        finally:
+            intake.release()
+        headers = {
+            **_ALWAYS,
+            "x-request-id": str(request),
+            "content-type": media_type,
+            "content-length": str(len(answer.value)),
+            **answer.headers,
+        }
+        if not intake.is_complete:
+            # The rest of the body would be taken for the next request, or come for ever.
+            headers["connection"] = "close"
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": answer.status, "headers": raw})
+        await send({"type": "http.response.body", "body": answer.value})
+
+    async def _answered(self, request: UUID, intake: Intake) -> tuple[Answer, str]:
+        """The answer with its body encoded, whatever happens, and of what type that is."""
+        route: Route | None = None
+        try:
+            route, path = self._router.find(intake.method, intake.path)
+            answer = await self._handled(route, path, intake)
+            is_encoded = isinstance(answer.value, bytes)
+            body = answer.value if is_encoded else msgspec.json.encode(answer.value)
+            return Answer(answer.status, body, answer.headers), route.produces
+        except Gone:
+            raise
+        except asyncio.CancelledError:
+            # The time to finish is over; the caller is told that, and nothing is left to be cancelled.
+            refusal = Refusal("busy", "the server has stopped; with its key it is safe to try again")
+        except Exception as error:
+            refusal = refusal_of(error, route.fields if route else {})
+            if refusal.kind == "internal":
+                self._on_bug(request, error)
+        return Answer(refusal.status, refusal.body(request), refusal.headers), MEDIA_TYPE.decode()
+
+    async def _handled(self, route: Route, path: dict[str, str], intake: Intake) -> Answer:
+        headers = intake.headers()
+        if not route.any_host:
+            access.check_host(headers, self._hosts)
+        access.check_origin(intake.method, headers)
+        access.check_access(route, access.ANYBODY)
+        check_accept(headers, route.produces)
+        query = read_query(route.parameters, intake.query)
+        raw = await intake.body(headers, route)
+        body = None
+        if raw:
+            if len(raw) > _LARGE:
+                body = await asyncio.to_thread(read_body, route, raw)
+            else:
+                body = read_body(route, raw)
+        asked = Asked(path=path, query=query, body=body, gone=intake.until_gone)
+        async with asyncio.timeout(self._longest_work + query.get("waitSeconds", 0)):
+            return await route.handler(self._desk, asked)

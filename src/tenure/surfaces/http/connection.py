@@ -1,0 +1,287 @@
+"""One connection, bounded: uvicorn's own would keep half a request for ever and headers without limit.
+
+A connection is in one of five phases. It *rests* until a request begins, the *head* arrives, then the *body*,
+then it is *answered*; and it *drains* when the server has said its last word on it. Each phase but the fourth
+has its time, and so has a client that does not read what it asked for. Heads are bounded in bytes and number
+while they arrive; bodies by the application, which alone knows how much a route takes.
+
+Whoever refuses a request half-way must not close at once: what the client still sends would be met by a
+reset, which may overtake the answer. So the server closes its own half, reads on for a moment into nothing,
+and only then lets go.
+
+When all connections are taken, the one that has rested longest makes room. Slow clients are such: they cost
+others nothing, however many they are.
+"""
+
+import asyncio
+from enum import Enum, auto
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+from msgspec import Struct
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one connection, and all of them, may take."""
+
+    connections: int = 512
+    head_bytes: int = 16_384
+    url_bytes: int = 8192
+    headers: int = 100
+    rest_seconds: float = 15.0
+    head_seconds: float = 10.0
+    body_seconds: float = 60.0
+    write_seconds: float = 60.0
+    drain_seconds: float = 2.0
+
+
+class Phase(Enum):
+    """Where a connection is."""
+
+    REST = auto()
+    HEAD = auto()
+    BODY = auto()
+    ANSWER = auto()
+    DRAIN = auto()
+
+
+class Gate:
+    """Every connection, and which of them have no whole request, longest first."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._inside: set[Connection] = set()
+        self._resting: dict[Connection, None] = {}
+
+    def enter(self, connection: "Connection") -> bool:
+        """Let a connection in; False when all places are taken by requests under way."""
+        if len(self._inside) >= self.limits.connections:
+            if not self._resting:
+                return False
+            oldest = next(iter(self._resting))
+            self.leave(oldest)
+            oldest.transport.abort()
+        self._inside.add(connection)
+        self.rest(connection)
+        return True
+
+    def rest(self, connection: "Connection") -> None:
+        """A connection waits for its next request."""
+        if connection in self._inside:
+            self._resting[connection] = None
+
+    def work(self, connection: "Connection") -> None:
+        """A connection's request has arrived, or its head has."""
+        self._resting.pop(connection, None)
+
+    def leave(self, connection: "Connection") -> None:
+        """A connection is gone."""
+        self._inside.discard(connection)
+        self._resting.pop(connection, None)
+
+
+class Connection(HttpToolsProtocol):
+    """One connection of the server."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._gate = gate
+        self._limits = gate.limits
+        self._phase = Phase.REST
+        self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._refusal: Refusal | None = None
+        self._head = 0
+        """Bytes of the head so far."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a place, or say that there is none."""
+        super().connection_made(_Letting(transport, self))  # type: ignore[arg-type]
+        if self._gate.enter(self):
+            self._enter(Phase.REST, self._limits.rest_seconds)
+        else:
+            self._refuse(Refusal("busy", "every connection is taken; try again"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give the place back."""
+        self._gate.leave(self)
+        self._enter(Phase.DRAIN)
+        if self._unread is not None:
+            self._unread.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what has arrived, as far as the head may go."""
+        if self._phase is Phase.DRAIN:
+            return
+        if self._phase in {Phase.REST, Phase.HEAD}:
+            self._head += len(data)
+        super().data_received(data)
+        if self._phase is Phase.HEAD and self._head > self._limits.head_bytes:
+            self._refuse(self._too_long())
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        if self._phase is not Phase.REST:
+            self._head = 0
+        self._enter(Phase.HEAD, self._limits.head_seconds)
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Part of the address."""
+        super().on_url(url)
+        if len(self.url) > self._limits.url_bytes:
+            self._fail(self._too_long())
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header."""
+        super().on_header(name, value)
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if len(self.headers) > self._limits.headers or size > self._limits.head_bytes:
+            self._fail(self._too_long())
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._gate.work(self)
+        self._enter(Phase.BODY, self._limits.body_seconds)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request is there."""
+        if self._phase is Phase.BODY:
+            self._enter(Phase.ANSWER)
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """The client does not read; it has some time to begin."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._limits.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client reads."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+
+    def on_response_complete(self) -> None:
+        """The answer is written; the next request may begin, or has begun already."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and not self.pipeline:
+            self._gate.rest(self)
+            if self._phase is Phase.ANSWER:
+                self._head = 0
+                self._enter(Phase.REST, self._limits.rest_seconds)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """The parser gave up, or one of the limits above made it."""
+        self._refuse(self._refusal or Refusal("malformed-request", "this is not HTTP/1.1"))
+
+    def drain(self) -> bool:
+        """Whether there is something of a request still to come, which is read into nothing from now on."""
+        unfinished = self._phase in {Phase.HEAD, Phase.BODY}
+        self._enter(Phase.DRAIN)
+        return unfinished
+
+    def _fail(self, refusal: Refusal) -> None:
+        """Stop the parser; what it raises comes back as `send_400_response`."""
+        self._refusal = refusal
+        raise refusal
+
+    def _too_long(self) -> Refusal:
+        if len(self.url) > self._limits.url_bytes or (not self.headers and not self._has_url_ended()):
+            return Refusal("uri-too-long", f"at most {self._limits.url_bytes:,} bytes are taken")
+        limits = self._limits
+        said = f"at most {limits.headers} headers and {limits.head_bytes:,} bytes are taken"
+        return Refusal("headers-too-large", said)
+
+    def _has_url_ended(self) -> bool:
+        # All that has arrived is the method and the address, or the first header is still on its way.
+        return self._head > len(self.url) + 32
+
+    def _enter(self, phase: Phase, seconds: float | None = None) -> None:
+        self._phase = phase
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_slow)
+
+    def _too_slow(self) -> None:
+        if self._phase is Phase.REST:
+            self.transport.close()
+        else:
+            self._refuse(Refusal("request-timeout", "the request did not arrive in time"))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Say why, and let go; without a word where another answer is under way."""
+        cycle: RequestResponseCycle | None = self.cycle
+        is_speaking = cycle is not None and cycle.response_started and not cycle.response_complete
+        if is_speaking or self.pipeline or (self._phase is Phase.HEAD and self._is_answering()):
+            self.transport.abort()
+            return
+        if cycle is not None:
+            # The application hears that nobody listens any more.
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.transport.write(_written(refusal))
+        self.transport.close()
+
+    def _is_answering(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+
+class _Letting:
+    """A transport that is let go as described above, in whatever way uvicorn closes it."""
+
+    def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
+        self._transport = transport
+        self._connection = connection
+        self._is_closing = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Whether nothing more will be said."""
+        return self._is_closing or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Close when all is written; who does not read, or does not stop to send, is not waited for."""
+        if self.is_closing():
+            return
+        self._is_closing = True
+        connection = self._connection
+        connection.loop.call_later(connection._limits.drain_seconds, self._transport.abort)
+        if connection.drain() and self._transport.can_write_eof():
+            self._transport.write_eof()
+            self._transport.resume_reading()
+        else:
+            self._transport.close()
+
+
+def _written(refusal: Refusal) -> bytes:
+    request = uuid4()
+    body = refusal.body(request)
+    headers = {
+        "content-type": MEDIA_TYPE.decode(),
+        "content-length": str(len(body)),
+        "cache-control": "no-store",
+        "x-request-id": str(request),
+        **refusal.headers,
+        "connection": "close",
+    }
+    lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body

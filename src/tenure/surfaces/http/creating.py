@@ -1,0 +1,115 @@
+"""The control API's ways to record jobs: one, many at once, and a finished one again."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from msgspec import UNSET, UnsetType
+
+from tenure.core.bounds import HORIZON
+from tenure.core.errors import InvalidInput
+from tenure.core.job import NewJob
+from tenure.core.states import State
+from tenure.engine.client import Client
+from tenure.surfaces import inputs, views
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.intent import document, spec_of
+from tenure.surfaces.http.problems import Fault, refusal_of
+from tenure.surfaces.http.shapes import Batch, BatchAccepted, NewJobBody, ReplayBody
+
+FIELDS = {
+    "definition": "definitionKey",
+    "version": "definitionVersion",
+    "key": "idempotencyKey",
+    "run_at": "runAt",
+    "time": "runAt",
+    "delay": "delaySeconds",
+    "max_attempts": "maxAttempts",
+    "timeout": "timeoutSeconds",
+}
+T = TypeVar("T")
+_AT_A_TIME = 100
+"""Jobs of a batch that are read before others have their turn."""
+
+
+async def create(desk: Desk, asked: Asked) -> Answer:
+    """Record one job."""
+    job = await _new_job(desk.client, asked.body)
+    [answer] = await desk.client.enqueue([job])
+    return accepted(answer.id, answer.state)
+
+
+async def create_all(desk: Desk, asked: Asked) -> Answer:
+    """Record jobs, all or none; a key that belongs to another job is told beside its answer."""
+    body: Batch = asked.body
+    answers, reused = await desk.client.record(await _new_jobs(desk.client, body.jobs))
+    faults = [
+        Fault(
+            "idempotency-key-reused",
+            f"was used before for something else, by job {answers[place].id}",
+            f"/jobs/{place}/idempotencyKey",
+        )
+        for place in reused
+    ]
+    items = [views.Accepted(job_id=answer.id, status=answer.state) for answer in answers]
+    return Answer(202, BatchAccepted(items=items, errors=faults))
+
+
+async def replay(desk: Desk, asked: Asked) -> Answer:
+    """Run a finished job again, as a new one."""
+    body: ReplayBody = asked.body or ReplayBody()
+    params = None if body.params is UNSET else document(body.params, "/params")
+    replayed = await desk.client.replay(asked.job, params=params, forced=body.force)
+    made = await desk.client.get(replayed.replay or asked.job)
+    return accepted(made.id, made.state)
+
+
+def accepted(job: UUID, state: State) -> Answer:
+    """The answer to whoever asked for something to become of a job."""
+    return Answer(202, views.Accepted(job_id=job, status=state), {"location": f"/v1/jobs/{job}"})
+
+
+def moment(text: str) -> datetime:
+    """A time to come, or one that has passed; not one beyond the longest wait that can be asked for."""
+    at = inputs.moment(text)
+    if at > datetime.now(UTC) + HORIZON:
+        raise InvalidInput("time", "is too far ahead", f"give one within {HORIZON.days} days")
+    return at
+
+
+async def _new_jobs(client: Client, bodies: Sequence[NewJobBody]) -> list[NewJob]:
+    jobs: list[NewJob] = []
+    for place, body in enumerate(bodies):
+        if place % _AT_A_TIME == 0:
+            await asyncio.sleep(0)
+        try:
+            jobs += await client.judge([await _new_job(client, body, f"/jobs/{place}")])
+        except InvalidInput as error:
+            raise refusal_of(error, FIELDS, f"/jobs/{place}") from None
+    return jobs
+
+
+async def _new_job(client: Client, body: NewJobBody, within: str = "") -> NewJob:
+    version = _given(body.definition_version)
+    spec = await spec_of(client, body.definition_key, version)
+    run_at, delay = _given(body.run_at), _given(body.delay_seconds)
+    timeout = _given(body.timeout_seconds)
+    return spec.new_job(
+        document(body.params, f"{within}/params"),
+        queue=_given(body.queue),
+        priority=_given(body.priority),
+        max_attempts=_given(body.max_attempts),
+        timeout=None if timeout is None else timedelta(seconds=timeout),
+        tags=body.tags,
+        run_at=None if run_at is None else moment(run_at),
+        delay=None if delay is None else timedelta(seconds=delay),
+        hold=body.hold,
+        idempotency_key=_given(body.idempotency_key),
+        sent_version=version,
+    )
+
+
+def _given(value: T | UnsetType) -> T | None:
+    return None if isinstance(value, UnsetType) else value

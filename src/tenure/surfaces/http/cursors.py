@@ -1,0 +1,35 @@
+"""Where a list goes on, as text that fits only the list it was given for.
+
+A cursor holds a place and a few bytes that come of the place and of what was asked. It protects nothing: it
+tells a client that mixed up two lists, or cut a cursor short, that it did.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import blake2b
+
+from tenure.surfaces.http.problems import Refusal
+
+_SIGN = 8
+_LONGEST = 200
+
+
+def write(place: bytes, asked: bytes) -> str:
+    """The cursor for a place in the list that was asked for."""
+    return urlsafe_b64encode(place + _sign(place, asked)).rstrip(b"=").decode()
+
+
+def read(text: str, asked: bytes) -> bytes:
+    """The place in the list. Raises Refusal unless the cursor was given for what is asked."""
+    try:
+        raw = urlsafe_b64decode(text[:_LONGEST].encode("ascii") + b"=" * (-len(text) % 4))
+    except ValueError:
+        raw = b""
+    place, sign = raw[:-_SIGN], raw[-_SIGN:]
+    # Written again it must be the same: there is more than one spelling of the same bytes.
+    if not place or sign != _sign(place, asked) or write(place, asked) != text:
+        raise Refusal("invalid-cursor", "begin again without a cursor, or with the list it was given for")
+    return place
+
+
+def _sign(place: bytes, asked: bytes) -> bytes:
+    return blake2b(len(place).to_bytes(2) + place + asked, digest_size=_SIGN).digest()

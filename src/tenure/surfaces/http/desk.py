@@ -1,0 +1,65 @@
+"""What every handler of a route is given, and what it gives back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.errors import InvalidInput
+from tenure.engine.client import Client
+from tenure.storage.contract import Store
+from tenure.surfaces import inputs
+from tenure.surfaces.http.problems import Refusal
+
+FRESH = 1.0
+"""Seconds for which one look at the schema answers everybody who asks whether the server is ready."""
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A request that was found to be in order: the parts of its path, its parameters, its body.
+
+    `gone` returns when the client has closed the connection.
+    """
+
+    path: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Any
+    gone: Callable[[], Awaitable[None]]
+
+    @property
+    def job(self) -> UUID:
+        """The job that the path names. What is not an id is the id of no job."""
+        try:
+            return inputs.job_id(self.path["jobId"])
+        except InvalidInput:
+            raise Refusal("not-found", "there is no such job") from None
+
+
+class Answer(Struct, frozen=True):
+    """A status and what is encoded as its body: JSON of any value, bytes as they are."""
+
+    status: int
+    value: Any
+    headers: Mapping[str, str] = {}
+
+
+class Desk:
+    """The client on the store, whether the server is to stop, and whether it can work."""
+
+    def __init__(self, store: Store, client: Client) -> None:
+        self.client = client
+        self.stopping = asyncio.Event()
+        self._store = store
+        self._looking = asyncio.Lock()
+        self._looked_at: float | None = None
+
+    async def require_ready(self) -> None:
+        """Raise StoreError unless the store answers and its schema is this version's."""
+        loop = asyncio.get_running_loop()
+        async with self._looking:
+            if self._looked_at is None or loop.time() - self._looked_at > FRESH:
+                self._looked_at = None
+                await self._store.verify()
+                self._looked_at = loop.time()

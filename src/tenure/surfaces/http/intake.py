@@ -1,0 +1,137 @@
+"""What comes in with one request: headers, and a body that is bounded before it is read.
+
+Bodies of many requests at once share a room: what a request has beyond its first 64 KiB is counted there, so
+that large bodies can fill it and small ones always go through.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.routes import Route
+
+ROOM = 64 * 2**20
+FREE = 65_536
+
+_ONCE = frozenset({"host", "content-type", "content-length", "content-encoding", "origin", "sec-fetch-site"})
+_JSON = re.compile(r'application/json(?:\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
+
+
+class Gone(Exception):
+    """The client has closed the connection before its request was there."""
+
+
+class Room:
+    """How many bytes of large bodies are held at present."""
+
+    def __init__(self, size: int = ROOM) -> None:
+        self.left = size
+
+
+class Intake:
+    """One request as it arrives."""
+
+    def __init__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+        room: Room,
+    ) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["raw_path"].decode("latin-1")
+        self.query: bytes = scope["query_string"]
+        self._raw: list[tuple[bytes, bytes]] = scope["headers"]
+        self._receive = receive
+        self._room = room
+        self._taken = 0
+        names = {name for name, _ in self._raw}
+        self.is_complete = not names & {b"content-length", b"transfer-encoding"}
+        """Whether nothing of the request is still to come."""
+
+    def headers(self) -> dict[str, str]:
+        """The headers by name. Raises Refusal when one that may stand once stands twice."""
+        found: dict[str, str] = {}
+        for raw_name, raw_value in self._raw:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            if name in found and name in _ONCE:
+                raise Refusal("malformed-request", f"{name} is given twice")
+            found[name] = f"{found[name]}, {value}" if name in found else value
+        return found
+
+    async def body(self, headers: dict[str, str], route: Route) -> bytes:
+        """The body, within what the route takes; empty when there is none and none is needed."""
+        limit = 0 if route.body is None else route.body_limit
+        length = int(headers.get("content-length", 0))
+        if length > limit:
+            raise _too_large(limit)
+        has_body = length > 0 or "transfer-encoding" in headers
+        if route.body is not None and (has_body or route.needs_body):
+            _check_form(headers)
+        raw = await self._read(limit)
+        if not raw and route.body is not None and route.needs_body:
+            raise Refusal("malformed-json", "the body is empty")
+        return raw
+
+    async def _read(self, limit: int) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while not self.is_complete:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            piece = message.get("body", b"")
+            pieces.append(piece)
+            size += len(piece)
+            if size > limit:
+                raise _too_large(limit)
+            self._take(size - FREE - self._taken)
+            self.is_complete = not message.get("more_body", False)
+        return b"".join(pieces)
+
+    def _take(self, more: int) -> None:
+        if more > 0:
+            if more > self._room.left:
+                raise Refusal("busy", "too many large bodies at once; try again")
+            self._room.left -= more
+            self._taken += more
+
+    def release(self) -> None:
+        """The body is needed no more."""
+        self._room.left += self._taken
+        self._taken = 0
+
+    async def until_gone(self) -> None:
+        """Return when the client has closed the connection; the body must have been read."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def check_accept(headers: dict[str, str], produces: str) -> None:
+    """Refuse a client that would not take what the route answers with."""
+    if "accept" not in headers:
+        return
+    produces = produces.partition(";")[0]
+    kind = produces.partition("/")[0]
+    for choice in headers["accept"].lower().split(","):
+        media, *options = (part.strip() for part in choice.split(";"))
+        if media in {produces, f"{kind}/*", "*/*"} and not _is_refused(options):
+            return
+    raise Refusal("not-acceptable", f"the answer is {produces}")
+
+
+def _is_refused(options: list[str]) -> bool:
+    return any(re.fullmatch(r"q=0(?:\.0*)?", option) for option in options)
+
+
+def _check_form(headers: dict[str, str]) -> None:
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refusal("unsupported-media-type", "send the body as it is, without Content-Encoding")
+    if not _JSON.fullmatch(headers.get("content-type", "").strip()):
+        raise Refusal("unsupported-media-type", "send application/json, in UTF-8")
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(
+        "too-large", f"at most {limit:,} bytes are taken here" if limit else "no body is taken here"
+    )

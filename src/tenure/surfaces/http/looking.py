@@ -1,0 +1,131 @@
+"""The control API's ways to look at jobs: lists, one job, its attempts, logs, events and result."""
+
+import asyncio
+from struct import pack, unpack
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw, structs
+
+from tenure.core.documents import NULL
+from tenure.core.job import Job
+from tenure.core.reading import Filter, Listed
+from tenure.core.states import State
+from tenure.surfaces import views
+from tenure.surfaces.http import cursors
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
+from tenure.surfaces.vocabularies import word
+
+USUAL_PAGE = 50
+
+
+async def jobs(desk: Desk, asked: Asked) -> Answer:
+    """Jobs by what they are and where they stand, a page at a time."""
+    query = asked.query
+    which = Filter(
+        states=frozenset(query.get("status", ())),
+        definition=query.get("definitionKey"),
+        queue=query.get("queue"),
+        tag=query.get("tag"),
+        created_after=query.get("createdAfter"),
+        created_before=query.get("createdBefore"),
+    )
+    newest_first = query.get("sort", "-createdAt") == "-createdAt"
+    list_asked = _written(which, newest_first)
+    after = UUID(bytes=cursors.read(query["cursor"], list_asked)) if "cursor" in query else None
+    page = await desk.client.page(
+        which, after=after, newest_first=newest_first, limit=query.get("limit", USUAL_PAGE)
+    )
+    vocabulary = query.get("vocabulary")
+    return Answer(
+        200,
+        views.JobPage(
+            items=[_worded(views.job_item(listed), listed, vocabulary) for listed in page.jobs],
+            next_cursor=None if page.next is None else cursors.write(page.next.bytes, list_asked),
+        ),
+    )
+
+
+async def job(desk: Desk, asked: Asked) -> Answer:
+    """Everything that operators see of one job."""
+    found = await desk.client.get(asked.job)
+    return Answer(200, _worded(views.job_detail(found), found, asked.query.get("vocabulary")))
+
+
+async def attempts(desk: Desk, asked: Asked) -> Answer:
+    """Every start of a job."""
+    found = await desk.client.attempts(asked.job)
+    if not found:
+        await desk.client.get(asked.job)  # an unknown job is not one that never ran
+    return Answer(200, Attempts([views.attempt_item(attempt) for attempt in found]))
+
+
+async def events(desk: Desk, asked: Asked) -> Answer:
+    """The history of a job, a page at a time."""
+    limit = asked.query.get("limit", USUAL_PAGE)
+    bind = b"events" + asked.job.bytes
+    [after] = unpack(">q", cursors.read(asked.query["cursor"], bind)) if "cursor" in asked.query else [0]
+    found = [event for event in await desk.client.events(asked.job) if event.n > after]
+    items = [views.event_item(event) for event in found[:limit]]
+    more = len(found) > limit
+    return Answer(
+        200, Events(items=items, next_cursor=cursors.write(pack(">q", items[-1].n), bind) if more else None)
+    )
+
+
+async def logs(desk: Desk, asked: Asked) -> Answer:
+    """What the attempts of a job wrote, a page at a time."""
+    limit = asked.query.get("limit", USUAL_PAGE)
+    bind = b"logs" + asked.job.bytes
+    after: tuple[int, int] | None = None
+    if "cursor" in asked.query:
+        fence, n = unpack(">qq", cursors.read(asked.query["cursor"], bind))
+        after = (fence, n)
+    found = await desk.client.log(asked.job, after=after, limit=limit + 1)
+    items = [views.log_item(*said) for said in found[:limit]]
+    more = len(found) > limit
+    place = pack(">qq", items[-1].fence, items[-1].n) if more else b""
+    return Answer(200, Logs(items=items, next_cursor=cursors.write(place, bind) if more else None))
+
+
+async def result(desk: Desk, asked: Asked) -> Answer:
+    """What a job came to; with `waitSeconds` after waiting for its end, unless the server is to stop."""
+    found = await desk.client.get(asked.job)
+    if not found.state.is_final and asked.query.get("waitSeconds"):
+        await _wait(desk, asked)
+        found = await desk.client.get(asked.job)
+    if not found.state.is_final:
+        return Answer(202, views.Accepted(job_id=found.id, status=found.state))
+    if found.state is not State.SUCCEEDED:
+        why = views.summary(found.error) if found.error else f"the job is {found.state}"
+        raise Refusal("no-result", why[:1000], job_status=found.state)
+    body = Result(job_id=found.id, status=found.state, result=Raw(found.result or NULL))
+    return Answer(200, body)
+
+
+async def _wait(desk: Desk, asked: Asked) -> None:
+    """Until the job has ended, the time is over, the server is to stop or nobody waits any more."""
+    waiting = [
+        asyncio.ensure_future(desk.client.wait(asked.job, asked.query["waitSeconds"])),
+        asyncio.ensure_future(desk.stopping.wait()),
+        asyncio.ensure_future(asked.gone()),
+    ]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in waiting:
+            one.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def _written(which: Filter, newest_first: bool) -> bytes:
+    """A list as it was asked for, the same for the same."""
+    return msgspec.json.encode([which, newest_first], order="deterministic")
+
+
+def _worded(item: views.JobItem, of: Listed | Job, vocabulary: str | None) -> views.JobItem:
+    if vocabulary is None:
+        return item
+    return structs.replace(item, status_word=word(vocabulary, of.state, of.attempt))

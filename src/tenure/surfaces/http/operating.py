@@ -1,0 +1,113 @@
+"""The control API's ways to act on jobs, queues and workers, and to see what is registered."""
+
+from msgspec import UNSET, UnsetType
+
+from tenure.core.bounds import named
+from tenure.core.errors import InvalidInput
+from tenure.core.job import Standing
+from tenure.core.states import State
+from tenure.surfaces import inputs, views
+from tenure.surfaces.http.creating import accepted
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.shapes import (
+    Definitions,
+    Draining,
+    PauseBody,
+    Queues,
+    QueueState,
+    Reason,
+    Workers,
+    definition_item,
+    queue_items,
+)
+
+
+async def cancel(desk: Desk, asked: Asked) -> Answer:
+    """Ask a job to stop."""
+    body: Reason = asked.body or Reason()
+    standing = await desk.client.cancel(asked.job, reason=_reason(body))
+    if standing.state is not State.CANCELLED:
+        _require_unfinished(standing)
+    return accepted(standing.job, standing.state)
+
+
+async def release(desk: Desk, asked: Asked) -> Answer:
+    """Let a held job go; one that was let go before stays as it is."""
+    standing = await desk.client.accept(asked.job)
+    _require_unfinished(standing)
+    return accepted(standing.job, standing.state)
+
+
+async def give_up(desk: Desk, asked: Asked) -> Answer:
+    """Let a job that waits for another attempt be a dead letter instead."""
+    standing = await desk.client.give_up(asked.job)
+    _require_unfinished(standing)
+    if standing.state is not State.RETRYING:
+        said = f"the job is {standing.state}; only one that waits for another attempt can be given up"
+        raise Refusal("job-state", said, job_status=standing.state)
+    return accepted(standing.job, standing.state)
+
+
+async def definitions(desk: Desk, _asked: Asked) -> Answer:
+    """Every definition that workers have registered."""
+    return Answer(200, Definitions([definition_item(known) for known in await desk.client.definitions()]))
+
+
+async def definition(desk: Desk, asked: Asked) -> Answer:
+    """Every version of one definition."""
+    found = [known for known in await desk.client.definitions() if known.key == asked.path["key"]]
+    if not found:
+        raise Refusal("not-found", "there is no such definition")
+    return Answer(200, Definitions([definition_item(known) for known in found]))
+
+
+async def queues(desk: Desk, _asked: Asked) -> Answer:
+    """Every queue with its lines."""
+    return Answer(200, Queues(queue_items(await desk.client.lines())))
+
+
+async def pause(desk: Desk, asked: Asked) -> Answer:
+    """Let nothing be claimed from a queue."""
+    body: PauseBody = asked.body or PauseBody()
+    queue = _queue(asked)
+    until = None if isinstance(body.until, UnsetType) else inputs.moment(body.until)
+    await desk.client.pause(queue, until=until, reason=_reason(body))
+    return Answer(200, QueueState(queue, paused=True))
+
+
+async def resume(desk: Desk, asked: Asked) -> Answer:
+    """Let workers claim from a queue again."""
+    queue = _queue(asked)
+    await desk.client.resume(queue)
+    return Answer(200, QueueState(queue, paused=False))
+
+
+async def workers(desk: Desk, _asked: Asked) -> Answer:
+    """Who runs jobs."""
+    return Answer(200, Workers([views.worker_item(known) for known in await desk.client.workers()]))
+
+
+async def drain(desk: Desk, asked: Asked) -> Answer:
+    """Ask a worker to claim no more, finish what runs, and end."""
+    worker = asked.path["workerId"]
+    if not (worker.isprintable() and await desk.client.drain(worker)):
+        raise Refusal("not-found", "there is no such worker")
+    return Answer(202, Draining(worker_id=worker))
+
+
+def _queue(asked: Asked) -> str:
+    try:
+        named("queue", asked.path["queue"])
+    except InvalidInput:
+        raise Refusal("not-found", "no queue can have this name") from None
+    return asked.path["queue"]
+
+
+def _reason(body: Reason) -> str | None:
+    return None if body.reason is UNSET else str(body.reason)
+
+
+def _require_unfinished(standing: Standing) -> None:
+    if standing.state.is_final:
+        raise Refusal("job-terminal", f"the job is {standing.state}", job_status=standing.state)

@@ -1,0 +1,91 @@
+"""The parameters behind the question mark that routes take."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tenure.core.bounds import LARGEST_PAGE, named
+from tenure.core.errors import InvalidInput
+from tenure.core.states import State
+from tenure.surfaces import inputs
+from tenure.surfaces.http.routes import Parameter
+from tenure.surfaces.vocabularies import VOCABULARIES
+
+LONGEST_WAIT = 30
+"""Seconds for which one request waits for a job's end."""
+
+_NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
+_MOMENT = {"type": "string", "format": "date-time"}
+
+
+def _page_size(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= LARGEST_PAGE:
+        raise InvalidInput("limit", f"is {text!r:.64}", f"give a whole number from 1 to {LARGEST_PAGE}")
+    return int(text)
+
+
+def _wait(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,3})?", text) or float(text) > LONGEST_WAIT:
+        raise InvalidInput("seconds", f"is {text!r:.64}", f"give seconds from 0 to {LONGEST_WAIT}")
+    return float(text)
+
+
+def _name(text: str) -> str:
+    named("name", text)
+    return text
+
+
+def _one_of(*words: str) -> tuple[Callable[[str], str], dict[str, Any]]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise InvalidInput("word", f"is {text!r:.64}", f"give one of {', '.join(words)}")
+        return text
+
+    return read, {"type": "string", "enum": list(words)}
+
+
+def _state(text: str) -> State:
+    read, _ = _one_of(*State)
+    return State(read(text))
+
+
+_read_sort, _sort_schema = _one_of("createdAt", "-createdAt")
+_read_vocabulary, _vocabulary_schema = _one_of(*VOCABULARIES)
+
+LIMIT = Parameter(
+    name="limit",
+    read=_page_size,
+    schema={"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": 50},
+    text="how many items a page may have",
+)
+CURSOR = Parameter(name="cursor", read=str, schema={"type": "string"}, text="`nextCursor` of the page before")
+VOCABULARY = Parameter(
+    name="vocabulary",
+    read=_read_vocabulary,
+    schema=_vocabulary_schema,
+    text="adds `statusWord`, the status in the words of another description",
+)
+WAIT = Parameter(
+    name="waitSeconds",
+    read=_wait,
+    schema={"type": "number", "minimum": 0, "maximum": LONGEST_WAIT, "default": 0},
+    text="how long to wait for the job's end",
+)
+OF_LISTS = (
+    Parameter(
+        name="status",
+        read=_state,
+        schema={"type": "string", "enum": list(State)},
+        text="in this state; may be given often, and any will do",
+        many=True,
+    ),
+    Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition"),
+    Parameter(name="queue", read=_name, schema=_NAME, text="in this queue"),
+    Parameter(name="tag", read=_name, schema=_NAME, text="with this tag"),
+    Parameter(name="createdAfter", read=inputs.moment, schema=_MOMENT, text="recorded at this time or later"),
+    Parameter(name="createdBefore", read=inputs.moment, schema=_MOMENT, text="recorded before this time"),
+    Parameter(name="sort", read=_read_sort, schema=_sort_schema, text="newest first, unless `createdAt`"),
+    LIMIT,
+    CURSOR,
+    VOCABULARY,
+)

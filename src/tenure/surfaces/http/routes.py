@@ -1,0 +1,125 @@
+"""What a route is: one row of the table from which the whole surface is made."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.problems import Refusal
+
+JSON = "application/json"
+USUAL_BODY = 2**20
+"""Bytes that a body may have, unless its route takes more."""
+
+ALWAYS = ("malformed-request", "not-acceptable", "misdirected-request", "internal", "busy")
+"""Problems that any request may meet."""
+
+OF_BODIES = (
+    *("malformed-json", "duplicate-key", "too-deep", "too-large", "request-timeout", "csrf"),
+    *("unsupported-media-type", "validation", "unknown-field", "number-range", "invalid-character"),
+    "too-many-keys",
+)
+"""Problems that any request with a body may meet."""
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
+Handler = Callable[[Desk, Asked], Awaitable[Answer]]
+
+
+class Parameter(Struct, frozen=True, kw_only=True):
+    """A parameter behind the question mark; `read` makes its value of the text or raises InvalidInput."""
+
+    name: str
+    read: Callable[[str], Any]
+    schema: Mapping[str, Any]
+    text: str
+    many: bool = False
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """A method and a path, who may use it, what it takes and what it answers.
+
+    `fields` has the names of the body's fields by the engine's words, for what is said of bad values.
+    `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
+    """
+
+    method: str
+    path: str
+    audience: str
+    scope: str | None
+    handler: Handler
+    summary: str
+    answers: Mapping[int, Any]
+    parameters: tuple[Parameter, ...] = ()
+    body: Any = None
+    body_limit: int = USUAL_BODY
+    needs_body: bool = True
+    fields: Mapping[str, str] = {}
+    problems: tuple[str, ...] = ()
+    reads_store: bool = True
+    any_host: bool = False
+    produces: str = JSON
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the path's variable parts."""
+        return _PLACE.findall(self.path)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Every kind of problem that it may answer with."""
+        kinds = [*ALWAYS, *self.problems]
+        if self.body is not None:
+            kinds += OF_BODIES
+        elif self.method != "GET":
+            kinds += ["csrf", "too-large"]
+        if self.parameters:
+            kinds += ["validation", "unknown-field"]
+        if self.reads_store:
+            kinds.append("storage-unavailable")
+        if self.scope is not None:
+            kinds.append("insufficient-scope")
+        return list(dict.fromkeys(kinds))
+
+    def match(self, segments: list[str]) -> dict[str, str] | None:
+        """The variable parts of a path with as many segments as this one; None when it is another."""
+        found: dict[str, str] = {}
+        for own, given in zip(self.path.split("/"), segments, strict=True):
+            if place := _PLACE.fullmatch(own):
+                try:
+                    found[place[1]] = unquote(given, errors="strict")
+                except UnicodeDecodeError:
+                    return None
+            elif own != given:
+                return None
+        return found
+
+
+class Router:
+    """Finds the route of a request."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._by_length: dict[int, list[Route]] = {}
+        # What is written out goes before what is variable.
+        for route in sorted(routes, key=lambda route: len(route.names)):
+            self._by_length.setdefault(route.path.count("/"), []).append(route)
+
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        """The route, and the variable parts of the path. Raises Refusal, with `Allow` for a wrong method."""
+        segments = path.split("/")
+        matching = [
+            (route, found)
+            for route in self._by_length.get(len(segments) - 1, ())
+            if (found := route.match(segments)) is not None
+        ]
+        if not matching:
+            raise Refusal("not-found", "there is nothing at this path")
+        for route, found in matching:
+            if method == route.method or (method, route.method) == ("HEAD", "GET"):
+                return route, found
+        methods = {route.method for route, _ in matching}
+        allow = sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+        raise Refusal("method-not-allowed", "see Allow", headers={"allow": ", ".join(allow)})

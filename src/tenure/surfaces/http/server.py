@@ -1,0 +1,112 @@
+"""The server around the application: where it listens, and how it stops."""
+
+import contextlib
+import socket
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, cast
+from uuid import UUID
+
+import uvicorn
+
+from tenure.core.errors import InvalidInput
+from tenure.surfaces.http import access
+from tenure.surfaces.http.application import LONGEST_WORK, Application
+from tenure.surfaces.http.connection import Connection, Gate, Limits
+from tenure.surfaces.http.desk import Desk
+from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.table import ROUTES
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on this machine's own addresses. Raises InvalidInput for others, and for a port that is taken.
+
+    Without keys whoever reaches the server may do everything, so nobody else may reach it.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise InvalidInput("host", f"is {host!r:.64}, which leads nowhere", "give 127.0.0.1") from None
+    if not all(access.is_loopback(str(address[0])) for *_, address in found):
+        raise InvalidInput(
+            "host",
+            f"is {host!r:.64}, which others can reach, and there are no keys to tell them apart",
+            "give 127.0.0.1, and let a proxy that knows its callers stand in front",
+        )
+    family, _, _, _, address = found[0]
+    try:
+        return socket.create_server(address[:2], family=family, backlog=1024)
+    except OSError as error:
+        raise InvalidInput("port", f"{port} cannot be used: {error.strerror}", "give another one") from None
+
+
+class Server:
+    """Answers requests on a socket until it is told to stop."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        listening: socket.socket,
+        *,
+        limits: Limits | None = None,
+        shutdown_seconds: float = 30.0,
+        longest_work: float = LONGEST_WORK,
+        routes: Iterable[Route] = ROUTES,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._desk = desk
+        self._listening = listening
+        self._tell = tell
+        host = str(listening.getsockname()[0])
+        application = Application(
+            desk,
+            hosts=access.LOOPBACK | {host},
+            on_bug=self._on_bug,
+            longest_work=longest_work,
+            routes=routes,
+        )
+        limits = limits or Limits()
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                cast("Any", application),
+                http=cast("Any", partial(Connection, Gate(limits))),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=int(limits.rest_seconds) + 1,
+                timeout_graceful_shutdown=max(int(shutdown_seconds), 1),
+            )
+        )
+
+    @property
+    def url(self) -> str:
+        """Where it is reached."""
+        host, port = self._listening.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    async def run(self) -> None:
+        """Serve; when told to stop, accept nothing more, let what is under way finish, and return."""
+        await self._server.serve(sockets=[self._listening])
+
+    def stop(self) -> None:
+        """Stop in good order; told a second time, at once."""
+        if self._server.should_exit:
+            self._server.force_exit = True
+        self._server.should_exit = True
+        self._desk.stopping.set()
+
+    def _on_bug(self, request: UUID, error: Exception) -> None:
+        self._tell(f"request {request} failed:\n{''.join(traceback.format_exception(error)).rstrip()}")
+
+
+class _Uvicorn(uvicorn.Server):
+    """Signals are the command's own business: uvicorn's handlers would end the process by them."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

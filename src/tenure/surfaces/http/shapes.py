@@ -1,0 +1,257 @@
+"""The bodies of requests, and of those answers that no other surface has."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from tenure.core.bounds import LARGEST_BATCH, MOST_TAGS
+from tenure.core.operations import Definition, LineStatus
+from tenure.core.spec import Spec
+from tenure.core.states import State
+from tenure.surfaces import views
+from tenure.surfaces.http.problems import Fault
+from tenure.surfaces.vocabularies import IntentStatus
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$")]
+Version = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Key = Annotated[str, Meta(min_length=1, max_length=255)]
+Seconds = Annotated[float, Meta(ge=0, le=3653 * 86_400)]
+Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+class NewIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """What a client wants done; the key names the wish, however often it is sent."""
+
+    job_type: Name
+    payload: Raw | UnsetType = UNSET
+    idempotency_key: Key
+
+
+class IntentAccepted(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which job it is, and where it stands."""
+
+    job_id: UUID
+    status: IntentStatus
+
+
+class Intent(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A job as its client sees it."""
+
+    job_id: UUID
+    job_type: str
+    status: IntentStatus
+    created_at: datetime
+    updated_at: datetime
+
+
+class NewJobBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A job to be recorded; what is left out is as its definition says."""
+
+    definition_key: Name
+    definition_version: Version | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    priority: Annotated[int, Meta(ge=-100, le=100)] | UnsetType = UNSET
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
+    queue: Name | UnsetType = UNSET
+    run_at: Moment | UnsetType = UNSET
+    delay_seconds: Seconds | UnsetType = UNSET
+    idempotency_key: Key | UnsetType = UNSET
+    hold: bool = False
+    timeout_seconds: Annotated[float, Meta(ge=1, le=604_800)] | UnsetType = UNSET
+    tags: Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)] = ()
+
+
+class Batch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Jobs to be recorded together, all or none."""
+
+    jobs: Annotated[tuple[NewJobBody, ...], Meta(min_length=1, max_length=LARGEST_BATCH)]
+
+
+class BatchAccepted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The jobs in the order asked; `errors` names those whose key belongs to something else already."""
+
+    items: Sequence[views.Accepted]
+    errors: Sequence[Fault] = ()
+
+
+class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why; it stands on record."""
+
+    reason: Annotated[str, Meta(max_length=255)] | UnsetType = UNSET
+
+
+class ReplayBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Other params than the first time; `force` even while an earlier replay has not ended."""
+
+    params: Raw | UnsetType = UNSET
+    force: bool = False
+
+
+class PauseBody(Reason, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Until when nothing is claimed: a time, or without one until it is resumed."""
+
+    until: Moment | UnsetType = UNSET
+
+
+class Result(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a job came to."""
+
+    job_id: UUID
+    status: State
+    result: Raw
+
+
+class Attempts(Struct, frozen=True):
+    """Every start of a job, by fence."""
+
+    items: Sequence[views.AttemptItem]
+
+
+class Events(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of a job's history, and where it goes on."""
+
+    items: Sequence[views.EventItem]
+    next_cursor: str | None
+
+
+class Logs(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of what a job's attempts wrote, and where it goes on; more may come while it runs."""
+
+    items: Sequence[views.LogItem]
+    next_cursor: str | None
+
+
+class Workers(Struct, frozen=True):
+    """Every worker that is known."""
+
+    items: Sequence[views.WorkerItem]
+
+
+class Draining(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A worker that was asked to claim no more."""
+
+    worker_id: str
+    status: Literal["draining"] = "draining"
+
+
+class DefinitionItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A definition as it was registered."""
+
+    key: str
+    version: int
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: float
+    on_lost: str
+    tags: tuple[str, ...]
+    limits: dict[str, int]
+    params_schema: Raw
+    override: Raw | None
+    registered_at: datetime | None
+    registered_by: str
+
+
+class Definitions(Struct, frozen=True):
+    """Definitions, by key and version."""
+
+    items: Sequence[DefinitionItem]
+
+
+class PauseItem(Struct, frozen=True):
+    """Why nothing is claimed, since when and until when."""
+
+    at: datetime
+    until: datetime | None
+    by: str
+    reason: str | None
+
+
+class LineItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The jobs of one definition in a queue; `workers` is how many serve them."""
+
+    definition_key: str
+    definition_version: int
+    counts: dict[str, int]
+    oldest_queued_at: datetime | None
+    workers: int
+    pause: PauseItem | None
+
+
+class QueueItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A queue: how much stands in it, since when, and the lines it is made of."""
+
+    name: str
+    depth: int
+    oldest_queued_at: datetime | None
+    lines: Sequence[LineItem]
+
+
+class Queues(Struct, frozen=True):
+    """Every queue that jobs have stood in, by name."""
+
+    items: Sequence[QueueItem]
+
+
+class QueueState(Struct, frozen=True):
+    """Whether workers may claim from a queue."""
+
+    name: str
+    paused: bool
+
+
+class Health(Struct, frozen=True):
+    """How the process is."""
+
+    status: str
+
+
+def definition_item(known: Definition) -> DefinitionItem:
+    """A definition for operators."""
+    spec = Spec.read(known.spec)
+    return DefinitionItem(
+        key=known.key,
+        version=known.version,
+        queue=spec.queue,
+        priority=spec.priority,
+        max_attempts=spec.policy.max_attempts,
+        timeout_seconds=spec.policy.timeout.total_seconds(),
+        on_lost=spec.policy.on_lost.value,
+        tags=spec.tags,
+        limits={limit.name: limit.size for limit in spec.all_limits},
+        params_schema=Raw(spec.params_schema),
+        override=None if known.override is None else Raw(known.override),
+        registered_at=known.registered_at,
+        registered_by=known.registered_by,
+    )
+
+
+def queue_items(lines: Sequence[LineStatus]) -> list[QueueItem]:
+    """Lines, by the queue they belong to."""
+    queues: dict[str, list[LineStatus]] = {}
+    for status in sorted(lines, key=lambda status: status.line):
+        queues.setdefault(status.line.queue, []).append(status)
+    return [
+        QueueItem(
+            name=name,
+            depth=sum(status.counts.get(State.QUEUED, 0) for status in own),
+            oldest_queued_at=min((status.oldest for status in own if status.oldest), default=None),
+            lines=[_line_item(status) for status in own],
+        )
+        for name, own in queues.items()
+    ]
+
+
+def _line_item(status: LineStatus) -> LineItem:
+    pause = status.pause
+    return LineItem(
+        definition_key=status.line.definition,
+        definition_version=status.line.version,
+        counts={state.value: count for state, count in status.counts.items() if count},
+        oldest_queued_at=status.oldest,
+        workers=status.workers,
+        pause=None if pause is None else PauseItem(pause.at, pause.until, pause.by, pause.reason),
+    )

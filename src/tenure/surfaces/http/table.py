@@ -1,0 +1,226 @@
+"""The table of all routes: routing, checks, problems and the OpenAPI document are made from it."""
+
+from typing import Any
+
+from tenure.surfaces import views
+from tenure.surfaces.http import creating, intent, looking, operating, process, shapes
+from tenure.surfaces.http.parameters import CURSOR, LIMIT, OF_LISTS, VOCABULARY, WAIT
+from tenure.surfaces.http.routes import Route
+
+LARGEST_BATCH_BODY = 16 * 2**20
+_NEW_JOB = ("unknown-definition", "invalid-params", "datetime", "idempotency-key")
+
+
+def _client(method: str, path: str, **rest: Any) -> Route:
+    return Route(method=method, path=path, audience="client", scope="submit", **rest)
+
+
+def _reader(path: str, **rest: Any) -> Route:
+    return Route(method="GET", path=path, audience="operator", scope="read", **rest)
+
+
+def _operator(path: str, **rest: Any) -> Route:
+    return Route(method="POST", path=path, audience="operator", scope="operate", **rest)
+
+
+def _of_process(path: str, **rest: Any) -> Route:
+    return Route(method="GET", path=path, audience="process", scope=None, **rest)
+
+
+ROUTES = (
+    _client(
+        "POST",
+        "/jobs",
+        handler=intent.submit,
+        summary="Say what is to be done",
+        body=shapes.NewIntent,
+        answers={202: shapes.IntentAccepted},
+        fields=intent.FIELDS,
+        problems=("unknown-definition", "invalid-params", "idempotency-key"),
+    ),
+    _client(
+        "GET",
+        "/jobs/{jobId}",
+        handler=intent.status,
+        summary="What has become of it",
+        answers={200: shapes.Intent},
+        problems=("not-found",),
+    ),
+    _operator(
+        "/v1/jobs",
+        handler=creating.create,
+        summary="Record a job",
+        body=shapes.NewJobBody,
+        answers={202: views.Accepted},
+        fields=creating.FIELDS,
+        problems=(*_NEW_JOB, "idempotency-key-reused"),
+    ),
+    _operator(
+        "/v1/jobs/batch",
+        handler=creating.create_all,
+        summary="Record up to 10,000 jobs, all or none",
+        body=shapes.Batch,
+        body_limit=LARGEST_BATCH_BODY,
+        answers={202: shapes.BatchAccepted},
+        fields=creating.FIELDS,
+        problems=_NEW_JOB,
+    ),
+    _reader(
+        "/v1/jobs",
+        handler=looking.jobs,
+        summary="List jobs",
+        parameters=OF_LISTS,
+        answers={200: views.JobPage},
+        problems=("invalid-cursor",),
+    ),
+    _reader(
+        "/v1/jobs/{jobId}",
+        handler=looking.job,
+        summary="All that is known of a job",
+        parameters=(VOCABULARY,),
+        answers={200: views.JobDetail},
+        problems=("not-found",),
+    ),
+    _operator(
+        "/v1/jobs/{jobId}/cancel",
+        handler=operating.cancel,
+        summary="Ask a job to stop",
+        body=shapes.Reason,
+        needs_body=False,
+        answers={202: views.Accepted},
+        problems=("not-found", "job-terminal"),
+    ),
+    _operator(
+        "/v1/jobs/{jobId}/release",
+        handler=operating.release,
+        summary="Let a held job go",
+        answers={202: views.Accepted},
+        problems=("not-found", "job-terminal"),
+    ),
+    _operator(
+        "/v1/jobs/{jobId}/replay",
+        handler=creating.replay,
+        summary="Run a finished job again, as a new one",
+        body=shapes.ReplayBody,
+        needs_body=False,
+        answers={202: views.Accepted},
+        problems=("not-found", "job-unfinished", "unknown-definition", "invalid-params"),
+    ),
+    _operator(
+        "/v1/jobs/{jobId}/give-up",
+        handler=operating.give_up,
+        summary="Let a job that waits for another attempt be a dead letter",
+        answers={202: views.Accepted},
+        problems=("not-found", "job-terminal", "job-state"),
+    ),
+    _reader(
+        "/v1/jobs/{jobId}/attempts",
+        handler=looking.attempts,
+        summary="Every start of a job",
+        answers={200: shapes.Attempts},
+        problems=("not-found",),
+    ),
+    _reader(
+        "/v1/jobs/{jobId}/logs",
+        handler=looking.logs,
+        summary="What its attempts wrote",
+        parameters=(LIMIT, CURSOR),
+        answers={200: shapes.Logs},
+        problems=("not-found", "invalid-cursor"),
+    ),
+    _reader(
+        "/v1/jobs/{jobId}/events",
+        handler=looking.events,
+        summary="Its history",
+        parameters=(LIMIT, CURSOR),
+        answers={200: shapes.Events},
+        problems=("not-found", "invalid-cursor"),
+    ),
+    _reader(
+        "/v1/jobs/{jobId}/result",
+        handler=looking.result,
+        summary="What it came to, waiting for its end if asked to",
+        parameters=(WAIT,),
+        answers={200: shapes.Result, 202: views.Accepted},
+        problems=("not-found", "no-result"),
+    ),
+    _reader(
+        "/v1/definitions",
+        handler=operating.definitions,
+        summary="Every definition that workers have registered",
+        answers={200: shapes.Definitions},
+    ),
+    _reader(
+        "/v1/definitions/{key}",
+        handler=operating.definition,
+        summary="Every version of one definition",
+        answers={200: shapes.Definitions},
+        problems=("not-found",),
+    ),
+    _reader(
+        "/v1/queues",
+        handler=operating.queues,
+        summary="Every queue, and how much stands in it",
+        answers={200: shapes.Queues},
+    ),
+    _operator(
+        "/v1/queues/{queue}/pause",
+        handler=operating.pause,
+        summary="Let nothing be claimed from a queue",
+        body=shapes.PauseBody,
+        needs_body=False,
+        answers={200: shapes.QueueState},
+        fields={"time": "until"},
+        problems=("not-found",),
+    ),
+    _operator(
+        "/v1/queues/{queue}/resume",
+        handler=operating.resume,
+        summary="Let workers claim from a queue again",
+        answers={200: shapes.QueueState},
+        problems=("not-found",),
+    ),
+    _reader(
+        "/v1/workers",
+        handler=operating.workers,
+        summary="Who runs jobs",
+        answers={200: shapes.Workers},
+    ),
+    _operator(
+        "/v1/workers/{workerId}/drain",
+        handler=operating.drain,
+        summary="Ask a worker to claim no more and end",
+        answers={202: shapes.Draining},
+        problems=("not-found",),
+    ),
+    _of_process(
+        "/healthz",
+        handler=process.alive,
+        summary="Whether the process is alive",
+        answers={200: shapes.Health},
+        reads_store=False,
+        any_host=True,
+    ),
+    _of_process(
+        "/readyz",
+        handler=process.ready,
+        summary="Whether the store answers, with this version's schema",
+        answers={200: shapes.Health},
+        any_host=True,
+    ),
+    _of_process(
+        "/openapi.json",
+        handler=process.openapi,
+        summary="This surface as OpenAPI 3.1",
+        answers={200: dict[str, Any]},
+        reads_store=False,
+    ),
+    _of_process(
+        "/docs",
+        handler=process.docs,
+        summary="This surface for people",
+        answers={200: str},
+        reads_store=False,
+        produces="text/html; charset=utf-8",
+    ),
+)

@@ -1,0 +1,172 @@
+"""A server in the test's own loop, on a real socket, and two ways to speak to it: in words and in bytes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import httpx
+import msgspec
+
+from tenure.core.operations import Definition
+from tenure.core.spec import Spec
+from tenure.engine.client import Client
+from tenure.engine.registry import Registry
+from tenure.storage.contract import Store
+from tenure.surfaces.http.connection import Limits
+from tenure.surfaces.http.desk import Desk
+from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.server import Server, listen
+from tenure.surfaces.http.table import ROUTES
+
+PATIENCE = 60.0
+"""Seconds after which what should come is taken never to come."""
+
+
+class Reply(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    @property
+    def kind(self) -> str:
+        """The kind of problem, which must be told in full."""
+        told = self.json
+        assert self.headers["content-type"] == "application/problem+json"
+        assert told["status"] == self.status
+        assert told["requestId"] == self.headers["x-request-id"]
+        assert told.keys() >= {"type", "title", "detail", "instance"}
+        kind: str = told["type"].removeprefix("/docs#")
+        return kind
+
+
+class Wire:
+    """One connection, in bytes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def send(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def reply(self) -> Reply:
+        """The next answer."""
+        async with asyncio.timeout(PATIENCE):
+            head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+            body = await self._reader.readexactly(int(headers.get("content-length", "0")))
+            return Reply(int(head[0].split()[1]), headers, body)
+
+    async def is_closed(self) -> bool:
+        """Wait for the end of what the server says; whether nothing else came before it."""
+        async with asyncio.timeout(PATIENCE):
+            try:
+                return await self._reader.read() == b""
+            except ConnectionError:
+                return True
+
+    async def close(self) -> None:
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except ConnectionError:
+            pass
+
+
+class Api:
+    """A server that runs."""
+
+    def __init__(self, server: Server, client: httpx.AsyncClient, told: list[str]) -> None:
+        self.server = server
+        self.told = told
+        """What it has told its operator."""
+        self._client = client
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        url = httpx.URL(self.server.url)
+        return url.host, url.port or 0
+
+    async def call(self, method: str, path: str, json: object = None, **extra: Any) -> Reply:
+        """Send a request as a client does; `json` is its body."""
+        if json is not None:
+            extra["content"] = msgspec.json.encode(json)
+            extra["headers"] = {"content-type": "application/json", **extra.get("headers", {})}
+        answer = await self._client.request(method, path, **extra)
+        return Reply(answer.status_code, dict(answer.headers), answer.content)
+
+    async def post(self, path: str, json: object = None, **extra: Any) -> Reply:
+        return await self.call("POST", path, json, **extra)
+
+    async def get(self, path: str, **extra: Any) -> Reply:
+        return await self.call("GET", path, **extra)
+
+    @asynccontextmanager
+    async def wire(self) -> AsyncIterator[Wire]:
+        """A connection of its own."""
+        wire = Wire(*await asyncio.open_connection(*self.address))
+        try:
+            yield wire
+        finally:
+            await wire.close()
+
+    async def send(self, data: bytes) -> Reply:
+        """Send bytes on a connection of their own, and read one answer."""
+        async with self.wire() as wire:
+            await wire.send(data)
+            return await wire.reply()
+
+
+@asynccontextmanager
+async def serving(
+    store: Store,
+    *,
+    limits: Limits | None = None,
+    longest_work: float = 30.0,
+    routes: Iterable[Route] = ROUTES,
+) -> AsyncIterator[Api]:
+    """A server on a store, until the block ends."""
+    client = Client(store, Registry())
+    told: list[str] = []
+    server = Server(
+        Desk(store, client),
+        listen("127.0.0.1", 0),
+        limits=limits,
+        longest_work=longest_work,
+        routes=routes,
+        tell=told.append,
+    )
+    running = asyncio.create_task(server.run())
+    try:
+        async with httpx.AsyncClient(base_url=server.url, timeout=PATIENCE, trust_env=False) as speaker:
+            yield Api(server, speaker, told)
+    finally:
+        server.stop()
+        await running
+        await client.close()
+
+
+async def register(store: Store, *specs: Spec) -> None:
+    """Let a store know of definitions, as a worker does."""
+    await store.put_definitions(
+        [Definition(key=spec.key, version=spec.version, spec=spec.document()) for spec in specs]
+    )
+
+
+def request(
+    method: str = "POST", path: str = "/v1/jobs", headers: dict[str, str] | None = None, body: bytes = b""
+) -> bytes:
+    """A request in bytes, with a host; its length is told unless the headers say something of it."""
+    given = {"Host": "localhost", **(headers or {})}
+    if body and not {"Content-Length", "Transfer-Encoding"} & given.keys():
+        given["Content-Length"] = str(len(body))
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + body

@@ -1,0 +1,198 @@
+"""Requests that are huge, slow, garbled or without end are refused in time, and cost others nothing."""
+
+import asyncio
+import socket
+
+import pytest
+
+from tenure.storage.contract import Store
+from tenure.surfaces.http.connection import Limits
+from tests.surfaces.http.serving import PATIENCE, Api, Reply, request, serving
+
+JSON = {"Content-Type": "application/json"}
+LIMIT = 2**20
+HASTY = Limits(head_seconds=0.3, body_seconds=0.3, rest_seconds=0.3, drain_seconds=0.3)
+
+
+async def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_read(api: Api) -> None:
+    """Row 11: no byte of the body is sent, and none is asked for."""
+    for extra in ({}, {"Expect": "100-continue"}):
+        reply = await api.send(request(headers={**JSON, **extra, "Content-Length": str(LIMIT + 1)}))
+        assert (reply.status, reply.kind) == (413, "too-large")
+        assert reply.headers["connection"] == "close"
+
+
+async def test_who_sends_on_regardless_still_hears_why(api: Api) -> None:
+    """A reset would overtake the answer; the rest is read into nothing for a moment instead."""
+    async with api.wire() as wire:
+        await wire.send(request(headers={**JSON, "Content-Length": str(8 * LIMIT)}))
+        for _ in range(64):
+            await wire.send(b"x" * 65_536)
+        assert (await wire.reply()).status == 413
+
+
+async def test_a_body_within_the_limit_is_asked_for_and_taken(api: Api) -> None:
+    async with api.wire() as wire:
+        body = b'{"definitionKey":"mail"}'
+        await wire.send(request(headers={**JSON, "Expect": "100-continue", "Content-Length": str(len(body))}))
+        assert (await wire.reply()).status == 100
+        await wire.send(body)
+        assert (await wire.reply()).status == 202
+
+
+async def test_a_chunked_body_that_grows_past_the_limit_is_cut_off(api: Api) -> None:
+    """Row 12."""
+    async with api.wire() as wire:
+        await wire.send(request(headers={**JSON, "Transfer-Encoding": "chunked"}))
+        for _ in range(LIMIT // 65_536 + 1):
+            await wire.send(b"10000\r\n" + b" " * 65_536 + b"\r\n")
+        reply = await wire.reply()
+        assert (reply.status, reply.kind) == (413, "too-large")
+        assert await wire.is_closed()
+
+
+async def test_a_chunked_body_is_taken(api: Api) -> None:
+    body = b'{"definitionKey":"mail"}'
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    reply = await api.send(request(headers={**JSON, "Transfer-Encoding": "chunked"}, body=chunks))
+    assert reply.status == 202
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"GET /healthz HTTP/1.1\r\nX: y", request(headers={**JSON, "Content-Length": "100"}) + b'{"def'],
+    ids=["head", "body"],
+)
+async def test_a_request_that_comes_too_slowly_is_given_up(store: Store, begun: bytes) -> None:
+    """Row 13: by the time of the whole, however steadily its bytes come."""
+    async with serving(store, limits=HASTY) as api, api.wire() as wire:
+        await wire.send(begun)
+
+        async def drip() -> None:
+            while True:
+                await wire.send(b"x")
+                await asyncio.sleep(0.05)
+
+        dripping = asyncio.create_task(drip())
+        reply = await wire.reply()
+        dripping.cancel()
+        assert (reply.status, reply.kind) == (408, "request-timeout")
+        assert await wire.is_closed()
+
+
+async def test_a_connection_that_says_nothing_is_closed_without_a_word(store: Store) -> None:
+    async with serving(store, limits=HASTY) as api, api.wire() as wire:
+        assert await wire.is_closed()
+        async with api.wire() as kept:
+            await kept.send(request("GET", "/healthz"))
+            assert (await kept.reply()).status == 200
+            assert await kept.is_closed()
+
+
+async def test_slow_clients_take_no_place_from_others(store: Store) -> None:
+    """Row 13: twice as many as there are places, and everybody else is served."""
+    async with serving(store, limits=Limits(connections=8)) as api:
+        slow = [await asyncio.open_connection(*api.address) for _ in range(16)]
+        for _, writer in slow:
+            writer.write(b"POST /v1/jobs HT")
+        for _ in range(4):
+            assert (await api.send(request("GET", "/healthz"))).status == 200
+        for _, writer in slow:
+            writer.close()
+
+
+async def test_where_every_place_is_at_work_the_next_is_told_to_come_back(store: Store) -> None:
+    async with serving(store, limits=Limits(connections=2)) as api, api.wire() as one, api.wire() as two:
+        for wire in (one, two):
+            await wire.send(request(headers={**JSON, "Content-Length": "10"}))
+            await wire.send(b"{")
+        # They may not have been read when the third connection comes; then it takes the place of one.
+        reply = await asyncio.wait_for(_until(api, 503), PATIENCE)
+        assert (reply.status, reply.kind) == (503, "busy")
+        assert reply.headers["retry-after"].isdecimal()
+
+
+async def test_a_client_that_does_not_read_loses_its_place(store: Store) -> None:
+    """What it does not take is not kept for ever."""
+    limits = Limits(connections=1, write_seconds=0.3)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        async with serving(store, limits=limits) as api:
+            deaf.connect(api.address)
+            deaf.sendall(request("GET", "/openapi.json") * 1000)
+            deaf.setblocking(False)
+            await asyncio.get_running_loop().sock_recv(deaf, 1)
+            await asyncio.wait_for(_until(api, 503), PATIENCE)
+            await asyncio.wait_for(_until(api, 200), PATIENCE)
+
+
+async def _until(api: Api, status: int) -> Reply:
+    """Ask until the answer is this one."""
+    while (reply := await api.send(request("GET", "/healthz"))).status != status:
+        pass
+    return reply
+
+
+GARBLED = {
+    "both lengths": request(headers={**JSON, "Content-Length": "5", "Transfer-Encoding": "chunked"}),
+    "two lengths": request(headers={**JSON, "Content-Length": "2"}).replace(
+        b"\r\n\r\n", b"\r\nContent-Length: 3\r\n\r\n"
+    ),
+    "a negative length": request(headers={**JSON, "Content-Length": "-1"}),
+    "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n",
+    "an unknown method": request("FROB", "/v1/jobs"),
+    "a bad chunk": request(headers={**JSON, "Transfer-Encoding": "chunked"}, body=b"zz\r\n"),
+    "a space before the colon": b"GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n",
+    "no host": b"GET /v1/jobs HTTP/1.1\r\n\r\n",
+    "two hosts": b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+}
+
+
+async def test_what_is_not_http_is_refused(api: Api) -> None:
+    """Row 15, and its neighbours."""
+    replies = {name: await api.send(data) for name, data in GARBLED.items()}
+    assert {name: (reply.status, reply.kind) for name, reply in replies.items()} == dict.fromkeys(
+        GARBLED, (400, "malformed-request")
+    )
+    assert (await api.get("/healthz")).status == 200
+
+
+async def test_after_a_garbled_request_nothing_more_is_read(api: Api) -> None:
+    """Row 15: what follows could be somebody's idea of another request."""
+    async with api.wire() as wire:
+        await wire.send(GARBLED["both lengths"] + b"0\r\n\r\n" + request("GET", "/healthz"))
+        assert (await wire.reply()).status == 400
+        assert await wire.is_closed()
+
+
+OVERSIZED = {
+    "one large header": (request(headers={"X": "x" * 17_000}), 431),
+    "many bytes in all": (request(headers={f"X-{n}": "x" * 900 for n in range(20)}), 431),
+    "a header without end": (request("GET", "/healthz")[:-4] + b"\r\nX: " + b"x" * 40_000, 431),
+    "many headers": (request(headers={f"X-{n}": "x" for n in range(101)}), 431),
+    "a long address": (request("GET", "/v1/jobs?tag=" + "x" * 9000), 414),
+    "an address without end": (b"GET /" + b"x" * 40_000, 414),
+}
+
+
+async def test_heads_are_bounded(api: Api) -> None:
+    """Row 16."""
+    replies = {name: await api.send(data) for name, (data, _) in OVERSIZED.items()}
+    assert {name: reply.status for name, reply in replies.items()} == {
+        name: status for name, (_, status) in OVERSIZED.items()
+    }
+    assert {reply.kind for reply in replies.values()} == {"headers-too-large", "uri-too-long"}
+
+
+async def test_requests_may_follow_each_other_at_once(api: Api) -> None:
+    async with api.wire() as wire:
+        await wire.send(request("GET", "/healthz") * 3 + request("GET", "/nope"))
+        assert [(await wire.reply()).status for _ in range(4)] == [200, 200, 200, 404]
+
+
+async def test_who_leaves_in_the_middle_of_a_body_leaves_nothing(api: Api, store: Store) -> None:
+    """Row 19."""
+    async with api.wire() as wire:
+        await wire.send(request(headers={**JSON, "Content-Length": "100"}) + b'{"definitionKey":"mail"')
+    assert (await api.get("/v1/jobs")).json["items"] == []
+    assert not api.told
