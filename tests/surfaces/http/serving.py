@@ -58,11 +58,17 @@ class Wire:
 
     async def reply(self) -> Reply:
         """The next answer."""
+        told = await self.reply_to_head()
+        async with asyncio.timeout(PATIENCE):
+            body = await self._reader.readexactly(int(told.headers.get("content-length", "0")))
+        return told._replace(body=body)
+
+    async def reply_to_head(self) -> Reply:
+        """The next answer, up to where its body would begin."""
         async with asyncio.timeout(PATIENCE):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-            headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
-            body = await self._reader.readexactly(int(headers.get("content-length", "0")))
-            return Reply(int(head[0].split()[1]), headers, body)
+        headers = dict(line.split(": ", 1) for line in head[1:] if line)
+        return Reply(int(head[0].split()[1]), {name.lower(): text for name, text in headers.items()}, b"")
 
     async def is_closed(self) -> bool:
         """Wait for the end of what the server says; whether nothing else came before it."""

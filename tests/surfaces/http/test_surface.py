@@ -1,0 +1,177 @@
+"""What holds for every route: methods, forms of answers, ids of requests, the document, the page."""
+
+import re
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from tenure.storage.contract import Store
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.openapi import document
+from tenure.surfaces.http.problems import KINDS
+from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.table import ROUTES
+from tests.storage.telling import EVERY_JOB
+from tests.surfaces.http.serving import Api, request, serving
+from tests.surfaces.keeping import NOBODY
+
+
+async def test_what_is_not_there_is_a_problem_like_any_other(api: Api) -> None:
+    for path in ("/", "/nope", "/v1", "/v1/", "/v1/jobs/", "/jobs", "//jobs", "/v1/jobs/%2e%2e%2fworkers"):
+        reply = await api.get(path)
+        wanted = (405, "method-not-allowed") if path == "/jobs" else (404, "not-found")
+        assert (reply.status, reply.kind) == wanted, path
+
+
+async def test_a_wrong_method_is_told_the_right_ones(api: Api) -> None:
+    """Row 17."""
+    for method in ("DELETE", "PUT", "PATCH", "OPTIONS", "TRACE"):
+        reply = await api.call(method, "/v1/jobs")
+        assert (reply.status, reply.kind) == (405, "method-not-allowed"), method
+        assert reply.headers["allow"] == "GET, HEAD, POST"
+    assert (await api.call("POST", "/healthz")).headers["allow"] == "GET, HEAD"
+
+
+async def test_head_is_get_without_its_body(api: Api) -> None:
+    async with api.wire() as wire:
+        await wire.send(request("HEAD", "/healthz") + request("GET", "/healthz"))
+        reply = (await wire.reply_to_head(), await wire.reply())
+        assert [told.status for told in reply] == [200, 200]
+        assert reply[0].headers["content-length"] == reply[1].headers["content-length"]
+
+
+async def test_who_takes_no_json_is_told_so(api: Api) -> None:
+    """Row 18."""
+    for accept in ("text/html", "application/json;q=0", "image/*, text/plain", ""):
+        reply = await api.get("/v1/jobs", headers={"accept": accept})
+        assert (reply.status, reply.kind) == (406, "not-acceptable"), accept
+    for accept in ("*/*", "application/*", "text/html, application/json;q=0.1", "APPLICATION/JSON"):
+        assert (await api.get("/v1/jobs", headers={"accept": accept})).status == 200, accept
+
+
+async def test_every_answer_has_an_id_of_its_own(api: Api) -> None:
+    replies = [await api.get(path) for path in ("/healthz", "/healthz", "/nope", "/docs")]
+    assert len({reply.headers["x-request-id"] for reply in replies}) == 4
+    assert {reply.headers["cache-control"] for reply in replies} == {"no-store"}
+    assert "server" not in replies[0].headers
+
+
+async def test_what_goes_wrong_inside_stays_inside(store: Store) -> None:
+    """The caller gets an id, the operator the rest under the same id."""
+
+    async def broken(_desk: Desk, _asked: Asked) -> Answer:
+        raise RuntimeError("SELECT secret FROM /etc/tenure")
+
+    route = Route(
+        method="GET", path="/x", audience="client", scope=None, handler=broken, summary="", answers={}
+    )
+    async with serving(store, routes=[route]) as api:
+        reply = await api.get("/x")
+        assert (reply.status, reply.kind) == (500, "internal")
+        assert b"secret" not in reply.body
+        [told] = api.told
+        assert reply.json["requestId"] in told
+        assert "SELECT secret" in told
+
+
+async def test_the_document_has_every_route_and_nothing_that_leads_nowhere(api: Api) -> None:
+    """S1.53."""
+    reply = await api.get("/openapi.json")
+    told = reply.json
+    assert told["openapi"] == "3.1.0"
+    found = {(method.upper(), path) for path, item in told["paths"].items() for method in item}
+    assert found == {(route.method, route.path) for route in ROUTES}
+    operations = [operation for item in told["paths"].values() for operation in item.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(ROUTES)
+    for reference in re.findall(r'"\$ref":"#/components/schemas/([^"]+)"', reply.body.decode()):
+        assert reference in told["components"]["schemas"]
+
+
+async def test_answers_are_what_the_document_says(api: Api) -> None:
+    """S1.53: the status is listed, and the body fits its schema."""
+    job = (await api.post("/v1/jobs", {"definitionKey": "mail", "idempotencyKey": "k"})).json["jobId"]
+    asked: list[tuple[str, str, Any]] = [
+        ("GET", "/v1/jobs", None),
+        ("GET", "/v1/jobs/{jobId}", None),
+        ("GET", "/v1/jobs/{jobId}/attempts", None),
+        ("GET", "/v1/jobs/{jobId}/events", None),
+        ("GET", "/v1/jobs/{jobId}/logs", None),
+        ("GET", "/v1/jobs/{jobId}/result", None),
+        ("GET", "/jobs/{jobId}", None),
+        ("GET", "/v1/definitions", None),
+        ("GET", "/v1/definitions/{key}", None),
+        ("GET", "/v1/queues", None),
+        ("GET", "/v1/workers", None),
+        ("GET", "/healthz", None),
+        ("GET", "/readyz", None),
+        ("POST", "/jobs", {"jobType": "mail", "idempotencyKey": "k"}),
+        ("POST", "/v1/jobs", {"definitionKey": "mail"}),
+        ("POST", "/v1/jobs", {"definitionKey": "nope"}),
+        ("POST", "/v1/jobs/batch", {"jobs": [{"definitionKey": "mail"}]}),
+        ("POST", "/v1/jobs/{jobId}/replay", {}),
+        ("POST", "/v1/jobs/{jobId}/give-up", None),
+        ("POST", "/v1/jobs/{jobId}/release", None),
+        ("POST", "/v1/jobs/{jobId}/cancel", {"reason": "no need"}),
+        ("POST", "/v1/jobs/{jobId}/replay", {}),
+        ("POST", "/v1/queues/{queue}/pause", {}),
+        ("POST", "/v1/queues/{queue}/resume", None),
+        ("POST", "/v1/workers/{workerId}/drain", None),
+    ]
+    for method, path, body in asked:
+        filled = path.format(jobId=job, key="mail", queue="default", workerId="nobody")
+        reply = await api.call(method, filled, body)
+        _check(method, path, reply.status, reply.headers["content-type"], reply.body)
+
+
+def _check(method: str, path: str, status: int, media_type: str, body: bytes) -> None:
+    told = document()
+    responses = told["paths"][path][method.lower()]["responses"]
+    assert str(status) in responses, (method, path, status)
+    schema = responses[str(status)]["content"][media_type]["schema"]
+    # The schema stands by itself with the components beside it.
+    whole = {**schema, "components": told["components"]}
+    jsonschema_rs.validator_for(whole).validate(msgspec.json.decode(body))
+
+
+async def test_the_page_has_everything_and_loads_nothing(api: Api) -> None:
+    reply = await api.get("/docs", headers={"accept": "text/html"})
+    page = reply.body.decode()
+    for route in ROUTES:
+        assert f"{route.method} {route.path}" in page
+    for kind in KINDS:
+        assert f'id="{kind}"' in page
+    assert not re.search(r"<(script|link|img|iframe)|src=|@import|url\(|https?:", page)
+    assert reply.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+
+
+async def test_the_page_and_the_document_name_no_definition(api: Api) -> None:
+    for path in ("/docs", "/openapi.json"):
+        assert b"bill" not in (await api.get(path)).body
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.method == "GET"], ids=lambda r: r.path)
+async def test_what_only_looks_changes_nothing(api: Api, store: Store, route: Route) -> None:
+    """S0.48, S0.53, and row 92: no GET has an effect, and asked again it says the same."""
+    job = (await api.post("/v1/jobs", {"definitionKey": "mail"})).json["jobId"]
+    path = route.path.format(jobId=job, key="mail")
+    before = await store.events((await store.page(EVERY_JOB)).jobs[0].id)
+    bodies = [(await api.get(path)).body for _ in range(2)]
+    assert bodies[0] == bodies[1]
+    after = await store.page(EVERY_JOB)
+    assert await store.events(after.jobs[0].id) == before
+    assert len(after.jobs) == 1
+
+
+async def test_an_unknown_job_is_unknown_everywhere(api: Api) -> None:
+    """S0.54, and rows 38 and 39: nothing that is not an id in full is looked up, and nothing is made."""
+    ids = [NOBODY, "1", "' OR 1=1--", f"{{{NOBODY}}}", f"urn:uuid:{NOBODY}", NOBODY.replace("-", ""), "%00"]
+    for route in (route for route in ROUTES if "jobId" in route.names):
+        bodies = set()
+        for job in [*ids, "%ff", "x" * 7000]:
+            reply = await api.call(route.method, route.path.replace("{jobId}", job.replace("{", "%7B")))
+            assert (reply.status, reply.kind) == (404, "not-found"), (route.path, job)
+            bodies.add(re.sub(rb"[0-9a-f-]{36}", b"", reply.body))
+        assert len(bodies - {b for b in bodies if b"nothing at this path" in b}) == 1
+    assert (await api.get("/v1/jobs")).json["items"] == []
