@@ -42,6 +42,7 @@ class Client:
         self._endings = Endings(store)
         self._others: dict[tuple[str, int], Document] = {}
         self._overrides: dict[tuple[str, int], Document] = {}
+        self._specs: dict[Document, Spec] = {}
         self._reading = asyncio.Lock()
         self._read_at: float | None = None
 
@@ -258,7 +259,11 @@ class Client:
         versions = [known for name, known in self._others if name == key]
         wanted = max(versions, default=0) if version is None else version
         document = self._others.get((key, wanted))
-        return None if document is None else Spec.read(document)
+        if document is None:
+            return None
+        if document not in self._specs:
+            self._specs[document] = Spec.read(document)
+        return self._specs[document]
 
     def _is_stale(self) -> bool:
         return self._read_at is None or asyncio.get_running_loop().time() - self._read_at > FRESH
@@ -266,6 +271,7 @@ class Client:
     async def _read_definitions(self) -> None:
         registered = await self._store.definitions()
         self._others = {(known.key, known.version): known.spec for known in registered}
+        self._specs = {text: spec for text, spec in self._specs.items() if text in self._others.values()}
         self._overrides = {
             (known.key, known.version): known.override for known in registered if known.override is not None
         }

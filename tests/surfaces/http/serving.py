@@ -136,7 +136,6 @@ async def serving(
     store: Store,
     *,
     limits: Limits | None = None,
-    longest_work: float = 30.0,
     routes: Iterable[Route] = ROUTES,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
@@ -146,7 +145,6 @@ async def serving(
         Desk(store, client),
         listen("127.0.0.1", 0),
         limits=limits,
-        longest_work=longest_work,
         routes=routes,
         tell=told.append,
     )

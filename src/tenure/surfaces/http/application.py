@@ -24,9 +24,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 OnBug = Callable[[UUID, Exception], None]
 
-LONGEST_WORK = 10.0
-"""Seconds that a request may take beyond what it was asked to wait."""
-
 _ALWAYS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -45,14 +42,12 @@ class Application:
         *,
         hosts: frozenset[str],
         on_bug: OnBug,
-        longest_work: float = LONGEST_WORK,
         routes: Iterable[Route] = ROUTES,
     ) -> None:
         """`hosts` are the server's names; `on_bug` is told what must not be told to callers."""
         self._desk = desk
         self._hosts = hosts
         self._on_bug = on_bug
-        self._longest_work = longest_work
         self._router = Router(routes)
         self._room = Room()
 
@@ -116,5 +111,5 @@ class Application:
             else:
                 body = read_body(route, raw)
         asked = Asked(path=path, query=query, body=body, gone=intake.until_gone)
-        async with asyncio.timeout(self._longest_work + query.get("waitSeconds", 0)):
+        async with asyncio.timeout(route.seconds + query.get("waitSeconds", 0)):
             return await route.handler(self._desk, asked)

@@ -54,7 +54,7 @@ async def create_all(desk: Desk, asked: Asked) -> Answer:
         for place in reused
     ]
     items = [views.Accepted(job_id=answer.id, status=answer.state) for answer in answers]
-    return Answer(202, BatchAccepted(items=items, errors=faults))
+    return Answer(202, BatchAccepted(items=items, errors=tuple(faults)))
 
 
 async def replay(desk: Desk, asked: Asked) -> Answer:

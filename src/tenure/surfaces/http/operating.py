@@ -1,8 +1,8 @@
 """The control API's ways to act on jobs, queues and workers, and to see what is registered."""
 
-from msgspec import UNSET, UnsetType
+from msgspec import UnsetType
 
-from tenure.core.bounds import named
+from tenure.core.bounds import named, printable
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Standing
 from tenure.core.states import State
@@ -105,7 +105,10 @@ def _queue(asked: Asked) -> str:
 
 
 def _reason(body: Reason) -> str | None:
-    return None if body.reason is UNSET else str(body.reason)
+    if isinstance(body.reason, UnsetType):
+        return None
+    printable("reason", body.reason)
+    return body.reason
 
 
 def _require_unfinished(standing: Standing) -> None:

@@ -43,6 +43,7 @@ class Route(Struct, frozen=True, kw_only=True):
     """A method and a path, who may use it, what it takes and what it answers.
 
     `fields` has the names of the body's fields by the engine's words, for what is said of bad values.
+    `seconds` is how long it may take, beyond what it is asked to wait.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
     """
 
@@ -59,6 +60,7 @@ class Route(Struct, frozen=True, kw_only=True):
     needs_body: bool = True
     fields: Mapping[str, str] = {}
     problems: tuple[str, ...] = ()
+    seconds: float = 10.0
     reads_store: bool = True
     any_host: bool = False
     produces: str = JSON

@@ -12,7 +12,7 @@ import uvicorn
 
 from tenure.core.errors import InvalidInput
 from tenure.surfaces.http import access
-from tenure.surfaces.http.application import LONGEST_WORK, Application
+from tenure.surfaces.http.application import Application
 from tenure.surfaces.http.connection import Connection, Gate, Limits
 from tenure.surfaces.http.desk import Desk
 from tenure.surfaces.http.routes import Route
@@ -51,7 +51,6 @@ class Server:
         *,
         limits: Limits | None = None,
         shutdown_seconds: float = 30.0,
-        longest_work: float = LONGEST_WORK,
         routes: Iterable[Route] = ROUTES,
         tell: Callable[[str], None],
     ) -> None:
@@ -63,7 +62,6 @@ class Server:
             desk,
             hosts=access.LOOPBACK | {host},
             on_bug=self._on_bug,
-            longest_work=longest_work,
             routes=routes,
         )
         limits = limits or Limits()

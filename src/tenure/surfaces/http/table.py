@@ -61,6 +61,7 @@ ROUTES = (
         summary="Record up to 10,000 jobs, all or none",
         body=shapes.Batch,
         body_limit=LARGEST_BATCH_BODY,
+        seconds=60.0,
         answers={202: shapes.BatchAccepted},
         fields=creating.FIELDS,
         problems=_NEW_JOB,

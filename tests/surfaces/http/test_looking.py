@@ -1,0 +1,260 @@
+"""The control API's ways to look at jobs."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tenure.core.documents import Document
+from tenure.core.lease import Progress, Pulse
+from tenure.core.outcome import Succeeded
+from tenure.core.states import State
+from tenure.core.trail import Usage
+from tenure.storage.contract import Store
+from tenure.surfaces.vocabularies import VOCABULARIES, word
+from tests.storage.clock import Clock
+from tests.storage.telling import (
+    BOOM,
+    claim,
+    line,
+    note,
+    recoverable,
+    report,
+    settle,
+    succeeded,
+    trail,
+    unrecoverable,
+)
+from tests.surfaces.http.serving import Api, Reply
+
+MAIL = {"definitionKey": "mail"}
+
+
+async def _create(api: Api, **more: object) -> str:
+    reply = await api.post("/v1/jobs", {**MAIL, **more})
+    job: str = reply.json["jobId"]
+    return job
+
+
+async def test_a_job_is_shown_with_all_that_operators_need(api: Api, store: Store) -> None:
+    """S1.49: while it runs."""
+    job = await _create(api, params={"to": "ada"}, priority=3)
+    [claimed] = await claim(store, worker="w1")
+    await store.heartbeat(Pulse(worker="w1", leases=[claimed.lease], progress={claimed.lease: Progress(0.5)}))
+    told = (await api.get(f"/v1/jobs/{job}")).json
+    assert (told["jobId"], told["definitionKey"], told["status"]) == (job, "mail", "running")
+    assert (told["attempts"], told["maxAttempts"], told["priority"]) == (1, 3, 3)
+    assert told["workerId"] == "w1"
+    assert told["startedAt"]
+    assert told["heartbeatAt"]
+    assert (told["params"], told["progress"]) == ({"to": "ada"}, {"fraction": 0.5})
+    assert "statusWord" not in told
+
+
+async def test_a_list_is_paged_to_its_end(api: Api) -> None:
+    """S1.51: every job once, newest first or oldest first."""
+    made = [await _create(api) for _ in range(7)]
+    for sort, wanted in (("-createdAt", set(made)), ("createdAt", set(made))):
+        seen: list[str] = []
+        cursor = ""
+        while True:
+            page = (await api.get(f"/v1/jobs?sort={sort}&limit=3{cursor}")).json
+            seen += [item["jobId"] for item in page["items"]]
+            if page["nextCursor"] is None:
+                break
+            cursor = f"&cursor={page['nextCursor']}"
+        assert len(seen) == 7
+        assert set(seen) == wanted
+        assert seen == sorted(seen, reverse=sort == "-createdAt")
+
+
+async def test_a_list_is_narrowed(api: Api) -> None:
+    """S1.51: by status, definition, queue, tag and time."""
+    mail, held = await _create(api, tags=["red"]), await _create(api, hold=True, queue="slow")
+    bill = await _create(api, definitionKey="bill")
+    for query, wanted in {
+        "status=created": {held},
+        "status=created&status=queued": {mail, held, bill},
+        "definitionKey=bill": {bill},
+        "queue=slow": {held},
+        "tag=red": {mail},
+        "tag=post": {mail, held},
+        "createdBefore=2000-01-01T00:00:00Z": set(),
+        "createdAfter=2000-01-01T00:00:00Z&definitionKey=mail&status=queued": {mail},
+    }.items():
+        page = (await api.get(f"/v1/jobs?{query}")).json
+        assert {item["jobId"] for item in page["items"]} == wanted, query
+
+
+BAD = {
+    "limit=0": (422, "validation"),
+    "limit=-1": (422, "validation"),
+    "limit=abc": (422, "validation"),
+    "limit=1000000000": (422, "validation"),
+    "limit=%EF%BC%91": (422, "validation"),
+    "limit=": (422, "validation"),
+    "limit=1&limit=2": (422, "validation"),
+    "status=nope": (422, "validation"),
+    "&".join(["status=queued"] * 500): (422, "validation"),
+    "sort=id;drop%20table%20jobs": (422, "validation"),
+    "frobnicate=1": (422, "unknown-field"),
+    "tag=%25_%5C": (422, "validation"),
+    "queue=%ff": (422, "validation"),
+    "createdAfter=yesterday": (422, "validation"),
+    "createdAfter=2030-01-01T00:00:00": (422, "validation"),
+    "vocabulary=klingon": (422, "validation"),
+    "cursor=": (400, "invalid-cursor"),
+    "cursor=garbage": (400, "invalid-cursor"),
+    "cursor=" + "A" * 5000: (400, "invalid-cursor"),
+    "cursor=%F0%9F%92%A9": (400, "invalid-cursor"),
+}
+
+
+async def test_a_list_that_cannot_be_is_refused(api: Api) -> None:
+    """Rows 40 to 43."""
+    said = {query: await api.get(f"/v1/jobs?{query}") for query in BAD}
+    assert {query: (reply.status, reply.kind) for query, reply in said.items()} == BAD
+    assert said["limit=0"].json["errors"][0]["parameter"] == "limit"
+
+
+async def test_a_cursor_belongs_to_its_list(api: Api) -> None:
+    """Row 41: tampered, or of another filter or order."""
+    for _ in range(3):
+        await _create(api)
+    cursor = (await api.get("/v1/jobs?limit=1&status=queued")).json["nextCursor"]
+    assert (await api.get(f"/v1/jobs?limit=2&status=queued&cursor={cursor}")).status == 200
+    swapped = cursor[:5] + ("A" if cursor[5] != "A" else "B") + cursor[6:]
+    for query in (
+        f"status=queued&cursor={swapped}",
+        f"status=queued&cursor={cursor[:-1]}",
+        f"status=queued&cursor={cursor}A",
+        f"cursor={cursor}",
+        f"status=running&cursor={cursor}",
+        f"status=queued&sort=createdAt&cursor={cursor}",
+    ):
+        reply = await api.get(f"/v1/jobs?{query}")
+        assert (reply.status, reply.kind) == (400, "invalid-cursor"), query
+
+
+async def test_every_start_is_shown_with_how_it_ended(api: Api, store: Store, clock: Clock) -> None:
+    job = await _create(api)
+    assert (await api.get(f"/v1/jobs/{job}/attempts")).json == {"items": []}
+    [first] = await claim(store)
+    await settle(store, [recoverable(first, timedelta(seconds=5))])
+    await clock.advance(timedelta(seconds=6))
+    await store.promote(10)
+    [second] = await claim(store)
+    usage = Usage(exit_code=0, cpu=timedelta(seconds=2), peak_memory=4096)
+    await settle(store, [report(second, Succeeded(Document("1")), usage)])
+    one, two = (await api.get(f"/v1/jobs/{job}/attempts")).json["items"]
+    assert (one["attempt"], one["workerId"], one["error"]["message"]) == (1, "a", BOOM.message)
+    assert (two["attempt"], two["exitCode"], two["peakMemoryBytes"]) == (2, 0, 4096)
+
+
+async def test_what_attempts_wrote_is_paged(api: Api, store: Store) -> None:
+    job = await _create(api)
+    [claimed] = await claim(store)
+    await store.record("a", [trail(claimed, *(line(n, f"line {n}") for n in range(1, 6)))])
+    texts = await _all(api, f"/v1/jobs/{job}/logs", "text", limit=2)
+    assert texts == [f"line {n}" for n in range(1, 6)]
+
+
+async def test_the_history_of_a_job_is_paged(api: Api, store: Store) -> None:
+    """S1.52: every step, in order, with what the handler noted."""
+    job = await _create(api)
+    [claimed] = await claim(store)
+    await store.record("a", [trail(claimed, note("sent", '{"n":1}'))])
+    await settle(store, [succeeded(claimed)])
+    types = await _all(api, f"/v1/jobs/{job}/events", "type", limit=1)
+    assert types == ["queued", "started", "custom:sent", "succeeded"]
+    other = await _create(api)
+    cursor = (await api.get(f"/v1/jobs/{job}/events?limit=1")).json["nextCursor"]
+    reply = await api.get(f"/v1/jobs/{other}/events?cursor={cursor}")
+    assert (reply.status, reply.kind) == (400, "invalid-cursor")
+
+
+async def _all(api: Api, path: str, field: str, limit: int) -> list[object]:
+    values: list[object] = []
+    cursor = ""
+    while True:
+        page = (await api.get(f"{path}?limit={limit}{cursor}")).json
+        assert len(page["items"]) <= limit
+        values += [item[field] for item in page["items"]]
+        if page["nextCursor"] is None:
+            return values
+        cursor = f"&cursor={page['nextCursor']}"
+
+
+async def test_a_result_is_told_when_it_is_there(api: Api, store: Store) -> None:
+    job = await _create(api)
+    assert await _result(api, job) == (202, "queued")
+    [claimed] = await claim(store)
+    assert await _result(api, job) == (202, "running")
+    await settle(store, [succeeded(claimed, '{"sum":7}')])
+    reply = await api.get(f"/v1/jobs/{job}/result")
+    assert (reply.status, reply.json["result"]) == (200, {"sum": 7})
+
+
+async def _result(api: Api, job: str) -> tuple[int, str]:
+    reply = await api.get(f"/v1/jobs/{job}/result")
+    return reply.status, reply.json["status"]
+
+
+async def test_a_job_that_failed_has_no_result(api: Api, store: Store) -> None:
+    job = await _create(api)
+    [claimed] = await claim(store)
+    await settle(store, [unrecoverable(claimed)])
+    reply = await api.get(f"/v1/jobs/{job}/result?waitSeconds=30")
+    assert (reply.status, reply.kind, reply.json["jobStatus"]) == (409, "no-result", "failed")
+
+
+async def test_who_waits_for_a_result_gets_it_when_the_job_ends(api: Api, store: Store) -> None:
+    job = await _create(api)
+    [claimed] = await claim(store)
+    waiting = asyncio.create_task(api.get(f"/v1/jobs/{job}/result?waitSeconds=30"))
+    await _until_awaited(api, waiting)
+    await settle(store, [succeeded(claimed, "42")])
+    reply = await waiting
+    assert (reply.status, reply.json["result"]) == (200, 42)
+
+
+async def test_who_waits_in_vain_is_told_where_the_job_stands(api: Api) -> None:
+    job = await _create(api)
+    reply = await api.get(f"/v1/jobs/{job}/result?waitSeconds=0.2")
+    assert (reply.status, reply.json["status"]) == (202, "queued")
+    for wrong in ("-1", "31", "nan", "1e3"):
+        assert (await api.get(f"/v1/jobs/{job}/result?waitSeconds={wrong}")).status == 422
+
+
+async def _until_awaited(api: Api, waiting: "asyncio.Task[Reply]") -> None:
+    """Give the request time to arrive: until others that came later were answered."""
+    for _ in range(20):
+        await api.get("/healthz")
+    assert not waiting.done()
+
+
+async def test_a_status_is_told_in_other_words(api: Api, store: Store) -> None:
+    job = await _create(api)
+    words = {
+        name: (await api.get(f"/v1/jobs/{job}?vocabulary={name}")).json["statusWord"] for name in VOCABULARIES
+    }
+    assert words == {
+        "orchestrator": "QUEUED",
+        "server": "queued",
+        "worker": "queued",
+        "queue": "queued",
+        "tasks": "Ready",
+    }
+    [claimed] = await claim(store)
+    await store.hand_back("a", unstarted=[claimed.lease], killed=[])
+    [item] = (await api.get("/v1/jobs?vocabulary=tasks")).json["items"]
+    assert item["statusWord"] == "Ready"
+    assert item["jobId"] == job
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_a_vocabulary_has_a_word_for_every_state_it_knows(vocabulary: str) -> None:
+    without = {state for state in State if word(vocabulary, state, 0) is None}
+    assert without == ({State.CANCELLED} if vocabulary == "orchestrator" else set())
+    if vocabulary == "worker":
+        assert word(vocabulary, State.QUEUED, 1) == "failed_retryable"
