@@ -19,6 +19,7 @@ from tests.storage.faults.sqlite_stores import held_by_another_process
 from tests.surfaces.command import fails, make_newer, sql, tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.http.serving import request
+from tests.surfaces.http.test_framing import GARBLED, OVERSIZED
 from tests.surfaces.keeping import MAIL, register
 
 WISH = {"jobType": "mail", "payload": {"to": "ada"}, "idempotencyKey": "k"}
@@ -67,7 +68,7 @@ def test_what_is_under_way_is_finished_and_nothing_new_is_taken(start: Start, da
             waiting = threads.submit(client.get, f"/v1/jobs/{job}/result?waitSeconds=30")
             _until_heard(client)
             process.send_signal(signal.SIGTERM)
-            assert waiting.result(BOUND).status_code == 202
+            assert waiting.result(25).status_code == 202  # sooner than it was asked to wait
             _until_refused(host, port)
             half_sent.sendall(body[5:])
             assert half_sent.recv(100).startswith(b"HTTP/1.1 202")
@@ -102,6 +103,22 @@ def test_a_second_signal_ends_it_at_once(start: Start, database: str) -> None:
             _until_refused(host, port)
             process.send_signal(signal.SIGTERM)
             assert process.wait(BOUND) == 130
+
+
+def test_the_command_bounds_requests_as_the_server_does(start: Start, tmp_path: Path) -> None:
+    """Rows 11, 15 and 16: on the loop that the command runs on, which closes connections in its own way."""
+    with serving(start, f"sqlite:///{tmp_path / 'jobs.db'}") as (_, client):
+        address = (client.base_url.host, client.base_url.port or 0)
+        form = {"Content-Type": "application/json"}
+        for data, status in {
+            request(headers={**form, "Content-Length": str(8 * 2**20)}) + b"x" * (4 * 2**20): b"413",
+            GARBLED["both lengths"]: b"400",
+            **{data: str(status).encode() for data, status in OVERSIZED.values()},
+        }.items():
+            with socket.create_connection(address, timeout=BOUND) as wire:
+                wire.sendall(data)
+                assert wire.recv(100).startswith(b"HTTP/1.1 " + status)
+        assert client.get("/healthz").status_code == 200
 
 
 def test_a_server_killed_before_it_could_answer_has_lost_or_made_nothing_twice(

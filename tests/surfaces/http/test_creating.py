@@ -38,9 +38,11 @@ async def test_a_job_is_recorded_as_asked(api: Api, store: Store) -> None:
 
 
 async def test_what_is_not_said_is_as_the_definition_has_it(api: Api, store: Store) -> None:
+    """S2.21: it is queued, with the definition's own priority and queue."""
     reply = await api.post("/v1/jobs", {"definitionKey": "bill"})
     job = await found(store, UUID(reply.json["jobId"]))
     assert (job.priority, job.queue, job.params, job.key) == (5, "default", "{}", None)
+    assert job.state is State.QUEUED
 
 
 async def test_without_a_version_it_is_the_newest(api: Api, store: Store) -> None:
@@ -156,7 +158,7 @@ async def test_a_key_binds_what_was_asked(api: Api, store: Store) -> None:
 
 
 async def test_a_hundred_at_once_with_one_key_are_one_job(api: Api, store: Store) -> None:
-    """S0.57, and row 33."""
+    """S0.56, and row 33."""
     replies = await asyncio.gather(
         *(api.post("/v1/jobs", {**MAIL, "idempotencyKey": "k"}) for _ in range(100))
     )

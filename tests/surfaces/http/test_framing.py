@@ -6,8 +6,10 @@ import socket
 import pytest
 
 from tenure.storage.contract import Store
+from tenure.surfaces.http import intake
 from tenure.surfaces.http.connection import Limits
-from tests.surfaces.http.serving import PATIENCE, Api, Reply, request, serving
+from tests.surfaces.http.serving import PATIENCE, Api, Reply, register, request, serving
+from tests.surfaces.keeping import MAIL
 
 JSON = {"Content-Type": "application/json"}
 LIMIT = 2**20
@@ -49,6 +51,19 @@ async def test_a_chunked_body_that_grows_past_the_limit_is_cut_off(api: Api) -> 
         reply = await wire.reply()
         assert (reply.status, reply.kind) == (413, "too-large")
         assert await wire.is_closed()
+
+
+async def test_large_bodies_have_a_room_and_give_it_back(store: Store) -> None:
+    """What is held of bodies on their way is bounded, and usual ones do not count."""
+    await register(store, MAIL)
+    body = b'{"definitionKey":"mail"}' + b" " * (LIMIT - 100)
+    async with serving(store, limits=Limits(large_bodies=LIMIT // 2)) as api:
+        for _ in range(3):
+            reply = await api.send(request(headers=JSON, body=body))
+            assert (reply.status, reply.kind) == (503, "busy")
+            assert (await api.send(request(headers=JSON, body=body[: LIMIT // 2]))).status == 202
+    async with serving(store, limits=Limits(large_bodies=0)) as api:
+        assert (await api.send(request(headers=JSON, body=body[: intake.FREE]))).status == 202
 
 
 async def test_a_chunked_body_is_taken(api: Api) -> None:

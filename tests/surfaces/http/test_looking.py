@@ -37,7 +37,7 @@ async def _create(api: Api, **more: object) -> str:
 
 
 async def test_a_job_is_shown_with_all_that_operators_need(api: Api, store: Store) -> None:
-    """S1.49: while it runs."""
+    """S1.49, S2.22: while it runs."""
     job = await _create(api, params={"to": "ada"}, priority=3)
     [claimed] = await claim(store, worker="w1")
     await store.heartbeat(Pulse(worker="w1", leases=[claimed.lease], progress={claimed.lease: Progress(0.5)}))

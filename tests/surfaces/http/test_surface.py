@@ -1,6 +1,8 @@
 """What holds for every route: methods, forms of answers, ids of requests, the document, the page."""
 
+import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -76,6 +78,30 @@ async def test_what_goes_wrong_inside_stays_inside(store: Store) -> None:
         assert "SELECT secret" in told
 
 
+async def test_a_request_takes_no_longer_than_it_may(store: Store) -> None:
+    """Row 36: a store that hangs is told of as one that is away."""
+
+    async def hanging(_desk: Desk, _asked: Asked) -> Answer:
+        await asyncio.Event().wait()
+        return Answer(200, None)
+
+    route = Route(
+        method="GET",
+        path="/x",
+        audience="client",
+        scope=None,
+        handler=hanging,
+        summary="",
+        answers={},
+        seconds=0.1,
+    )
+    async with serving(store, routes=[route]) as api:
+        reply = await api.get("/x")
+        assert (reply.status, reply.kind) == (503, "storage-unavailable")
+        assert reply.headers["retry-after"].isdecimal()
+        assert not api.told
+
+
 async def test_the_document_has_every_route_and_nothing_that_leads_nowhere(api: Api) -> None:
     """S1.53."""
     reply = await api.get("/openapi.json")
@@ -144,6 +170,16 @@ async def test_the_page_has_everything_and_loads_nothing(api: Api) -> None:
         assert f'id="{kind}"' in page
     assert not re.search(r"<(script|link|img|iframe)|src=|@import|url\(|https?:", page)
     assert reply.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+
+
+def test_the_reference_has_every_route_parameter_and_problem() -> None:
+    text = (Path(__file__).parents[3] / "docs/reference/http.md").read_text()
+    for route in ROUTES:
+        assert f"`{route.method} {route.path}`" in text
+        for parameter in route.parameters:
+            assert f"`{parameter.name}`" in text
+    for kind in KINDS:
+        assert f"`{kind}`" in text
 
 
 async def test_the_page_and_the_document_name_no_definition(api: Api) -> None:

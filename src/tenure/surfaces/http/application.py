@@ -42,14 +42,18 @@ class Application:
         *,
         hosts: frozenset[str],
         on_bug: OnBug,
+        room: Room,
         routes: Iterable[Route] = ROUTES,
     ) -> None:
-        """`hosts` are the server's names; `on_bug` is told what must not be told to callers."""
+        """`hosts` are the server's names; `on_bug` is told what must not be told to callers.
+
+        `room` is for large bodies.
+        """
         self._desk = desk
         self._hosts = hosts
         self._on_bug = on_bug
         self._router = Router(routes)
-        self._room = Room()
+        self._room = room
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -28,9 +28,10 @@ from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one connection, and all of them, may take."""
+    """What one connection, and all of them, may take; `large_bodies` in bytes, for all of them together."""
 
     connections: int = 512
+    large_bodies: int = 64 * 2**20
     head_bytes: int = 16_384
     url_bytes: int = 8192
     headers: int = 100

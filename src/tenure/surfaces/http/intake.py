@@ -11,8 +11,8 @@ from typing import Any
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.routes import Route
 
-ROOM = 64 * 2**20
 FREE = 65_536
+"""Bytes of each body that are not counted."""
 
 _ONCE = frozenset({"host", "content-type", "content-length", "content-encoding", "origin", "sec-fetch-site"})
 _JSON = re.compile(r'application/json(?:\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
@@ -25,7 +25,7 @@ class Gone(Exception):
 class Room:
     """How many bytes of large bodies are held at present."""
 
-    def __init__(self, size: int = ROOM) -> None:
+    def __init__(self, size: int) -> None:
         self.left = size
 
 

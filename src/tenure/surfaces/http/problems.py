@@ -166,7 +166,7 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
         case InvalidParams():
             place = f"{within}/{names.get('params', 'params')}"
             faults = [Fault("invalid-params", short(text), place + at) for at, text in error.problems]
-            return Refusal("invalid-params", f"{place}: {error.problems[0].text}", errors=faults)
+            return Refusal("invalid-params", f"{faults[0].pointer}: {faults[0].message}", errors=faults)
         case InvalidJson():
             return invalid(error.code, _said(error), pointer=error.pointer)
         case UnknownDefinition():

@@ -15,6 +15,7 @@ from tenure.surfaces.http import access
 from tenure.surfaces.http.application import Application
 from tenure.surfaces.http.connection import Connection, Gate, Limits
 from tenure.surfaces.http.desk import Desk
+from tenure.surfaces.http.intake import Room
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
 
@@ -57,14 +58,15 @@ class Server:
         self._desk = desk
         self._listening = listening
         self._tell = tell
+        limits = limits or Limits()
         host = str(listening.getsockname()[0])
         application = Application(
             desk,
             hosts=access.LOOPBACK | {host},
             on_bug=self._on_bug,
+            room=Room(limits.large_bodies),
             routes=routes,
         )
-        limits = limits or Limits()
         self._server = _Uvicorn(
             uvicorn.Config(
                 cast("Any", application),
