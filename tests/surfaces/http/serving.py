@@ -1,7 +1,7 @@
 """A server in the test's own loop, on a real socket, and two ways to speak to it: in words and in bytes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -163,6 +163,13 @@ async def register(store: Store, *specs: Spec) -> None:
     await store.put_definitions(
         [Definition(key=spec.key, version=spec.version, spec=spec.document()) for spec in specs]
     )
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something of which nobody tells."""
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 def request(

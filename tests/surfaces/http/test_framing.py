@@ -180,6 +180,19 @@ async def test_after_a_garbled_request_nothing_more_is_read(api: Api) -> None:
         assert await wire.is_closed()
 
 
+async def test_what_is_garbled_behind_a_request_takes_nothing_from_it(api: Api) -> None:
+    """Its job is recorded, and the client is told so; then the connection is closed."""
+    body = b'{"definitionKey":"mail"}'
+    for rest in (b"\x00\x01", b"FROB", b"GET / HTTP/1.1\r\nHost : x\r\n\r\n", b"POST /v1/jo"):
+        async with api.wire() as wire:
+            await wire.send(request("GET", "/healthz") + request(headers=JSON, body=body) + rest)
+            assert (await wire.reply()).status == 200
+            assert (await wire.reply()).status == 202
+            if rest != b"POST /v1/jo":  # which may still become a request
+                assert await wire.is_closed()
+    assert len((await api.get("/v1/jobs")).json["items"]) == 4
+
+
 OVERSIZED = {
     "one large header": (request(headers={"X": "x" * 17_000}), 431),
     "many bytes in all": (request(headers={f"X-{n}": "x" * 900 for n in range(20)}), 431),

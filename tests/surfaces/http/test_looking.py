@@ -25,7 +25,7 @@ from tests.storage.telling import (
     trail,
     unrecoverable,
 )
-from tests.surfaces.http.serving import Api, Reply
+from tests.surfaces.http.serving import Api, Reply, request, until
 
 MAIL = {"definitionKey": "mail"}
 
@@ -224,6 +224,17 @@ async def test_who_waits_in_vain_is_told_where_the_job_stands(api: Api) -> None:
     assert (reply.status, reply.json["status"]) == (202, "queued")
     for wrong in ("-1", "31", "nan", "1e3"):
         assert (await api.get(f"/v1/jobs/{job}/result?waitSeconds={wrong}")).status == 422
+
+
+async def test_who_leaves_while_waiting_leaves_nothing_behind(api: Api) -> None:
+    """Long before the time that was asked for is over."""
+    job = await _create(api)
+    idle = len(asyncio.all_tasks())
+    async with api.wire() as wire:
+        await wire.send(request("GET", f"/v1/jobs/{job}/result?waitSeconds=30"))
+        await until(lambda: len(asyncio.all_tasks()) > idle + 3)
+    async with asyncio.timeout(20):
+        await until(lambda: len(asyncio.all_tasks()) <= idle)
 
 
 async def _until_awaited(api: Api, waiting: "asyncio.Task[Reply]") -> None:

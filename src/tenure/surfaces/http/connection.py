@@ -105,8 +105,12 @@ class Connection(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._refusal: Refusal | None = None
+        self._is_deaf = False
+        """Whether nothing more is read, though answers are still to be written."""
         self._head = 0
-        """Bytes of the head so far."""
+        """Bytes that have arrived of the head so far."""
+        self._header_bytes = 0
+        """Bytes of its whole headers."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, or say that there is none."""
@@ -126,7 +130,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in what has arrived, as far as the head may go."""
-        if self._phase is Phase.DRAIN:
+        if self._phase is Phase.DRAIN or self._is_deaf:
             return
         if self._phase in {Phase.REST, Phase.HEAD}:
             self._head += len(data)
@@ -138,6 +142,7 @@ class Connection(HttpToolsProtocol):
         """A request begins."""
         if self._phase is not Phase.REST:
             self._head = 0
+        self._header_bytes = 0
         self._enter(Phase.HEAD, self._limits.head_seconds)
         super().on_message_begin()
 
@@ -150,7 +155,8 @@ class Connection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header."""
         super().on_header(name, value)
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        self._header_bytes += len(name) + len(value) + 4
+        size = len(self.url) + self._header_bytes
         if len(self.headers) > self._limits.headers or size > self._limits.head_bytes:
             self._fail(self._too_long())
 
@@ -192,7 +198,7 @@ class Connection(HttpToolsProtocol):
 
     def drain(self) -> bool:
         """Whether there is something of a request still to come, which is read into nothing from now on."""
-        unfinished = self._phase in {Phase.HEAD, Phase.BODY}
+        unfinished = self._is_deaf or self._phase in {Phase.HEAD, Phase.BODY}
         self._enter(Phase.DRAIN)
         return unfinished
 
@@ -225,22 +231,26 @@ class Connection(HttpToolsProtocol):
             self._refuse(Refusal("request-timeout", "the request did not arrive in time"))
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Say why, and let go; without a word where another answer is under way."""
+        """Say why, and let go.
+
+        Where a whole request stands before what is refused, its answer is the last word. In the midst of an
+        answer nothing can be said.
+        """
         cycle: RequestResponseCycle | None = self.cycle
-        is_speaking = cycle is not None and cycle.response_started and not cycle.response_complete
-        if is_speaking or self.pipeline or (self._phase is Phase.HEAD and self._is_answering()):
-            self.transport.abort()
-            return
-        if cycle is not None:
+        if cycle is not None and not cycle.response_complete:
+            if self._phase is not Phase.BODY:
+                self._is_deaf = True
+                self._enter(Phase.ANSWER)
+                cycle.keep_alive = False
+                return
+            if cycle.response_started or self.pipeline:
+                self.transport.abort()
+                return
             # The application hears that nobody listens any more.
             cycle.disconnected = True
             cycle.message_event.set()
         self.transport.write(_written(refusal))
         self.transport.close()
-
-    def _is_answering(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and not cycle.response_complete
 
 
 class _Letting:
