@@ -144,6 +144,44 @@ async def speaks_of_later(params: Any, ctx: Context) -> Any:
     return params
 
 
+def prints_oddly(params: Any, ctx: Context) -> None:
+    """Print more at once than a message may hold, and what is no text, with no newline at the end."""
+    print("x" * 5_000_000)
+    print("a name \udcff", end="")
+
+
+async def prints_oddly_later(params: Any, ctx: Context) -> None:
+    prints_oddly(params, ctx)
+
+
+def closes_everything(params: str, ctx: Context) -> None:
+    """Close descriptors that are not its own, as some programs do before they become daemons."""
+    ctx.progress(0.5)
+    _wait_for(params)
+    os.closerange(3, 64)
+
+
+async def closes_everything_later(params: str, ctx: Context) -> None:
+    ctx.progress(0.5)
+    await asyncio.to_thread(_wait_for, params)
+    os.closerange(3, 64)
+
+
+class Unspeakable(Exception):
+    """Cannot even be described."""
+
+    def __str__(self) -> str:
+        sys.exit("no words")
+
+
+def raises_the_unspeakable(params: Any, ctx: Context) -> None:
+    raise Unspeakable
+
+
+async def raises_the_unspeakable_later(params: Any, ctx: Context) -> None:
+    raise Unspeakable
+
+
 def exits_when(params: str, ctx: Context) -> None:
     ctx.progress(0.5)
     _wait_for(params)

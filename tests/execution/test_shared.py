@@ -258,6 +258,35 @@ async def test_a_task_that_calls_for_the_end_of_the_process_ends_only_itself(
     assert value(await neighbour)
 
 
+@BOTH
+async def test_whatever_is_printed_is_no_reason_to_fail(lanes: Lanes, name: str, suffix: str) -> None:
+    """As in a process of its own: what is too long is cut, and what is no text is written out."""
+    heard = Heard()
+    value(await run(lanes.named(name), f"prints_oddly{suffix}", heard=heard))
+    cut, odd = heard.texts("stdout")
+    assert cut.startswith("xxx")
+    assert odd == "a name \\udcff"
+
+
+@BOTH
+async def test_who_closes_the_socket_of_all_keeps_nobody_waiting(
+    lanes: Lanes, name: str, suffix: str, tmp_path: Path
+) -> None:
+    """The end of nobody in this runner can be told any more: they are handed back, and the runner ends."""
+    lane = lanes.named(name)
+    neighbour = await begun(lane, f"waits_for{suffix}", str(tmp_path / "never"))
+    closing = await begun(lane, f"closes_everything{suffix}", str(tmp_path / "go"))
+    (tmp_path / "go").touch()
+    for ended in await asyncio.gather(neighbour, closing):
+        assert isinstance(ended.end, Interrupted)
+
+
+@BOTH
+async def test_an_end_that_cannot_be_told_is_one(lanes: Lanes, name: str, suffix: str) -> None:
+    ended = await run(lanes.named(name), f"raises_the_unspeakable{suffix}", timeout=NEVER)
+    assert isinstance(ended.end, Crashed)
+
+
 async def test_time_is_counted_by_thread(lanes: Lanes) -> None:
     busy, idle = await asyncio.gather(
         run(lanes.named("thread"), "spins", 0.5), run(lanes.named("thread"), "looks_around")

@@ -33,6 +33,9 @@ from tenure.execution.protocol import (
 LONGEST_PIECE = 8_192
 """The most characters of output that are kept until a line is complete."""
 
+LARGEST_PRINT = 65_536
+"""The most characters of output that are sent together."""
+
 _AT_ONCE = 65_536
 
 
@@ -204,11 +207,13 @@ class Strand:
         """Pass on output, a whole line or more at a time."""
         if self._pieces is None:
             self._pieces = {}
+        if not text.isascii():  # no message takes lone surrogates, such as names of files may hold
+            text = text.encode(errors="backslashreplace").decode()
         with self._hub.printing:  # an attempt may have several threads
             text = self._pieces.pop(level, "") + text
             end = text.rfind("\n") + 1 if len(text) < LONGEST_PIECE else len(text)
-            if end:
-                self.send(Printed(level, text[:end]))
+            for start in range(0, end, LARGEST_PRINT):
+                self.send(Printed(level, text[start : min(start + LARGEST_PRINT, end)]))
             if end < len(text):
                 self._pieces[level] = text[end:]
 

@@ -8,6 +8,8 @@ runs here, too, and keeps everybody waiting meanwhile.
 import asyncio
 import os
 import socket
+import sys
+import traceback
 from _thread import get_ident
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
@@ -159,8 +161,16 @@ class Async:
 
     def _begin(self, number: int, begin: Begin) -> None:
         strand = self._hub.open(number)
-        attempt = self._attempt(number, strand, begin)
+        attempt = self._surely(self._attempt(number, strand, begin))
         strand.task = asyncio.Task(attempt, loop=self._loop, context=self._context.copy())
+
+    async def _surely(self, attempt: Coroutine[Any, Any, None]) -> None:
+        """An end that could not be told would be awaited for ever: the worker sees that of the process."""
+        try:
+            await attempt
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
+            os._exit(1)
 
     async def _attempt(self, number: int, strand: TaskStrand, begin: Begin) -> None:
         strand.has_begun = True

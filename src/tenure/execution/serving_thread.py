@@ -5,7 +5,9 @@ the runner is killed. What an attempt leaves in threads or processes of its own 
 """
 
 import os
+import sys
 import threading
+import traceback
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
@@ -54,9 +56,13 @@ class Threads:
 
     def _work(self) -> None:
         loop = KeptLoop(None)
-        while True:
-            self._serve(loop, *self._waiting.get())
-            self._idle.release()
+        try:
+            while True:
+                self._serve(loop, *self._waiting.get())
+                self._idle.release()
+        except BaseException:  # an end that is not told is awaited for ever; that of the process is seen
+            traceback.print_exc(file=sys.__stderr__)
+            os._exit(1)
 
     def _serve(self, loop: KeptLoop, number: int, begin: Begin) -> None:
         strand = self._hub.strands[number]
