@@ -28,6 +28,12 @@ def test_as_many_are_held_as_begin_within_the_moment(took: float, slots: int, ah
     assert measured(took).ahead(slots) == ahead
 
 
+def test_where_attempts_take_long_nothing_is_held_however_many_slots_there_are() -> None:
+    """Slots that were filled together are free together: what is held would wait for all of that time."""
+    assert measured(0.4, within=0.2).ahead(100) == 50
+    assert measured(1.5, within=0.2).ahead(1000) == 0
+
+
 def test_one_long_attempt_outweighs_many_short_ones() -> None:
     assert measured(*[0.005] * 100, 10).ahead(2) == 0
 

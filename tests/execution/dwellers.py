@@ -171,7 +171,7 @@ class Unspeakable(Exception):
     """Cannot even be described."""
 
     def __str__(self) -> str:
-        sys.exit("no words")
+        raise SystemExit("no words")
 
 
 def raises_the_unspeakable(params: Any, ctx: Context) -> None:

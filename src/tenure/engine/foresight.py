@@ -8,6 +8,9 @@ _SLOWER = 0.5
 _FASTER = 0.125
 """Of how much weight an attempt is that took longer, or less long, than those before it."""
 
+_LONG = 2.5
+"""Moments: where attempts take longer, all slots may be busy for longer than anything should be held."""
+
 
 class Foresight:
     """Measures attempts. `within` is the moment, in seconds; `most` is how many may be held in any case."""
@@ -26,6 +29,6 @@ class Foresight:
 
     def ahead(self, moving: int) -> int:
         """How many jobs to hold for this many slots, none of which is busy with a long attempt."""
-        if self._takes is None or self.within <= 0:
+        if self._takes is None or self._takes > _LONG * self.within:
             return 0
         return min(self._most, int(self.within * moving / max(self._takes, 1e-6)))
