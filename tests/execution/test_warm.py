@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tenure.core.retry import Crashed, OutOfMemory, Returned
+from tenure.core.retry import Crashed, OutOfMemory, Returned, TimedOut
 from tenure.execution import running
 from tenure.execution.assignment import Limits
 from tenure.execution.halting import Ended, Interrupted
@@ -103,6 +103,14 @@ async def test_a_runner_is_replaced_when_it_is_old(lane: Lane, monkeypatch: pyte
     second = value(await run(lane, "looks_around"))["pid"]
     assert first != second
     await eventually(lambda: not is_alive(first) and not is_alive(second))
+
+
+async def test_a_runner_is_not_used_again_after_an_attempt_that_was_asked_to_stop(lane: Lane) -> None:
+    """The signal that told it may still be on its way, and would stop the next one."""
+    first = value(await run(lane, "looks_around"))["pid"]
+    ended = await run(lane, "stops_when_asked", timeout=0.05, grace=60)
+    assert isinstance(ended.end, TimedOut)
+    assert value(await run(lane, "looks_around"))["pid"] != first
 
 
 async def test_a_runner_is_replaced_when_it_has_grown(lane: Lane) -> None:
