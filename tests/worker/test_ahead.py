@@ -1,15 +1,19 @@
 """Short jobs are claimed a moment ahead, so that slots do not wait and outcomes travel together."""
 
+import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tenure.core.lease import Order
+from tenure.core.signals import AttemptStarted
 from tenure.core.states import State
 from tenure.engine import shares
+from tenure.engine.attempts import Attempts
 from tenure.storage.contract import Store
-from tests.worker.employing import appear, employ, enqueue, reach
+from tests.worker.employing import appear, employ, enqueue, reach, until
 from tests.worker.meddling import Meddled
 
 
@@ -82,3 +86,36 @@ async def test_what_was_claimed_ahead_and_cannot_begin_is_left_to_others_uncharg
         assert returned.hand_backs >= 1
         (tmp_path / "end").touch()
         assert (await reach(store, held, State.SUCCEEDED)).attempt == 1
+
+
+@pytest.mark.usefixtures("far_sighted")
+async def test_nothing_that_is_held_begins_while_the_store_does_not_answer(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lease might run out before its outcome is on record, and it would run twice."""
+    monkeypatch.setattr("tenure.engine.attempts.HELD_FOR", 0.0)
+    claimed: list[int] = []
+    is_away, is_back = asyncio.Event(), asyncio.Event()
+    meddled = Meddled(store)
+
+    def hang(claim: Any) -> Any:
+        async def hung(reports: Any, order: Order) -> Any:
+            if len(claimed) > 2:
+                is_away.set()
+                await is_back.wait()
+            answer = await claim(reports, order)
+            claimed.append(len(answer.claimed))
+            return answer
+
+        return hung
+
+    meddled.interferences["settle_and_claim"] = hang
+    monkeypatch.setattr(Attempts, "let_go", lambda _: math.inf)
+    jobs = [await enqueue(store, "echo") for _ in range(60)]
+    async with employ(meddled.seen, slots=2, buffer=None) as employed:
+        await is_away.wait()
+        await until(lambda: employed.worker.running == 0)
+        assert len(employed.told(AttemptStarted)) < sum(claimed)
+        is_back.set()
+        for job in jobs:
+            assert (await reach(store, job, State.SUCCEEDED)).attempt == 1

@@ -83,6 +83,8 @@ class Attempts:
         """The lane can start nothing: whatever were claimed would only be handed back."""
         self.mend_at = 0.0
         """When to try again, by the monotonic clock."""
+        self.unanswered_since: float | None = None
+        """Since when the store has left our claims without an answer, by the monotonic clock."""
         self._failures = 0
         self.idle = asyncio.Event()
         """Set while nothing runs or waits to."""
@@ -174,13 +176,25 @@ class Attempts:
             if trail.lease in by_lease:
                 by_lease[trail.lease].put_back(trail)
 
+    def answered(self) -> None:
+        """The store has answered: what is held may begin."""
+        self.unanswered_since = None
+        self._fill()
+
     def _fill(self) -> None:
+        if self.waiting and self._is_cut_off():
+            return
         while self.waiting and len(self.running) < self._share.slots:
             running = self.waiting.pop(next(iter(self.waiting)))
             running.since = time.monotonic()
             self.running[running.lease] = running
             self._announce(AttemptStarted(running.claimed))
             self._tasks.create_task(self._run(running))
+
+    def _is_cut_off(self) -> bool:
+        """Whether a lease may run out before its outcome is told: what begins now would run twice."""
+        since = self.unanswered_since
+        return since is not None and time.monotonic() - since >= HELD_FOR
 
     async def _run(self, running: Running) -> None:
         claimed = running.claimed

@@ -99,6 +99,8 @@ class Dispatcher:
         await self.record()
         self._hinted = False
         began = time.monotonic()
+        if self._attempts.unanswered_since is None:
+            self._attempts.unanswered_since = began
         try:
             answer = await self._store.settle_and_claim(
                 [one.report for one in done.values()], self._order(max(0, limit))
@@ -106,6 +108,7 @@ class Dispatcher:
         except BaseException:
             self._hinted = True
             raise
+        self._attempts.answered()
         hold = self._manner.hold(began)
         # It was asked for before somebody told us to stop; or so long ago that we would halt it at once.
         is_too_late = self.draining or hold.halt_at <= time.monotonic()

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from tenure.execution.hub import Strand
 
 speaking: ContextVar[Strand | None] = ContextVar("speaking", default=None)
-"""The attempt that runs in this context: its tasks and the threads that asyncio starts for it inherit it."""
+"""The attempt that runs in this context: its tasks, and what it gives to `asyncio.to_thread`, inherit it."""
 
 
 def tell_apart() -> None:
