@@ -24,7 +24,7 @@ from tests.worker.employing import enqueue, reach, until, vanish
 LEASE = 4
 SLOTS = 5
 LONG = [f"long-{n}" for n in range(SLOTS + 1)]
-SHORT = [f"short-{n}" for n in range(200)]
+SHORT = [f"short-{n}" for n in range(800)]
 BUSY = 40
 """So many short jobs have run when the database goes."""
 
