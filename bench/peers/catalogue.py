@@ -237,7 +237,8 @@ WARM = _ours("warm", POSTGRES, 3_000, "lane `warm`, two children", TENURE_WARM_S
 PROCESS = _ours(
     "process", POSTGRES, 150, "lane `process`, a fresh process a job, two slots", TENURE_SLOTS="2"
 )
-UNLIMITED = _ours("async", POSTGRES, 8_000, "lane `async`, 20 at once", TENURE_ASYNC_SLOTS="20")
-LIMITED = _ours(
-    "limited", POSTGRES, 8_000, "lane `async`, 20 at once, limited to 20", TENURE_ASYNC_SLOTS="20"
-)
+_AT_ONCE = {"TENURE_ASYNC_SLOTS": "20", "TENURE_BUFFER": "0"}
+"""A limit counts jobs from their claim on, so that none can be held ahead: for both sides alike."""
+
+UNLIMITED = _ours("async", POSTGRES, 8_000, "lane `async`, 20 claimed at once", **_AT_ONCE)
+LIMITED = _ours("limited", POSTGRES, 8_000, "lane `async`, 20 claimed at once, limited to 20", **_AT_ONCE)
