@@ -1,25 +1,10 @@
 """What the engine asks of lanes: ways to run attempts."""
 
-from datetime import timedelta
 from typing import Protocol
 
-from tenure.execution.assignment import Assignment
-from tenure.execution.halting import Ended, Halting, Listener
+from tenure.execution.lanes import Lane
 
-
-class Lane(Protocol):
-    """Runs attempts, each isolated as the lane promises."""
-
-    async def run(
-        self,
-        assignment: Assignment,
-        *,
-        timeout: timedelta,
-        grace: timedelta,
-        halt: Halting,
-        listener: Listener,
-    ) -> Ended:
-        """Run one attempt and say how it ended; when this returns, nothing of it is left."""
+__all__ = ["Lane", "Lanes"]
 
 
 class Lanes(Protocol):

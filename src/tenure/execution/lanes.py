@@ -17,9 +17,6 @@ from tenure.execution.running import SharedLane, WarmLane
 class Lane(Protocol):
     """Runs attempts, each isolated as the lane promises."""
 
-    async def ready(self) -> None:
-        """Return when attempts can be started; raises `AppFailed` when the app can no longer be imported."""
-
     async def run(
         self,
         assignment: Assignment,

@@ -37,10 +37,6 @@ class RunnerLane:
         self._nurseries = nurseries
         self._suspects = Suspects(MOST_APART)
 
-    async def ready(self) -> None:
-        """Have a zygote, another one if it has died; raises `AppFailed` when there can be none."""
-        await self._nurseries.replaced()
-
     async def run(
         self,
         assignment: Assignment,
