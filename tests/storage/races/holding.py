@@ -23,11 +23,11 @@ from tenure.storage.sqlite.writer import Writer
 T = TypeVar("T")
 
 STEPPING = {
-    "enqueue": "enqueue.record",
-    "replay": "replay.record",
-    "settle_and_claim": "settle_and_claim.turn",
+    "enqueue": ("enqueue.record", "enqueue.one"),
+    "replay": ("replay.record",),
+    "settle_and_claim": ("settle_and_claim.turn",),
 }
-"""The statement that moves jobs, for verbs of several statements; any other verb's bears its name."""
+"""The statements that move jobs, for verbs of several statements; any other verb's bears its name."""
 
 
 class Seam:
@@ -69,7 +69,7 @@ class HoldingPool(Pool):
 
     def _is_meant(self, statement: str) -> bool:
         seam = self._seam
-        return statement == STEPPING.get(seam.verb, seam.verb) and (seam.holds or seam.at is not None)
+        return statement in STEPPING.get(seam.verb, (seam.verb,)) and (seam.holds or seam.at is not None)
 
     async def _run_and_hold(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         async def in_transaction(connection: Connection) -> list[list[asyncpg.Record]]:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -33,9 +32,8 @@ MOST_A_STATEMENT = 1_000
 PATIENCE = "200ms"
 """How long a statement of many callers waits for somebody who holds a key."""
 
-Columns = dict[str, Any]
-Recording = Callable[[Columns], Awaitable[list[asyncpg.Record]]]
-"""Runs the statement that records jobs."""
+Recording = Callable[[Sequence[NewJob], Sequence[UUID], Sequence[int]], Awaitable[list[asyncpg.Record]]]
+"""Runs the statement that records jobs, given their ids and the numbers of their lines."""
 
 
 class _LeaseLost(Exception):
@@ -68,9 +66,12 @@ class Creation(ABC):
         printable("worker", worker, least=1)
         values.check_batch(jobs)
 
-        async def record(columns: Columns) -> list[asyncpg.Record]:
+        async def record(
+            jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
+        ) -> list[asyncpg.Record]:
             claim = {"job": lease.job, "fence": lease.fence, "worker": worker}
-            held, *recorded = await self._pool.together(("spawn", claim), ("enqueue.record", {**columns}))
+            columns = rows.asked(jobs, ids, lines, PATIENCE)
+            held, *recorded = await self._pool.together(("spawn", claim), ("enqueue.record", columns))
             if not held:
                 raise _LeaseLost("the lease is lost")
             return recorded[0]
@@ -108,7 +109,7 @@ class Creation(ABC):
         identity = await self._ids()
         ids = [job.id or identity.make() for job in jobs]
         answers: dict[int, Enqueued] = {}
-        recorded, columns = await self._record(jobs, ids, record or self._alone)
+        recorded = await self._record(jobs, ids, record or self._alone)
         for row in recorded:
             index = row["position"] - 1
             answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
@@ -123,7 +124,7 @@ class Creation(ABC):
             self._hints.timed()
         if (written := len(answers)) < len(jobs):
             try:
-                await self._answer_the_rest(jobs, columns, answers, record)
+                await self._answer_the_rest(jobs, ids, answers, record)
             except (StoreError, _LeaseLost) as error:
                 if not written:
                     raise
@@ -134,7 +135,7 @@ class Creation(ABC):
     async def _answer_the_rest(
         self,
         jobs: Sequence[NewJob],
-        columns: Columns,
+        ids: Sequence[UUID],
         answers: dict[int, Enqueued],
         record: Recording | None,
     ) -> None:
@@ -142,7 +143,7 @@ class Creation(ABC):
         fresh = sorted(answers)
         for row in await self._pool.run(
             "enqueue.find",
-            **columns,
+            **rows.sought(jobs, ids),
             fresh_ids=[answers[index].id for index in fresh],
             fresh_positions=[index + 1 for index in fresh],
         ):
@@ -154,20 +155,23 @@ class Creation(ABC):
 
     async def _record(
         self, jobs: Sequence[NewJob], ids: Sequence[UUID], record: Recording
-    ) -> tuple[list[asyncpg.Record], Columns]:
-        columns = rows.asked(jobs, ids, await self._lines.numbers(jobs), PATIENCE)
+    ) -> list[asyncpg.Record]:
         try:
-            return await record(columns), columns
+            return await record(jobs, ids, await self._lines.numbers(jobs))
         except StoreRefused as refusal:
             # A line we had seen is gone: the database was restored or made anew under us.
             if getattr(refusal.__cause__, "column_name", None) != "line":
                 raise
             self._lines.forget()
-            columns = rows.asked(jobs, ids, await self._lines.numbers(jobs), PATIENCE)
-            return await record(columns), columns
+            return await record(jobs, ids, await self._lines.numbers(jobs))
 
-    async def _alone(self, columns: Columns) -> list[asyncpg.Record]:
-        return await self._pool.run("enqueue.record", **columns)
+    async def _alone(
+        self, jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
+    ) -> list[asyncpg.Record]:
+        if len(jobs) == 1 and rows.is_plain(jobs[0]):
+            alone = rows.asked_alone(jobs[0], ids[0], lines[0], PATIENCE)
+            return await self._pool.run("enqueue.one", **alone)
+        return await self._pool.run("enqueue.record", **rows.asked(jobs, ids, lines, PATIENCE))
 
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
         self._note({(row["line"], row["rank"]): None for row in moved})

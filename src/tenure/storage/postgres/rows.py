@@ -61,6 +61,55 @@ def asked(
     }
 
 
+def is_plain(job: NewJob) -> bool:
+    """Whether `asked_alone` can say all that is to be said of a job."""
+    return not (job.tags or job.limits or job.hold or job.run_at or job.delay is not None)
+
+
+def asked_alone(job: NewJob, given_id: UUID, line: int, patience: str) -> dict[str, Any]:
+    """One new job that is plain."""
+    policy, retry = job.policy, job.policy.retry
+    return {
+        "patience": patience,
+        "id": given_id,
+        "line": line,
+        "queue": job.queue,
+        "definition": job.definition,
+        "version": job.version,
+        "priority": job.priority,
+        "namespace": job.namespace,
+        "scope": job.scope,
+        "key": job.key,
+        "params": job.params,
+        "hash": binding(job),
+        "max_attempts": policy.max_attempts,
+        "on_lost": policy.on_lost,
+        "timeout": millis(policy.timeout),
+        "grace": millis(policy.grace),
+        "base": millis(retry.base),
+        "cap": millis(retry.cap),
+        "retry_on": written_names(retry.retry_on),
+        "fatal_on": written_names(retry.fatal_on),
+        "parent": job.parent,
+        "replay_of": job.replay_of,
+        "traceparent": job.traceparent,
+    }
+
+
+def sought(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> dict[str, list[Any]]:
+    """What tells who took the keys and ids of new jobs, and whether for the same."""
+    return {
+        "ids": list(ids),
+        "definitions": [job.definition for job in jobs],
+        "versions": [job.version for job in jobs],
+        "namespaces": [job.namespace for job in jobs],
+        "scopes": [job.scope for job in jobs],
+        "keys": [job.key for job in jobs],
+        "params": [job.params for job in jobs],
+        "hashes": [binding(job) for job in jobs],
+    }
+
+
 def lines(named: Collection[Line]) -> dict[str, list[Any]]:
     """Lines by their names."""
     return {
