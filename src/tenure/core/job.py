@@ -57,8 +57,9 @@ class NewJob(Struct, frozen=True, kw_only=True):
     traceparent: str | None = None
 
     def __post_init__(self) -> None:
-        for field in ("definition", "queue", "namespace"):
-            named(field, getattr(self, field))
+        named("definition", self.definition)
+        named("queue", self.queue)
+        named("namespace", self.namespace)
         whole("version", self.version, 1, 2**31 - 1)
         whole("priority", self.priority, -100, 100)
         printable("scope", self.scope)
@@ -66,10 +67,12 @@ class NewJob(Struct, frozen=True, kw_only=True):
             printable("key", self.key, least=1)
         if self.traceparent is not None:
             printable("traceparent", self.traceparent)
-        distinct("limits", [(limit.name, limit.key) for limit in self.limits], MOST_LIMITS)
-        distinct("tags", self.tags, MOST_TAGS)
-        for tag in self.tags:
-            named("tags", tag)
+        if self.limits != ():
+            distinct("limits", [(limit.name, limit.key) for limit in self.limits], MOST_LIMITS)
+        if self.tags != ():
+            distinct("tags", self.tags, MOST_TAGS)
+            for tag in self.tags:
+                named("tags", tag)
         if self.run_at is not None and self.delay is not None:
             raise InvalidInput("delay", "cannot stand beside run_at", "give one of the two")
         if self.run_at is not None and self.run_at.utcoffset() is None:

@@ -115,8 +115,11 @@ class Spec(Struct, frozen=True, kw_only=True):
         sent_version: int | None = None,
     ) -> NewJob:
         """A job of this definition, with its policy and limits; `sent_version` as in `scope_of`."""
-        changed: dict[str, Any] = {"max_attempts": max_attempts, "timeout": timeout}
-        changed = {name: value for name, value in changed.items() if value is not None}
+        policy = self.policy
+        if max_attempts is not None:
+            policy = msgspec.structs.replace(policy, max_attempts=max_attempts)
+        if timeout is not None:
+            policy = msgspec.structs.replace(policy, timeout=timeout)
         if isinstance(tags, str):
             raise InvalidInput("tags", "are one text", "give a list of names")
         return NewJob(
@@ -131,9 +134,9 @@ class Spec(Struct, frozen=True, kw_only=True):
             run_at=run_at,
             delay=delay,
             hold=hold,
-            policy=msgspec.structs.replace(self.policy, **changed) if changed else self.policy,
+            policy=policy,
             limits=self._limits_for(params),
-            tags=tuple(dict.fromkeys((*self.tags, *tags))),
+            tags=tuple(dict.fromkeys((*self.tags, *tags))) if tags else self.tags,
         )
 
     def _own_name(self) -> list[str]:
@@ -141,6 +144,8 @@ class Spec(Struct, frozen=True, kw_only=True):
         return [self.key] if self.concurrency else []
 
     def _limits_for(self, params: Document) -> tuple[Limit, ...]:
+        if not self.concurrency:
+            return self.limits
         if self.concurrency_key is None:
             return self.all_limits
         own, *shared = self.all_limits

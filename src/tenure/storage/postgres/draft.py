@@ -103,7 +103,7 @@ class PostgresDraft:
     def _of(self, wanted: Sequence[int]) -> dict[str, Any]:
         """The columns of some of the jobs."""
         return {
-            name: [column[index] for index in wanted] if isinstance(column, list) else column
+            name: [column[index] for index in wanted] if isinstance(column, list) and column else column
             for name, column in self._columns.items()
         }
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tenure.storage import statements
@@ -37,7 +38,8 @@ def _bytes(value: bytes) -> str:
 
 
 _WRITERS: Mapping[str, Writer] = {
-    **dict.fromkeys(("uuid", "smallint", "integer", "bigint", "boolean"), _array(str)),
+    **dict.fromkeys(("smallint", "integer", "bigint", "boolean"), _array(str)),
+    "uuid": _array(attrgetter("hex")),  # as good to the server as with its dashes
     "bytea": _array(_bytes),
     "interval": _array(_interval),
     "timestamptz": _array(datetime.isoformat),

@@ -11,6 +11,7 @@ from asyncpg import Record
 from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
+from tenure.core.policy import Policy
 from tenure.core.text import storable
 from tenure.storage.postgres.places import Offer, Place
 from tenure.storage.trails import Told, written_notes
@@ -22,13 +23,13 @@ CLAIM = slice(CLAIM_COLUMNS)
 
 _PLACE = slice(CLAIM_COLUMNS, CLAIM_COLUMNS + 2)
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
+_POLICY = ("max_attempts", "on_lost", "timeouts", "graces", "bases", "caps", "retry_on", "fatal_on")
 
 
 def asked(
     jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int], patience: str | None
 ) -> dict[str, Any]:
     """New jobs, and how long to wait for whoever holds one of their keys; None for as long as usual there."""
-    policies = [job.policy for job in jobs]
     return {
         "patience": patience,
         "ids": list(ids),
@@ -39,26 +40,38 @@ def asked(
         "priorities": [job.priority for job in jobs],
         "namespaces": [job.namespace for job in jobs],
         "scopes": [job.scope for job in jobs],
-        "keys": [job.key for job in jobs],
+        "keys": _if_any([job.key for job in jobs]),
         "params": [job.params for job in jobs],
-        "hashes": [binding(job) for job in jobs],
-        "run_ats": [job.run_at for job in jobs],
-        "delays": [job.delay for job in jobs],
+        "hashes": _if_any([binding(job) for job in jobs]),
+        "run_ats": _if_any([job.run_at for job in jobs]),
+        "delays": _if_any([job.delay for job in jobs]),
         "holds": [job.hold for job in jobs],
-        "max_attempts": [policy.max_attempts for policy in policies],
-        "on_lost": [policy.on_lost for policy in policies],
-        "timeouts": [millis(policy.timeout) for policy in policies],
-        "graces": [millis(policy.grace) for policy in policies],
-        "bases": [millis(policy.retry.base) for policy in policies],
-        "caps": [millis(policy.retry.cap) for policy in policies],
-        "retry_on": [written_names(policy.retry.retry_on) for policy in policies],
-        "fatal_on": [written_names(policy.retry.fatal_on) for policy in policies],
-        "parents": [job.parent for job in jobs],
-        "replays_of": [job.replay_of for job in jobs],
-        "traceparents": [job.traceparent for job in jobs],
-        "tags": [written_names(job.tags) for job in jobs],
-        "limits": [written_limits(job.limits) for job in jobs],
+        **_policies([job.policy for job in jobs]),
+        "parents": _if_any([job.parent for job in jobs]),
+        "replays_of": _if_any([job.replay_of for job in jobs]),
+        "traceparents": _if_any([job.traceparent for job in jobs]),
+        "tags": _if_any([written_names(job.tags) if job.tags else None for job in jobs]),
+        "limits": _if_any([written_limits(job.limits) if job.limits else None for job in jobs]),
     }
+
+
+def _policies(given: Sequence[Policy]) -> dict[str, list[Any]]:
+    """Policies, column by column; each is written once, since most jobs share a few."""
+    known = {id(policy): policy for policy in given}
+    written = {number: _policy(policy) for number, policy in known.items()}
+    rows = [written[id(policy)] for policy in given]
+    return {name: _if_any([row[place] for row in rows]) for place, name in enumerate(_POLICY)}
+
+
+def _policy(policy: Policy) -> tuple[Any, ...]:
+    retry = policy.retry
+    return (
+        policy.max_attempts,
+        policy.on_lost,
+        *map(millis, (policy.timeout, policy.grace, retry.base, retry.cap)),
+        written_names(retry.retry_on),
+        written_names(retry.fatal_on),
+    )
 
 
 def is_plain(job: NewJob) -> bool:
@@ -149,7 +162,7 @@ def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
 
 def _if_any(column: list[Any]) -> list[Any]:
     """The column, or nothing where it holds nothing, as for successes: `unnest` fills short arrays up."""
-    return column if any(value is not None for value in column) else []
+    return [] if column.count(None) == len(column) else column
 
 
 def _usages(given: Sequence[Reported]) -> dict[str, list[int | None]]:

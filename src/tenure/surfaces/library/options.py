@@ -30,6 +30,9 @@ class Options(TypedDict, total=False):
     hold: bool
 
 
+_KNOWN = frozenset(Options.__annotations__)
+
+
 def backoff(base: Duration = 1, cap: Duration = 300) -> RetryPolicy:
     """When to try again: after about `base` times 2, 4, 8 … and a little at random, at most `cap`."""
     return RetryPolicy(base=duration("base", base), cap=duration("cap", cap))
@@ -73,8 +76,8 @@ def exception_names(field: str, kinds: Iterable[type[BaseException] | str]) -> t
 
 def checked(options: Options) -> dict[str, Any]:
     """The options as `Spec.new_job` takes them."""
-    unknown = options.keys() - Options.__annotations__.keys()
-    if unknown:
+    if not options.keys() <= _KNOWN:
+        unknown = options.keys() - _KNOWN
         raise TypeError(f"enqueue() got an unexpected keyword argument {min(unknown)!r}")
     asked: dict[str, Any] = dict(options)
     for field in ("delay", "timeout"):
