@@ -69,7 +69,8 @@ class HoldingPool(Pool):
 
     def _is_meant(self, statement: str) -> bool:
         seam = self._seam
-        return statement in STEPPING.get(seam.verb, (seam.verb,)) and (seam.holds or seam.at is not None)
+        verb, _, _form = statement.partition("+")
+        return verb in STEPPING.get(seam.verb, (seam.verb,)) and (seam.holds or seam.at is not None)
 
     async def _run_and_hold(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         async def in_transaction(connection: Connection) -> list[list[asyncpg.Record]]:

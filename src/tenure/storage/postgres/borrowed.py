@@ -170,5 +170,5 @@ def _named(statement: str) -> str:
 @cache
 def _statements() -> dict[str, Prepared]:
     loaded = statements.load("tenure.storage.postgres")
-    wanted = ("enqueue.record", "enqueue.find", "listen")
+    wanted = ("enqueue.record+keys", "enqueue.find", "listen")
     return {name: prepared(loaded[name]) for name in wanted}

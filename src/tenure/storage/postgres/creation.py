@@ -71,7 +71,7 @@ class Creation(ABC):
         ) -> list[asyncpg.Record]:
             claim = {"job": lease.job, "fence": lease.fence, "worker": worker}
             columns = rows.asked(jobs, ids, lines, PATIENCE)
-            held, *recorded = await self._pool.together(("spawn", claim), ("enqueue.record", columns))
+            held, *recorded = await self._pool.together(("spawn", claim), ("enqueue.record+keys", columns))
             if not held:
                 raise _LeaseLost("the lease is lost")
             return recorded[0]
@@ -168,10 +168,11 @@ class Creation(ABC):
     async def _alone(
         self, jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
     ) -> list[asyncpg.Record]:
+        form = "+keys" if any(job.key is not None or job.id is not None for job in jobs) else ""
         if len(jobs) == 1 and rows.is_plain(jobs[0]):
             alone = rows.asked_alone(jobs[0], ids[0], lines[0], PATIENCE)
-            return await self._pool.run("enqueue.one", **alone)
-        return await self._pool.run("enqueue.record", **rows.asked(jobs, ids, lines, PATIENCE))
+            return await self._pool.run(f"enqueue.one{form}", **alone)
+        return await self._pool.run(f"enqueue.record{form}", **rows.asked(jobs, ids, lines, PATIENCE))
 
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
         self._note({(row["line"], row["rank"]): None for row in moved})

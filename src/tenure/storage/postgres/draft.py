@@ -72,7 +72,7 @@ class PostgresDraft:
 
     def _record(self, missing: Sequence[int]) -> Generator[Asked, Rows, dict[int, Enqueued]]:
         """Record these jobs; answers with those whose key and id were free."""
-        rows = yield Asked("enqueue.record", self._of(missing))
+        rows = yield Asked("enqueue.record+keys", self._of(missing))
         fresh = {}
         for row in rows:
             index = missing[row["position"] - 1]
