@@ -325,7 +325,7 @@ _reals = st.floats(allow_nan=False, allow_infinity=False)
 @given(st.dictionaries(_texts, _texts | st.integers() | _reals | st.booleans() | st.none()))
 @example({'"\\/\x7f\u2028': 'é"\\\n', "a": 2**63, "b": -(2**63), "c": 2**64, "d": 1e16, "e": True, "f": None})
 def test_a_value_is_written_alike_by_either_encoder(params: dict[str, Any]) -> None:
-    """Params are compared as they stand where a job has no hash: their spelling must not depend on this."""
+    """Params are compared as they stand where a job has no hash: their spelling must be one and the same."""
     assert write(params) == json.dumps(params, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -20,9 +20,11 @@ class Identity:
     def make(self) -> UUID:
         """A new id."""
         with self._making:
-            made = uuid7(time.time_ns() // 1_000_000 + self._ahead_ms, os.urandom(10))
-            if made.int <= self._last:
-                # Same millisecond, smaller random part: count on from the last id, so that order holds.
+            now_ms = time.time_ns() // 1_000_000 + self._ahead_ms
+            if now_ms <= self._last >> 80:
+                # Same millisecond: count on from the last id, so that order holds.
                 made = UUID(int=self._last + 1 + int.from_bytes(os.urandom(3)))
+            else:
+                made = uuid7(now_ms, os.urandom(10))
             self._last = made.int
             return made

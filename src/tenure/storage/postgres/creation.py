@@ -110,16 +110,13 @@ class Creation(ABC):
         ids = [job.id or identity.make() for job in jobs]
         answers: dict[int, Enqueued] = {}
         recorded = await self._record(jobs, ids, record or self._alone)
-        for row in recorded:
-            index = row["position"] - 1
-            answers[index] = Enqueued(ids[index], State(row["state"]), fresh=True)
-        self._note(
-            {
-                (row["line"], row["rank"]): line_of(jobs[row["position"] - 1])
-                for row in recorded
-                if row["state"] == State.QUEUED
-            }
-        )
+        queued: dict[Place, int] = {}
+        for position, state, line, rank in recorded:
+            index = position - 1
+            answers[index] = Enqueued(ids[index], State(state), fresh=True)
+            if state == "queued":
+                queued[line, rank] = index
+        self._note({place: line_of(jobs[index]) for place, index in queued.items()})
         if any(row["state"] == State.SCHEDULED for row in recorded):
             self._hints.timed()
         if (written := len(answers)) < len(jobs):

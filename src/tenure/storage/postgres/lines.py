@@ -14,8 +14,8 @@ from tenure.storage.postgres.pool import Pool
 MOST_KNOWN = 50_000
 """How many lines a process remembers."""
 
-Kind = tuple[Line, tuple[tuple[str, str], ...]]
-"""What makes a line: the line that workers serve, and the limits (name, key) of its jobs."""
+Kind = tuple[str, str, int, tuple[tuple[str, str], ...]]
+"""What makes a line: queue, definition and version, which workers serve, and its jobs' limits (name, key)."""
 
 
 class Lines:
@@ -36,7 +36,8 @@ class Lines:
 
     async def make(self, lines: Collection[Line]) -> None:
         """Make sure that lines without limits are there."""
-        await self._open({(line, ()) for line in lines if (line, ()) not in self._known}, [])
+        kinds: set[Kind] = {(line.queue, line.definition, line.version, ()) for line in lines}
+        await self._open(kinds - self._known.keys(), [])
 
     def forget(self) -> None:
         """The database is not the one we knew: it was restored or made anew under us."""
@@ -65,13 +66,14 @@ def line_of(job: NewJob) -> Line:
 
 
 def _kind(job: NewJob) -> Kind:
-    return line_of(job), tuple(sorted((limit.name, limit.key) for limit in job.limits))
+    limits = tuple(sorted((limit.name, limit.key) for limit in job.limits)) if job.limits else ()
+    return job.queue, job.definition, job.version, limits
 
 
 def _named(kinds: Sequence[Kind]) -> dict[str, list[Any]]:
     return {
-        **rows.lines([line for line, _ in kinds]),
-        "limits": [msgspec.json.encode(names).decode() for _, names in kinds],
+        **rows.lines([Line(*kind[:3]) for kind in kinds]),
+        "limits": [msgspec.json.encode(names).decode() for *_, names in kinds],
     }
 
 
