@@ -21,7 +21,7 @@ NAMED = NewJob(definition="mail", id=uuid4())
 @pytest.fixture
 async def warm(far: PostgresStore) -> PostgresStore:
     """A store whose one connection has everything prepared: what it sends next is the statement itself."""
-    await enqueue_one(far)
+    await enqueue_one(far, key="another")  # jobs without a key are recorded by another statement
     [owned] = await claim(far)
     await settle(far, [succeeded(owned)])
     await far.hand_back("a", unstarted=[], killed=[])
