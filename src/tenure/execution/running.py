@@ -1,6 +1,7 @@
 """The lanes whose attempts are run by runners: `warm`, `async` and `thread`."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from datetime import timedelta
 from time import monotonic
 
@@ -27,7 +28,7 @@ MOST_APART = 16
 """How many suspects are run at a time in a runner of their own, which is a fork."""
 
 
-class RunnerLane:
+class RunnerLane(ABC):
     """What these lanes have in common; `lane` is what their runners are told to be."""
 
     lane = ""
@@ -122,11 +123,11 @@ class RunnerLane:
     def _open(self, nursery: Nursery) -> Runner:
         return Runner(nursery, self.lane, is_shared=self.is_shared)
 
+    @abstractmethod
     def _room(self, nursery: Nursery) -> Runner:
         """A runner that takes another attempt; raises `OSError` where there can be none."""
-        raise NotImplementedError
 
-    def _leave(self, runner: Runner) -> None:
+    def _leave(self, runner: Runner) -> None:  # noqa: B027  (not every lane wants to know)
         """An attempt is over in this runner."""
 
 

@@ -37,7 +37,7 @@ STOPS = (signal.SIGTERM, signal.SIGINT)
 @click.option(
     "--database", metavar="URL", help="Where the jobs are; else TENURE_DATABASE, else the app's own."
 )
-@click.option("--slots", help="How many jobs to run at once.", metavar="N")
+@click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
 @click.option("--queues", help="Serve these queues only, with commas between them.", metavar="NAMES")
 @click.option("--lease-seconds", help="How long a job is ours without a sign of life.", metavar="S")
 @click.option("--shutdown-seconds", help="How long to wait for what runs when told to stop.", metavar="S")
