@@ -7,44 +7,27 @@ looks: `ctx.cancelled`, whoever waits for an answer, or the event loop of an asy
 import os
 import select
 from _thread import allocate_lock
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic
 
-from tenure.core import errors
 from tenure.core.errors import TenureError
 from tenure.core.job import Enqueued, NewJob
-from tenure.execution.protocol import (
-    TO_CHILD,
-    Begin,
-    Cancel,
-    Frames,
-    FromChild,
-    Garbage,
-    Refused,
-    SpawnAsked,
-    Spawned,
-    frame,
-    read,
-)
-
-Answer = Spawned | Refused
+from tenure.execution.hearing import Answer, Hearing, outcome
+from tenure.execution.protocol import TO_CHILD, Begin, Frames, FromChild, Garbage, frame, read
 
 _AT_ONCE = 65_536
 
 
-class Channel:
+class Channel(Hearing):
     """Frames to and from the worker; safe to use from several threads of the handler."""
 
     def __init__(self, descriptor: int) -> None:
-        self.is_cancelled = False
+        super().__init__()
         self._descriptor = descriptor
         self._frames = Frames()
         self._sending = allocate_lock()
         self._reading = allocate_lock()
-        self._to_tell: list[Callable[[], object]] = []
-        self._waiting: dict[int, Callable[[Answer], None]] = {}
         self._begin: Begin | None = None
-        self._asked = 0
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when something arrives."""
@@ -65,20 +48,6 @@ class Channel:
         while self._begin is None:
             self._take_in()
         return self._begin
-
-    def cancel(self) -> None:
-        """Take note that the attempt is to stop; may be called by a signal handler."""
-        if not self.is_cancelled:
-            self.is_cancelled = True
-            for tell in tuple(self._to_tell):
-                tell()
-
-    def when_cancelled(self, tell: Callable[[], object]) -> Callable[[], None]:
-        """Call this once the attempt is to stop, at once where it already is; answers how to forget it."""
-        self._to_tell.append(tell)
-        if self.is_cancelled:
-            tell()
-        return lambda: self._to_tell.remove(tell)
 
     def look(self) -> None:
         """Take in what has arrived, without waiting."""
@@ -101,18 +70,6 @@ class Channel:
                     self._take_in()
         return self.is_cancelled
 
-    def ask(self, jobs: Sequence[NewJob], deliver: Callable[[Answer], None]) -> None:
-        """Ask for child jobs; the answer is delivered by whoever takes it in."""
-        with self._sending:
-            self._asked += 1
-            number = self._asked
-        self._waiting[number] = deliver
-        try:
-            self.send(SpawnAsked(number, list(jobs)))
-        except BaseException:
-            del self._waiting[number]
-            raise
-
     def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Ask for child jobs and wait for the answer, whatever else arrives before it."""
         answers: list[Answer] = []
@@ -132,25 +89,8 @@ class Channel:
         if not data:
             raise TenureError("the worker of this attempt is gone")
         for body in self._frames.feed(data):
-            match read(TO_CHILD, body):
-                case Begin() as begin:
-                    self._begin = begin
-                case Cancel():
-                    self.cancel()
-                case answer:
-                    deliver = self._waiting.pop(answer.number, None)
-                    if deliver is not None:
-                        deliver(answer)
-
-
-def outcome(answer: Answer) -> list[Enqueued]:
-    """The jobs that were enqueued; raises the error that the worker met instead."""
-    if isinstance(answer, Spawned):
-        return answer.jobs
-    kind = getattr(errors, answer.kind, None)
-    if isinstance(kind, type) and issubclass(kind, TenureError):
-        try:
-            raise kind(*answer.arguments)
-        except TypeError:
-            pass
-    raise TenureError(f"{answer.kind}: {', '.join(answer.arguments)}")
+            message = read(TO_CHILD, body)
+            if isinstance(message, Begin):
+                self._begin = message
+            else:
+                self.hear(message)

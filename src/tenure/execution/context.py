@@ -14,7 +14,8 @@ from tenure.core.errors import InvalidJson
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
 from tenure.execution.assignment import Assignment
-from tenure.execution.channel import Answer, Channel, outcome
+from tenure.execution.channel import Channel
+from tenure.execution.hearing import Answer, outcome
 from tenure.execution.protocol import Emitted, Logged, Progressed
 
 if TYPE_CHECKING:

@@ -13,18 +13,14 @@ from time import monotonic
 
 from tenure.core.errors import TenureError
 from tenure.core.job import Enqueued, NewJob
-from tenure.execution.channel import Answer, outcome
+from tenure.execution.hearing import Answer, Hearing, outcome
 from tenure.execution.protocol import (
     TO_RUNNER,
     Begin,
-    Cancel,
     Frames,
     FromRunner,
     Garbage,
     Printed,
-    Refused,
-    SpawnAsked,
-    Spawned,
     batch,
     item,
     read,
@@ -118,46 +114,20 @@ class Hub:
                     self.strands[number].hear(message)
 
 
-class Strand:
+class Strand(Hearing):
     """One attempt's share of a hub, with the interface of a `Channel`."""
 
-    __slots__ = ("_asked", "_hub", "_number", "_pieces", "_to_tell", "_waiting", "is_cancelled")
+    __slots__ = ("_hub", "_number", "_pieces")
 
     def __init__(self, hub: Hub, number: int) -> None:
-        self.is_cancelled = False
+        super().__init__()
         self._hub = hub
         self._number = number
-        self._to_tell: list[Callable[[], object]] = []
-        self._waiting: dict[int, Callable[[Answer], None]] | None = None
         self._pieces: dict[str, str] | None = None
-        self._asked = 0
 
     def send(self, message: FromRunner) -> None:
         """Send a message."""
         self._hub.put(self._number, message)
-
-    def hear(self, message: Cancel | Spawned | Refused) -> None:
-        """Take in what is for this attempt."""
-        if isinstance(message, Cancel):
-            self.cancel()
-        elif self._waiting is not None:
-            deliver = self._waiting.pop(message.number, None)
-            if deliver is not None:
-                deliver(message)
-
-    def cancel(self) -> None:
-        """Take note that the attempt is to stop; may be called by a signal handler."""
-        if not self.is_cancelled:
-            self.is_cancelled = True
-            for tell in tuple(self._to_tell):
-                tell()
-
-    def when_cancelled(self, tell: Callable[[], object]) -> Callable[[], None]:
-        """Call this once the attempt is to stop, at once where it already is; answers how to forget it."""
-        self._to_tell.append(tell)
-        if self.is_cancelled:
-            tell()
-        return lambda: self._to_tell.remove(tell)
 
     def look(self) -> None:
         """Take in what has arrived, without waiting."""
@@ -171,19 +141,6 @@ class Strand:
         else:
             self._wait(self.when_cancelled, seconds)
         return self.is_cancelled
-
-    def ask(self, jobs: Sequence[NewJob], deliver: Callable[[Answer], None]) -> None:
-        """Ask for child jobs; the answer is delivered by whoever takes it in."""
-        if self._waiting is None:
-            self._waiting = {}
-        self._asked += 1
-        number = self._asked
-        self._waiting[number] = deliver
-        try:
-            self.send(SpawnAsked(number, list(jobs)))
-        except BaseException:
-            del self._waiting[number]
-            raise
 
     def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Ask for child jobs and wait for the answer, whatever else arrives before it."""
