@@ -25,6 +25,7 @@ from tests.storage.telling import (
     hold_together,
     line,
     note,
+    recoverable,
     seconds,
     settle,
     state_of,
@@ -246,6 +247,29 @@ async def test_a_history_does_not_run_backwards_for_who_had_to_wait(
     last = (await store.events(job))[-1]
     assert last.at == START + seconds(5)
     assert (await found(store, job)).updated_at == last.at
+
+
+async def test_progress_that_had_to_wait_does_not_set_the_time_back(
+    store: Store, backend: PostgresBackend
+) -> None:
+    """The next step is dated by the last one, and may itself have begun before it."""
+    job = await enqueue_one(store)
+    [claimed] = await claim(store)
+    await backend.sql("UPDATE tenure.job_state SET updated_at = updated_at + interval '5 seconds'")
+    await _heartbeat(store, [claimed])
+    assert (await found(store, job)).updated_at == START + seconds(5)
+
+
+async def test_giving_up_does_not_set_the_time_back(store: Store, backend: PostgresBackend) -> None:
+    """As above; but the job fails at once."""
+    job = await enqueue_one(store)
+    [claimed] = await claim(store)
+    await settle(store, [recoverable(claimed)])
+    await backend.sql("UPDATE tenure.job_state SET updated_at = updated_at + interval '5 seconds'")
+    await store.give_up([job])
+    assert (await found(store, job)).updated_at == START + seconds(5)
+    assert [moved.target for moved in await store.promote(10)] == [State.FAILED]
+    assert hold_together(await store.events(job))
 
 
 async def test_a_turn_that_waits_to_settle_has_claimed_nothing_yet(

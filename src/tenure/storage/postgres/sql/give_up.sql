@@ -2,7 +2,8 @@
 -- Answers for every job found; `moved` says whether this statement set the mark.
 WITH
 found AS MATERIALIZED (
-    SELECT s.id, s.state, s.due_at, s.state = 'retrying' AND timer.kind = 'retry' AS marking
+    SELECT s.id, s.state, s.due_at, s.state = 'retrying' AND timer.kind = 'retry' AS marking,
+           greatest(tenure.now(), s.updated_at) AS at
       FROM tenure.job_state s
       LEFT JOIN tenure.timer ON timer.due_at = s.due_at AND timer.job = s.id
      WHERE s.id = ANY (:ids::uuid[])
@@ -18,7 +19,7 @@ marked AS (
 -- A timer counts only while the job says the same time.
 noted AS (
     UPDATE tenure.job_state s
-       SET due_at = tenure.now(), updated_at = tenure.now()
+       SET due_at = tenure.now(), updated_at = found.at
       FROM found
      WHERE s.id = found.id AND found.marking
 )

@@ -19,7 +19,7 @@ kept AS MATERIALIZED (
     RETURNING lease.id
 ),
 telling AS MATERIALIZED (
-    SELECT s.id, given.progress
+    SELECT s.id, given.progress, greatest(tenure.now(), s.updated_at) AS at
       FROM given
       JOIN kept ON kept.id = given.fence
       JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
@@ -29,7 +29,7 @@ telling AS MATERIALIZED (
 ),
 told AS (
     UPDATE tenure.job_state s
-       SET progress = telling.progress, updated_at = tenure.now()
+       SET progress = telling.progress, updated_at = telling.at
       FROM telling
      WHERE s.id = telling.id
 ),
