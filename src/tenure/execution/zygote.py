@@ -68,7 +68,7 @@ from tenure.execution.protocol import (
 _READABLE = select.POLLIN
 _AT_ONCE = 4096
 _ROOM_BESIDE = socket.CMSG_SPACE(64 * 4)
-_CLOSE_AT_EXEC = int(socket.MSG_CMSG_CLOEXEC)
+_AS_IT_COMES = socket.MSG_CMSG_CLOEXEC | socket.MSG_DONTWAIT
 _LONGEST_POLL = 3_600_000
 _RESUMED = "resumed"
 _REHEARSALS = 20
@@ -95,8 +95,8 @@ class Zygote:
         events.register(self._control, _READABLE)
         events.register(woken, _READABLE)
         is_behind = False
+        deadline = math.inf
         while True:
-            deadline = self._brood.expire()
             if is_behind is self._outbox.is_empty:
                 is_behind = not is_behind
                 events.modify(self._control, _READABLE | select.POLLOUT if is_behind else _READABLE)
@@ -111,15 +111,21 @@ class Zygote:
                 self._outbox.flush()
             if heard & ~select.POLLOUT:
                 self._listen()
+            deadline = self._brood.expire()
 
     def _listen(self) -> None:
-        data, beside, _, _ = self._control.recvmsg(_AT_ONCE, _ROOM_BESIDE, _CLOSE_AT_EXEC)
-        if not data:
-            os._exit(0)
-        for _, _, descriptors in beside:
-            self._descriptors += memoryview(descriptors).cast("i")
-        for body in self._frames.feed(data):
-            self._obey(read(TO_ZYGOTE, body))
+        """Obey all that was said: who was stopped himself learns there which leases were kept meanwhile."""
+        while True:
+            try:
+                data, beside, _, _ = self._control.recvmsg(_AT_ONCE, _ROOM_BESIDE, _AS_IT_COMES)
+            except BlockingIOError:
+                return
+            if not data:
+                os._exit(0)
+            for _, _, descriptors in beside:
+                self._descriptors += memoryview(descriptors).cast("i")
+            for body in self._frames.feed(data):
+                self._obey(read(TO_ZYGOTE, body))
 
     def _obey(self, message: ToZygote) -> None:
         match message:
