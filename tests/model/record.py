@@ -16,7 +16,7 @@ from tests.model import landmarks
 
 _AS_ASKED = (
     *("namespace", "definition", "version", "queue", "priority", "params", "scope", "key", "policy"),
-    *("limits", "tags", "parent", "replay_of", "traceparent"),
+    *("limits", "tags", "parent", "replay_of", "traceparent", "creator"),
 )
 _COUNTERS = ("fence", "attempt", "failures", "hand_backs", "suspensions", "events")
 _EMPTY = (

@@ -29,7 +29,7 @@ jobId namespace definitionKey definitionVersion status attempts maxAttempts prio
 parentId replayOf createdAt updatedAt scheduledAt queuedAt startedAt finishedAt
 """
 ALONE = """
-params result progress errorSummary heartbeatAt leaseExpiresAt workerId cancelRequestedAt
+params result progress errorSummary heartbeatAt leaseExpiresAt workerId cancelRequestedAt createdBy
 """
 
 

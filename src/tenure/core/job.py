@@ -34,7 +34,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
 
     `key` makes creation idempotent within (namespace, scope). `id` may be made by the caller; otherwise the
     store makes it. `run_at` and `delay` exclude each other; `hold` records without accepting. The job runs
-    only while every one of its `limits` has room; `tags` are for finding it again.
+    only while every one of its `limits` has room; `tags` are for finding it again. `creator` is the access
+    key by which it was asked for, if one was.
     """
 
     definition: str
@@ -55,6 +56,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
     parent: UUID | None = None
     replay_of: UUID | None = None
     traceparent: str | None = None
+    creator: str | None = None
 
     def __post_init__(self) -> None:
         named("definition", self.definition)
@@ -67,6 +69,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
             printable("key", self.key, least=1)
         if self.traceparent is not None:
             printable("traceparent", self.traceparent)
+        if self.creator is not None:
+            printable("creator", self.creator, least=1)
         if self.limits != ():
             distinct("limits", [(limit.name, limit.key) for limit in self.limits], MOST_LIMITS)
         if self.tags != ():
@@ -150,6 +154,7 @@ class Job(Struct, frozen=True, kw_only=True):
     parent: UUID | None
     replay_of: UUID | None
     traceparent: str | None
+    creator: str | None
     created_at: datetime
     run_at: datetime | None
 

@@ -111,6 +111,7 @@ class Spec(Struct, frozen=True, kw_only=True):
         run_at: datetime | None = None,
         hold: bool = False,
         namespace: str = "default",
+        creator: str | None = None,
         idempotency_key: str | None = None,
         sent_version: int | None = None,
     ) -> NewJob:
@@ -129,6 +130,7 @@ class Spec(Struct, frozen=True, kw_only=True):
             queue=self.queue if queue is None else queue,
             priority=self.priority if priority is None else priority,
             namespace=namespace,
+            creator=creator,
             scope="" if idempotency_key is None else scope_of(self.key, sent_version),
             key=idempotency_key,
             run_at=run_at,

@@ -133,10 +133,10 @@ class Store(Protocol):
     ) -> list[Replayed]:
         """Run finished jobs again, each as a new job linked by `replay_of`; one answer for each id asked.
 
-        The new job inherits definition, version, queue, priority, policy, limits, tags, namespace and, unless
-        `params` are given, params; neither key nor parent. While an earlier replay of a job has not finished,
-        it is the answer, unless `forced`. A job that pruning takes away at the same moment is either
-        replayed or unknown.
+        The new job inherits definition, version, queue, priority, policy, limits, tags, namespace, creator
+        and, unless `params` are given, params; neither key nor parent. While an earlier replay
+        of a job has not finished, it is the answer, unless `forced`. A job that pruning takes away at the
+        same moment is either replayed or unknown.
         """
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:

@@ -31,6 +31,7 @@ END
 USUAL = ((State.QUEUED, State.RUNNING), (State.RUNNING, State.SUCCEEDED))
 """The steps that nearly every job takes."""
 
+_TRIGGER = re.compile(r"CREATE TRIGGER (\w+) BEFORE \w+ ON (?:tenure\.(\w+).*?\);|tenure_.*?END;)", re.DOTALL)
 _FALLS = "NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id"
 
 _BORN = "a job is not born in this state"
@@ -142,6 +143,12 @@ def sqlite_triggers() -> dict[str, str]:
             _no_replacing(table, key),
         ]
     return dict(triggers)
+
+
+def written_in(migrations: Iterable[str]) -> dict[str, str]:
+    """The triggers that migrations make, as written there: by table and name, or on SQLite by name."""
+    found = (match for text in migrations for match in _TRIGGER.finditer(text))
+    return {f"{match[2]}.{match[1]}" if match[2] else match[1]: match[0].rstrip(";") for match in found}
 
 
 def sqlite_lease_check() -> str:

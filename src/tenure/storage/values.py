@@ -185,7 +185,17 @@ def progress_under(pulse: Pulse, lease: Lease) -> str | None:
 
 _SAME_IN_JOB = (
     *("id", "namespace", "definition", "version", "queue", "priority", "params", "scope", "key", "parent"),
-    *("replay_of", "traceparent", "created_at", "run_at", "fence", "attempt", "failures", "hand_backs"),
+    *(
+        "replay_of",
+        "traceparent",
+        "creator",
+        "created_at",
+        "run_at",
+        "fence",
+        "attempt",
+        "failures",
+        "hand_backs",
+    ),
     *("suspensions", "due_at", "queued_at", "started_at", "finished_at", "updated_at", "cancel_requested_at"),
     *("worker", "heartbeat_at", "lease_expires_at"),
 )

@@ -64,6 +64,7 @@ class JobDetail(JobItem, frozen=True, kw_only=True, rename="camel"):
     lease_expires_at: datetime | None
     worker_id: str | None
     cancel_requested_at: datetime | None
+    created_by: str | None
 
 
 class JobPage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -188,6 +189,7 @@ def job_detail(job: Job) -> JobDetail:
         lease_expires_at=job.lease_expires_at,
         worker_id=job.worker,
         cancel_requested_at=job.cancel_requested_at,
+        created_by=job.creator,
     )
 
 

@@ -50,6 +50,7 @@ async def test_all_that_was_asked_for_is_there(store: Store) -> None:
         parent=await enqueue_one(store),
         replay_of=await enqueue_one(store),
         traceparent=TRACE,
+        creator="k1",
     )
     [born] = await store.enqueue([asked])
     job = await found(store, born.id)

@@ -3,7 +3,8 @@
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.surfaces.http.access import ANYBODY, SCOPES, Caller, allowed
+from tenure.surfaces.http.access import allowed
+from tenure.surfaces.http.caller import ANYBODY, SCOPES, Caller
 from tenure.surfaces.http.server import listen
 from tenure.surfaces.http.table import ROUTES
 from tests.surfaces.http.serving import Api
@@ -76,9 +77,9 @@ def test_every_route_that_shows_or_changes_jobs_has_a_scope() -> None:
         assert (route.scope is None) == (route.audience == "process"), route.path
         assert route.scope in {None, *SCOPES}
         assert allowed(route, ANYBODY)
-        assert allowed(route, Caller("nobody", frozenset())) == (route.scope is None)
+        assert allowed(route, Caller(name="nobody", scopes=frozenset())) == (route.scope is None)
         if route.method != "GET":
-            assert not allowed(route, Caller("reader", frozenset({"read"})))
+            assert not allowed(route, Caller(name="reader", scopes=frozenset({"read"})))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "8.8.8.8", "no.such.host.invalid", ""])  # noqa: S104

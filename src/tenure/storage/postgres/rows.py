@@ -52,6 +52,7 @@ def asked(
         "traceparents": _if_any([job.traceparent for job in jobs]),
         "tags": _if_any([written_names(job.tags) if job.tags else None for job in jobs]),
         "limits": _if_any([written_limits(job.limits) if job.limits else None for job in jobs]),
+        "creators": _if_any([job.creator for job in jobs]),
     }
 
 
@@ -106,6 +107,7 @@ def asked_alone(job: NewJob, given_id: UUID, line: int, patience: str) -> dict[s
         "parent": job.parent,
         "replay_of": job.replay_of,
         "traceparent": job.traceparent,
+        "creator": job.creator,
     }
 
 

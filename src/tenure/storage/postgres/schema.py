@@ -76,7 +76,11 @@ async def _verify_guards(connection: Connection) -> None:
         raise SchemaMismatch(f"the database's guard differs from this code on the step {source} to {target}")
     found = {row["name"]: row["text"] for row in await connection.fetch(_TRIGGERS)}
     found["lease_while_owned"] = await connection.fetchval(_LEASE_CHECK) or ""
-    ours = {**guards.postgres_triggers(), "lease_while_owned": guards.postgres_lease_check()}
+    ours = {
+        **guards.written_in(migration.text for migration in migrations.known(PACKAGE)),
+        **guards.postgres_triggers(),
+        "lease_while_owned": guards.postgres_lease_check(),
+    }
     for name, text in ours.items():
         if not guards.same_wording(text, found.get(name, "")):
             raise SchemaMismatch(f"the database's guard {name} is missing, switched off or not ours")

@@ -92,6 +92,7 @@ def _asked(position: int, job: NewJob, job_id: UUID) -> tuple[Any, ...]:
         job.traceparent,
         written_names(job.tags),
         msgspec.json.encode(job.limits).decode(),
+        job.creator,
     )
 
 

@@ -41,7 +41,8 @@ def verify(connection: apsw.Connection) -> None:
     migrations.require_current(PACKAGE, _numbers(connection))
     catalogue.require(_expected(), _held(connection))
     held = {str(name): sql for name, sql in connection.execute(_TRIGGERS)}
-    for name, text in guards.sqlite_triggers().items():
+    written = guards.written_in(migration.text for migration in migrations.known(PACKAGE))
+    for name, text in {**written, **guards.sqlite_triggers()}.items():
         if held.get(name) != text:
             raise SchemaMismatch(f"the database's guard {name} is missing or differs from this code")
     if guards.sqlite_lease_check() not in str(connection.execute(_STATE_TABLE).get):

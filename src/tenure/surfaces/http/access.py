@@ -4,26 +4,13 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
+from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.routes import Route
 
-SCOPES = frozenset({"submit", "read", "operate"})
 SAFE = frozenset({"GET", "HEAD"})
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names by which a server on loopback is called."""
-
-
-class Caller(Struct, frozen=True):
-    """Who calls, and what it may do."""
-
-    name: str
-    scopes: frozenset[str]
-
-
-ANYBODY = Caller("anybody on this machine", SCOPES)
-"""The caller while there are no keys: the server is bound to loopback then."""
 
 
 def allowed(route: Route, caller: Caller) -> bool:

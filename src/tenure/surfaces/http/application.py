@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from tenure.surfaces.http import access
+from tenure.surfaces.http.caller import ANYBODY
 from tenure.surfaces.http.decoding import read_body, read_query
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intake import Gone, Intake, Room, check_accept
@@ -104,7 +105,8 @@ class Application:
         if not route.any_host:
             access.check_host(headers, self._hosts)
         access.check_origin(intake.method, headers)
-        access.check_access(route, access.ANYBODY)
+        caller = ANYBODY
+        access.check_access(route, caller)
         check_accept(headers, route.produces)
         query = read_query(route.parameters, intake.query)
         raw = await intake.body(headers, route)
@@ -114,6 +116,6 @@ class Application:
                 body = await asyncio.to_thread(read_body, route, raw)
             else:
                 body = read_body(route, raw)
-        asked = Asked(path=path, query=query, body=body, gone=intake.until_gone)
+        asked = Asked(path=path, query=query, body=body, gone=intake.until_gone, caller=caller)
         async with asyncio.timeout(route.seconds + query.get("waitSeconds", 0)):
             return await route.handler(self._desk, asked)

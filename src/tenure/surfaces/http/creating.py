@@ -14,6 +14,7 @@ from tenure.core.job import NewJob
 from tenure.core.states import State
 from tenure.engine.client import Client
 from tenure.surfaces import inputs, views
+from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, spec_of
 from tenure.surfaces.http.problems import Fault, refusal_of
@@ -36,7 +37,7 @@ _AT_A_TIME = 100
 
 async def create(desk: Desk, asked: Asked) -> Answer:
     """Record one job."""
-    job = await _new_job(desk.client, asked.body)
+    job = await _new_job(desk.client, asked.caller, asked.body)
     [answer] = await desk.client.enqueue([job])
     return accepted(answer.id, answer.state)
 
@@ -44,7 +45,7 @@ async def create(desk: Desk, asked: Asked) -> Answer:
 async def create_all(desk: Desk, asked: Asked) -> Answer:
     """Record jobs, all or none; a key that belongs to another job is told beside its answer."""
     body: Batch = asked.body
-    answers, reused = await desk.client.record(await _new_jobs(desk.client, body.jobs))
+    answers, reused = await desk.client.record(await _new_jobs(desk.client, asked.caller, body.jobs))
     faults = [
         Fault(
             "idempotency-key-reused",
@@ -79,21 +80,21 @@ def moment(text: str) -> datetime:
     return at
 
 
-async def _new_jobs(client: Client, bodies: Sequence[NewJobBody]) -> list[NewJob]:
+async def _new_jobs(client: Client, caller: Caller, bodies: Sequence[NewJobBody]) -> list[NewJob]:
     jobs: list[NewJob] = []
     for place, body in enumerate(bodies):
         if place % _AT_A_TIME == 0:
             await asyncio.sleep(0)
         try:
-            jobs += await client.judge([await _new_job(client, body, f"/jobs/{place}")])
+            jobs += await client.judge([await _new_job(client, caller, body, f"/jobs/{place}")])
         except InvalidInput as error:
             raise refusal_of(error, FIELDS, f"/jobs/{place}") from None
     return jobs
 
 
-async def _new_job(client: Client, body: NewJobBody, within: str = "") -> NewJob:
+async def _new_job(client: Client, caller: Caller, body: NewJobBody, within: str = "") -> NewJob:
     version = _given(body.definition_version)
-    spec = await spec_of(client, body.definition_key, version)
+    spec = await spec_of(client, caller, body.definition_key, version)
     run_at, delay = _given(body.run_at), _given(body.delay_seconds)
     timeout = _given(body.timeout_seconds)
     return spec.new_job(
@@ -108,6 +109,7 @@ async def _new_job(client: Client, body: NewJobBody, within: str = "") -> NewJob
         hold=body.hold,
         idempotency_key=_given(body.idempotency_key),
         sent_version=version,
+        **caller.marks,
     )
 
 

@@ -11,6 +11,7 @@ from tenure.core.errors import InvalidInput
 from tenure.engine.client import Client
 from tenure.storage.contract import Store
 from tenure.surfaces import inputs
+from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
 
 FRESH = 1.0
@@ -27,6 +28,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     query: Mapping[str, Any]
     body: Any
     gone: Callable[[], Awaitable[None]]
+    caller: Caller
 
     @property
     def job(self) -> UUID:

@@ -6,6 +6,7 @@ from tenure.core.documents import EMPTY, Document, check
 from tenure.core.errors import InvalidInput, InvalidJson, UnknownDefinition
 from tenure.core.spec import Spec
 from tenure.engine.client import Client
+from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import invalid
 from tenure.surfaces.http.shapes import Intent, IntentAccepted, NewIntent
@@ -19,8 +20,10 @@ SCOPE = ""
 async def submit(desk: Desk, asked: Asked) -> Answer:
     """Record a job, or answer with the one that has the key: which of the two is not told."""
     body: NewIntent = asked.body
-    spec = await spec_of(desk.client, body.job_type)
-    job = spec.new_job(document(body.payload, "/payload"), idempotency_key=body.idempotency_key)
+    spec = await spec_of(desk.client, asked.caller, body.job_type)
+    job = spec.new_job(
+        document(body.payload, "/payload"), idempotency_key=body.idempotency_key, **asked.caller.marks
+    )
     answer = await desk.client.submit(job, scope=SCOPE)
     return Answer(202, IntentAccepted(job_id=answer.id, status=INTENT[answer.state]))
 
@@ -40,8 +43,10 @@ async def status(desk: Desk, asked: Asked) -> Answer:
     )
 
 
-async def spec_of(client: Client, key: str, version: int | None = None) -> Spec:
+async def spec_of(client: Client, caller: Caller, key: str, version: int | None = None) -> Spec:
     """The definition of a job to be; whatever is wrong with its key is told of that field."""
+    if not caller.knows(key):
+        raise UnknownDefinition(key, version)
     try:
         return await client.spec(key, version)
     except UnknownDefinition:

@@ -79,11 +79,11 @@ given AS MATERIALIZED (
                :max_attempts::smallint[], :on_lost::text[], :timeouts::integer[], :graces::integer[],
                :bases::integer[], :caps::integer[], :retry_on::text[], :fatal_on::text[],
                :parents::uuid[], :replays_of::uuid[], :traceparents::text[], :tags::text[],
-               :limits::text[]
+               :limits::text[], :creators::text[]
            ) WITH ORDINALITY AS asked (
                id, known_line, queue, definition, version, priority, namespace, scope, key, params, params_hash,
                run_at, delay, hold, max_attempts, on_lost, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-               retry_on, fatal_on, parent, replay_of, traceparent, tags, limits,
+               retry_on, fatal_on, parent, replay_of, traceparent, tags, limits, creator,
                position
            )
       LEFT JOIN tenure.line ON line.id = asked.known_line AND line.queue = asked.queue
@@ -101,10 +101,10 @@ recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, run_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
         on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent,
-        tags)
+        tags, creator)
     SELECT id, line, priority, max_attempts, at, due_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
            on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent,
-           replay_of, traceparent, tags
+           replay_of, traceparent, tags, creator
       FROM given
 -- only: keys
      WHERE copy = 1
@@ -154,14 +154,16 @@ WITH
 recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-        on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent)
+        on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent,
+        creator)
     SELECT :id::uuid,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
                AND line.version = :version::integer AND line.limits = '{}'),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, :params::text, :hash::bytea, :key::text,
-           :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text
+           :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
+           :creator::text
 -- only: keys
      WHERE set_config('lock_timeout', :patience::text, true) IS NOT NULL
     ON CONFLICT DO NOTHING

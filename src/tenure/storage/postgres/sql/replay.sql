@@ -24,10 +24,10 @@ found AS MATERIALIZED (
 recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
-        namespace, scope, params, retry_on, fatal_on, replay_of, tags)
+        namespace, scope, params, retry_on, fatal_on, replay_of, tags, creator)
     SELECT found.replay, job.line, job.priority, job.max_attempts, tenure.now(), job.timeout_ms, job.grace_ms,
            job.backoff_base_ms, job.backoff_cap_ms, job.on_lost, job.namespace, '',
-           coalesce(:params::text, job.params), job.retry_on, job.fatal_on, found.job, job.tags
+           coalesce(:params::text, job.params), job.retry_on, job.fatal_on, found.job, job.tags, job.creator
       FROM found JOIN tenure.job ON job.id = found.job
      WHERE found.fresh
     RETURNING id, line, priority, max_attempts, replay_of, tags

@@ -1,7 +1,7 @@
 -- Record jobs, all or none. A key or an id that is already taken leaves its first job untouched.
 
 -- part: given
-INSERT INTO temp.given_job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO temp.given_job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- part: drop_taken
 -- Of those that stay here, each is new: neither its key nor its id is in the database or earlier in the call.
@@ -48,10 +48,10 @@ ON CONFLICT DO NOTHING;
 INSERT INTO tenure_job (
     id, line, priority, max_attempts, created_at, run_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
     on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on, parent, replay_of, traceparent,
-    tags, mark)
+    tags, creator, mark)
 SELECT asked.id, line.id, priority, max_attempts, :now, coalesce(run_at, :now + delay), timeout_ms, grace_ms,
        backoff_base_ms, backoff_cap_ms, on_lost, namespace, scope, params, params_hash, key, retry_on, fatal_on,
-       parent, replay_of, traceparent, tags, :mark
+       parent, replay_of, traceparent, tags, creator, :mark
   FROM temp.given_job asked
  CROSS JOIN tenure_line line USING (queue, definition, version, limits)
  ORDER BY position;

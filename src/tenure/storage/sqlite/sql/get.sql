@@ -1,7 +1,8 @@
 -- A job as last committed: what was asked, where it stands, who owns it, how it ended.
 SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.priority, job.params, job.scope, job.key,
        job.max_attempts, job.on_lost, job.timeout_ms, job.grace_ms, job.backoff_base_ms, job.backoff_cap_ms,
-       job.retry_on, job.fatal_on, job.parent, job.replay_of, job.traceparent, job.created_at, job.run_at, job.tags,
+       job.retry_on, job.fatal_on, job.parent, job.replay_of, job.traceparent, job.creator, job.created_at, job.run_at,
+       job.tags,
        s.state, s.fence, s.attempt, s.failures, s.hand_backs, s.suspensions, s.due_at, s.queued_at,
        s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at, s.progress,
        lease.owner AS worker, lease.heartbeat_at, lease.expires_at AS lease_expires_at,

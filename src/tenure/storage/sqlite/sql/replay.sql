@@ -27,9 +27,9 @@ UPDATE temp.replaying SET replay = earlier.id, fresh = 0
 -- part: recorded
 INSERT INTO tenure_job (
     id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
-    namespace, scope, params, retry_on, fatal_on, replay_of, tags, mark)
+    namespace, scope, params, retry_on, fatal_on, replay_of, tags, creator, mark)
 SELECT replaying.replay, line, priority, max_attempts, :now, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-       on_lost, namespace, '', coalesce(:params, params), retry_on, fatal_on, job.id, tags, :mark
+       on_lost, namespace, '', coalesce(:params, params), retry_on, fatal_on, job.id, tags, creator, :mark
   FROM temp.replaying CROSS JOIN tenure_job job ON job.id = replaying.job
  WHERE replaying.fresh
  ORDER BY replaying.position;

@@ -1,0 +1,55 @@
+"""Who calls: what its key opens, and what it lets be seen."""
+
+from typing import TypedDict
+
+from msgspec import Struct
+
+from tenure.core.job import Job
+
+SCOPES = ("submit", "read", "operate", "work", "admin")
+
+
+class Marks(TypedDict):
+    """What a job bears of whoever asked for it."""
+
+    namespace: str
+    creator: str | None
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who calls, and what it may do; `scopes` are those of its key with all that they include.
+
+    A caller with `definitions` knows of no others, and sees only jobs that it has asked for itself. One with
+    a `namespace` sees nothing of others.
+    """
+
+    name: str
+    scopes: frozenset[str]
+    key: str | None = None
+    definitions: frozenset[str] = frozenset()
+    queues: frozenset[str] = frozenset()
+    namespace: str | None = None
+
+    @property
+    def marks(self) -> Marks:
+        """What its jobs bear."""
+        return {"namespace": self.namespace or "default", "creator": self.key}
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether there are jobs that it must not see."""
+        return bool(self.namespace or self.definitions)
+
+    def knows(self, definition: str) -> bool:
+        """Whether there is such a definition for it."""
+        return not self.definitions or definition in self.definitions
+
+    def sees(self, job: Job) -> bool:
+        """Whether there is such a job for it."""
+        if self.namespace is not None and job.namespace != self.namespace:
+            return False
+        return not self.definitions or job.creator == self.key
+
+
+ANYBODY = Caller(name="anybody on this machine", scopes=frozenset(SCOPES))
+"""The caller while there are no keys: the server is bound to loopback then."""
