@@ -170,16 +170,19 @@ class Client:
             raise JobUnfinished(job, found.definition, f"is still {replayed.state}")
         return replayed
 
-    async def events(self, job: UUID) -> list[Event]:
-        """The history of a job. Raises JobNotFound."""
-        found = await self._store.events(job)
+    async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The history of a job, or the part of it behind a number. Raises JobNotFound."""
+        found = await self._store.events(job, after=after, limit=limit)
         if not found:
-            raise JobNotFound(job)
+            await self.get(job)  # nothing behind a number is not an unknown job
         return found
 
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        """The starts of a job, by fence."""
-        return await self._store.attempts(job)
+    async def attempts(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Attempt]:
+        """The starts of a job by fence, or those behind one. Raises JobNotFound."""
+        found = await self._store.attempts(job, after=after, limit=limit)
+        if not found:
+            await self.get(job)  # a job that never ran is not an unknown one
+        return found
 
     async def read_log(
         self, job: UUID, on_line: Callable[[Said], None], *, attempt: int | None = None, follow: bool = False

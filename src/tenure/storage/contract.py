@@ -230,11 +230,17 @@ class Store(Protocol):
     async def get(self, job: UUID) -> Job | None:
         """The job as last committed, or None."""
 
-    async def events(self, job: UUID) -> list[Event]:
-        """The history of one job from its creation on, by n; empty for an unknown job."""
+    async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The history of one job from its creation on, by n, from behind `after`; empty for an unknown job.
 
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        """The starts of one job by fence, the current one included; empty for an unknown job."""
+        Numbers only grow: whoever goes on from behind the last one misses nothing and sees nothing twice.
+        """
+
+    async def attempts(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Attempt]:
+        """The starts of one job by fence, from behind `after`, the current one included.
+
+        Empty for an unknown job.
+        """
 
     async def logs(
         self,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core.bounds import LARGEST_PAGE, whole
+from tenure.core.bounds import LARGEST_NUMBER, LARGEST_PAGE, whole
 from tenure.core.operations import Retention
 from tenure.core.reading import Filter
 from tenure.core.states import OWNED, State
@@ -28,6 +28,7 @@ FEW_LINES = 20
 LAST = UUID(int=2**128 - 1)
 """The last id that there can be."""
 
+_ALL = 2**31 - 1
 _SLACK = timedelta(days=1)
 _KINDS = {
     State.CREATED: ("hold",),
@@ -86,6 +87,13 @@ def last_of_age(retention: Retention, now: datetime) -> UUID:
     """Behind which, by their ids, jobs are too young for their time to be over."""
     youngest = now - min(retention.succeeded, retention.others)
     return UUID(int=min(_first_id_at(youngest + _SLACK), LAST.int))
+
+
+def part(after: int, limit: int | None) -> dict[str, int]:
+    """Part of what belongs to one job: behind which number, and how much of it at most."""
+    whole("after", after, 0, LARGEST_NUMBER)
+    whole("limit", most := _ALL if limit is None else limit, 1, _ALL)
+    return {"after": after, "limit": most}
 
 
 def chosen(

@@ -262,3 +262,20 @@ async def test_cpu_time_is_kept_in_whole_milliseconds(store: Store) -> None:
     await settle(store, [report(owned, Succeeded(), Usage(cpu=timedelta(microseconds=1_999)))])
     [attempt] = await store.attempts(job)
     assert attempt.usage == Usage(cpu=timedelta(milliseconds=1))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+async def test_starts_are_read_in_pieces(store: Store, limit: int) -> None:
+    """The one under way comes last, once."""
+    job = await enqueue_one(store)
+    for _ in range(3):
+        [owned] = await claim(store)
+        await store.hand_back("a", unstarted=[owned.lease], killed=[])
+    await claim(store)
+    read: list[Attempt] = []
+    while piece := await store.attempts(job, after=read[-1].fence if read else 0, limit=limit):
+        assert len(piece) <= limit
+        read += piece
+    assert read == await store.attempts(job)
+    assert len(read) == 4
+    assert read[-1].ending is None

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.errors import StoreRefused
+from tenure.core.errors import InvalidInput, StoreRefused
 from tenure.core.job import Event
 from tenure.core.states import STEPS, State
 from tenure.storage.contract import Store
@@ -166,3 +166,27 @@ async def test_the_history_outlives_the_end_of_the_job(store: Store, clock: Cloc
     assert await claim(store) == []
     assert await path_of(store, job) == ["queued", "started", "succeeded"]
     assert len(await store.attempts(job)) == 1
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 9])
+async def test_whoever_reads_on_misses_nothing(store: Store, limit: int) -> None:
+    """In pieces of any size, and while more is added."""
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    read: list[Event] = []
+    while piece := await store.events(job, after=read[-1].n if read else 0, limit=limit):
+        assert len(piece) <= limit
+        read += piece
+        await settle(store, [succeeded(owned)])
+    assert read == await store.events(job)
+    assert [event.n for event in read] == [1, 2, 3]
+
+
+async def test_a_part_of_a_history_is_asked_for_in_numbers(store: Store) -> None:
+    job = await enqueue_one(store)
+    for after, limit in ((-1, 1), (0, 0), (2**63, 1)):
+        with pytest.raises(InvalidInput):
+            await store.events(job, after=after, limit=limit)
+        with pytest.raises(InvalidInput):
+            await store.attempts(job, after=after, limit=limit)
+    assert await store.events(job, after=2**63 - 1) == []

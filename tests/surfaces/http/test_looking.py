@@ -138,7 +138,7 @@ async def test_a_cursor_belongs_to_its_list(api: Api) -> None:
 
 async def test_every_start_is_shown_with_how_it_ended(api: Api, store: Store, clock: Clock) -> None:
     job = await _create(api)
-    assert (await api.get(f"/v1/jobs/{job}/attempts")).json == {"items": []}
+    assert (await api.get(f"/v1/jobs/{job}/attempts")).json == {"items": [], "nextCursor": None}
     [first] = await claim(store)
     await settle(store, [recoverable(first, timedelta(seconds=5))])
     await clock.advance(timedelta(seconds=6))
@@ -171,6 +171,29 @@ async def test_the_history_of_a_job_is_paged(api: Api, store: Store) -> None:
     cursor = (await api.get(f"/v1/jobs/{job}/events?limit=1")).json["nextCursor"]
     reply = await api.get(f"/v1/jobs/{other}/events?cursor={cursor}")
     assert (reply.status, reply.kind) == (400, "invalid-cursor")
+
+
+async def test_a_history_that_grows_between_two_pages_has_no_gap(api: Api, store: Store) -> None:
+    """S1.52: what came meanwhile stands behind what was shown, of events, starts and lines alike."""
+    job = await _create(api)
+    [first] = await claim(store)
+    await store.record("a", [trail(first, line(1, "1"), line(2, "2"))])
+    pages = {name: (await api.get(f"/v1/jobs/{job}/{name}?limit=1")).json for name in ("events", "logs")}
+    await store.hand_back("a", unstarted=[first.lease], killed=[])
+    starts = (await api.get(f"/v1/jobs/{job}/attempts?limit=1")).json
+    assert starts["nextCursor"] is None
+    [second] = await claim(store)
+    await store.record("a", [trail(second, line(1, "3"))])
+    rest = {
+        name: (await api.get(f"/v1/jobs/{job}/{name}?limit=200&cursor={page['nextCursor']}")).json["items"]
+        for name, page in pages.items()
+    }
+    assert [item["n"] for item in rest["events"]] == [2, 3, 4]
+    assert [item["text"] for item in rest["logs"]] == ["2", "3"]
+    assert await _all(api, f"/v1/jobs/{job}/attempts", "fence", limit=1) == [
+        first.lease.fence,
+        second.lease.fence,
+    ]
 
 
 async def _all(api: Api, path: str, field: str, limit: int) -> list[object]:

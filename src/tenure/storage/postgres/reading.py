@@ -29,11 +29,13 @@ class Reading:
         found = await self._pool.run("get", job=job)
         return values.job_from(found[0]) if found else None
 
-    async def events(self, job: UUID) -> list[Event]:
-        return [values.event_from(row) for row in await self._pool.run("events", job=job)]
+    async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        found = await self._pool.run("events", job=job, **paging.part(after, limit))
+        return [values.event_from(row) for row in found]
 
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        return [values.attempt_from(row) for row in await self._pool.run("attempts", job=job)]
+    async def attempts(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Attempt]:
+        found = await self._pool.run("attempts", job=job, **paging.part(after, limit))
+        return [values.attempt_from(row) for row in found]
 
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50

@@ -30,11 +30,13 @@ class Reading(Database):
         found = await self._read("get", values.job_from, job=str(job))
         return found[0] if found else None
 
-    async def events(self, job: UUID) -> list[Event]:
-        return await self._read("events", values.event_from, job=str(job))
+    async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        part = paging.part(after, limit)
+        return await self._read("events", values.event_from, job=str(job), **part)
 
-    async def attempts(self, job: UUID) -> list[Attempt]:
-        return await self._read("attempts", values.attempt_from, job=str(job))
+    async def attempts(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Attempt]:
+        part = paging.part(after, limit)
+        return await self._read("attempts", values.attempt_from, job=str(job), **part)
 
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50

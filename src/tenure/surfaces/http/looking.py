@@ -1,7 +1,9 @@
 """The control API's ways to look at jobs: lists, one job, its attempts, logs, events and result."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from struct import pack, unpack
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -19,6 +21,7 @@ from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
 from tenure.surfaces.vocabularies import word
 
 USUAL_PAGE = 50
+T = TypeVar("T")
 
 
 async def jobs(desk: Desk, asked: Asked) -> Answer:
@@ -56,39 +59,30 @@ async def job(desk: Desk, asked: Asked) -> Answer:
 
 
 async def attempts(desk: Desk, asked: Asked) -> Answer:
-    """Every start of a job."""
-    found = await desk.client.attempts(asked.job)
-    if not found:
-        await desk.client.get(asked.job)  # an unknown job is not one that never ran
-    return Answer(200, Attempts([views.attempt_item(attempt) for attempt in found]))
+    """Every start of a job, a page at a time."""
+    part = _Part(asked, "attempts", ">q")
+    [after] = part.after or (0,)
+    found = await desk.client.attempts(asked.job, after=after, limit=part.limit + 1)
+    items = [views.attempt_item(attempt) for attempt in found[: part.limit]]
+    return Answer(200, Attempts(items=items, next_cursor=part.following(found, lambda last: (last.fence,))))
 
 
 async def events(desk: Desk, asked: Asked) -> Answer:
     """The history of a job, a page at a time."""
-    limit = asked.query.get("limit", USUAL_PAGE)
-    bind = b"events" + asked.job.bytes
-    [after] = unpack(">q", cursors.read(asked.query["cursor"], bind)) if "cursor" in asked.query else [0]
-    found = [event for event in await desk.client.events(asked.job) if event.n > after]
-    items = [views.event_item(event) for event in found[:limit]]
-    more = len(found) > limit
-    return Answer(
-        200, Events(items=items, next_cursor=cursors.write(pack(">q", items[-1].n), bind) if more else None)
-    )
+    part = _Part(asked, "events", ">q")
+    [after] = part.after or (0,)
+    found = await desk.client.events(asked.job, after=after, limit=part.limit + 1)
+    items = [views.event_item(event) for event in found[: part.limit]]
+    return Answer(200, Events(items=items, next_cursor=part.following(found, lambda last: (last.n,))))
 
 
 async def logs(desk: Desk, asked: Asked) -> Answer:
     """What the attempts of a job wrote, a page at a time."""
-    limit = asked.query.get("limit", USUAL_PAGE)
-    bind = b"logs" + asked.job.bytes
-    after: tuple[int, int] | None = None
-    if "cursor" in asked.query:
-        fence, n = unpack(">qq", cursors.read(asked.query["cursor"], bind))
-        after = (fence, n)
-    found = await desk.client.log(asked.job, after=after, limit=limit + 1)
-    items = [views.log_item(*said) for said in found[:limit]]
-    more = len(found) > limit
-    place = pack(">qq", items[-1].fence, items[-1].n) if more else b""
-    return Answer(200, Logs(items=items, next_cursor=cursors.write(place, bind) if more else None))
+    part = _Part(asked, "logs", ">qq")
+    found = await desk.client.log(asked.job, after=part.after, limit=part.limit + 1)
+    items = [views.log_item(*said) for said in found[: part.limit]]
+    place = part.following(found, lambda last: (last.fence, last.line.n))
+    return Answer(200, Logs(items=items, next_cursor=place))
 
 
 async def result(desk: Desk, asked: Asked) -> Answer:
@@ -104,6 +98,27 @@ async def result(desk: Desk, asked: Asked) -> Answer:
         raise Refusal("no-result", why[:1000], job_status=found.state)
     body = Result(job_id=found.id, status=found.state, result=Raw(found.result or NULL))
     return Answer(200, body)
+
+
+class _Part:
+    """Part of what belongs to one job; its cursor holds the numbers of the last item that was shown.
+
+    Numbers only grow, so that what is added meanwhile comes behind.
+    """
+
+    def __init__(self, asked: Asked, what: str, form: str) -> None:
+        self._bind = what.encode() + asked.job.bytes
+        self._form = form
+        self.limit: int = asked.query.get("limit", USUAL_PAGE)
+        self.after: Any = None
+        if "cursor" in asked.query:
+            self.after = unpack(form, cursors.read(asked.query["cursor"], self._bind))
+
+    def following(self, found: Sequence[T], numbers: Callable[[T], tuple[int, ...]]) -> str | None:
+        """Where it goes on, when more was found than is shown."""
+        if len(found) <= self.limit:
+            return None
+        return cursors.write(pack(self._form, *numbers(found[self.limit - 1])), self._bind)
 
 
 async def _wait(desk: Desk, asked: Asked) -> None:

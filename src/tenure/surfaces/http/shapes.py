@@ -104,10 +104,11 @@ class Result(Struct, frozen=True, kw_only=True, rename="camel"):
     result: Raw
 
 
-class Attempts(Struct, frozen=True):
-    """Every start of a job, by fence."""
+class Attempts(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of a job's starts by fence, and where they go on."""
 
     items: Sequence[views.AttemptItem]
+    next_cursor: str | None
 
 
 class Events(Struct, frozen=True, kw_only=True, rename="camel"):

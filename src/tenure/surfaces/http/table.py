@@ -118,8 +118,9 @@ ROUTES = (
         "/v1/jobs/{jobId}/attempts",
         handler=looking.attempts,
         summary="Every start of a job",
+        parameters=(LIMIT, CURSOR),
         answers={200: shapes.Attempts},
-        problems=("not-found",),
+        problems=("not-found", "invalid-cursor"),
     ),
     _reader(
         "/v1/jobs/{jobId}/logs",

@@ -1,4 +1,4 @@
--- The history of one job. The job row itself is the record of its creation, so the first event is made from
+-- The history of one job, or part of it. The job row itself is the record of its creation, so the first event is made from
 -- it: the state it was born in is the one its next event left, or the one it is still in.
 SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS source,
        coalesce(second.source, s.state) AS target, 0 AS attempt, 0 AS fence, job.created_at AS at, 'api' AS actor,
@@ -6,12 +6,13 @@ SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS 
   FROM tenure_job job
   JOIN tenure_job_state s ON s.id = job.id
   LEFT JOIN tenure_event second ON second.job = job.id AND second.n = 2
- WHERE job.id = :job
+ WHERE job.id = :job AND :after < 1
  UNION ALL
 SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason, payload
   FROM tenure_event event
  CROSS JOIN tenure_job_state s ON s.id = event.job
        -- What nobody counted is no event; behind the end, where nobody counts, only notes are.
        AND (event.n <= s.n OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state)
- WHERE event.job = :job
- ORDER BY event.n;
+ WHERE event.job = :job AND event.n > :after
+ ORDER BY event.n
+ LIMIT :limit;
