@@ -4,6 +4,7 @@ All values are frozen. One checks itself when it is made, so one that exists can
 from a store is not checked again.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -98,6 +99,15 @@ class Enqueued(Struct, frozen=True):
     state: State
     fresh: bool
     matches: bool = True
+
+
+class Taken(Struct, frozen=True):
+    """The answer to jobs of which nothing was recorded: by its place, who has a job's key or id already.
+
+    None stands for another job of the same call.
+    """
+
+    by: Mapping[int, UUID | None]
 
 
 class Moved(Struct, frozen=True):

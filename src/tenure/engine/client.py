@@ -15,7 +15,7 @@ from tenure.core.errors import (
     JobUnfinished,
     UnknownDefinition,
 )
-from tenure.core.job import Enqueued, Event, Job, NewJob, Standing
+from tenure.core.job import Enqueued, Event, Job, NewJob, Standing, Taken
 from tenure.core.operations import Definition, LineStatus, Replayed, WorkerStatus
 from tenure.core.outcome import Attempt
 from tenure.core.override import Override
@@ -86,18 +86,22 @@ class Client:
         [answer] = await self._store.enqueue([structs.replace(judged, scope=scope)])
         return answer
 
-    async def record(self, judged: Sequence[NewJob]) -> tuple[list[Enqueued], list[int]]:
+    async def record(self, judged: Sequence[NewJob]) -> list[Enqueued] | Taken:
         """Record jobs that were judged, all or none; answers in their order.
 
-        Beside them stand the places of those whose key was used before for something else.
+        When a key was used before for something else nothing is recorded: the answer says whose keys.
         """
-        answers = await self._store.enqueue(judged)
-        reused = [
-            place
-            for place, (job, answer) in enumerate(zip(judged, answers, strict=True))
-            if not answer.matches and not await self._is_same(job, answer.id)
-        ]
-        return answers, reused
+        known: set[UUID] = set()
+        while isinstance(answer := await self._store.enqueue_strictly(judged, known=known), Taken):
+            same = {
+                place: job
+                for place, job in answer.by.items()
+                if job is not None and await self._is_same(judged[place], job)
+            }
+            if len(same) < len(answer.by):
+                return Taken({place: job for place, job in answer.by.items() if place not in same})
+            known |= set(same.values())
+        return answer
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         """Judge jobs and make them ready for the caller's own transaction. Raises as `enqueue` does."""

@@ -16,7 +16,7 @@ from typing import Protocol
 from uuid import UUID
 
 from tenure.core.documents import Document
-from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing
+from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.limit import LimitUse
 from tenure.core.operations import (
@@ -90,6 +90,14 @@ class Store(Protocol):
         now, for a held job too. Limits that are not yet known are made with the size they bring. When the
         answer comes, the jobs are durable.
         StoreBusy when another open transaction holds one of the keys; only this call fails then.
+        """
+
+    async def enqueue_strictly(
+        self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()
+    ) -> list[Enqueued] | Taken:
+        """As `enqueue`, unless a key or an id belongs to something else: then nothing is recorded at all.
+
+        Jobs among `known` are what was asked for, whatever the store would say of them.
         """
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:

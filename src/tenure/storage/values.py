@@ -4,7 +4,7 @@ A row here is a mapping by column name whose times are `datetime` and whose ids 
 its rows into that form.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ import msgspec
 from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, within
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
-from tenure.core.job import Event, Job, Moved, NewJob, Standing
+from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Progress, Pulse
 from tenure.core.limit import Limit
 from tenure.core.outcome import Attempt, Ending, Failure, Settled
@@ -58,6 +58,25 @@ def limits_of(text: str | None) -> tuple[Limit, ...]:
 def following(job: UUID | None) -> UUID:
     """The first id behind a job's, or of all."""
     return UUID(int=min(job.int + 1, 2**128 - 1)) if job else UUID(int=0)
+
+
+class Refused(Exception):
+    """Raised inside a transaction that is to leave nothing behind."""
+
+    def __init__(self, taken: Taken) -> None:
+        super().__init__("a key or an id belongs to something else")
+        self.taken = taken
+
+
+def taken(answers: Sequence[Enqueued], known: Collection[UUID]) -> Taken | None:
+    """Who has the keys of jobs that were to be recorded all or not at all; None when nobody is in the way."""
+    made = {answer.id for answer in answers if answer.fresh}
+    by = {
+        place: None if answer.id in made else answer.id
+        for place, answer in enumerate(answers)
+        if not answer.matches and answer.id not in known
+    }
+    return Taken(by) if by else None
 
 
 def pausing(target: Line | str) -> dict[str, Any]:

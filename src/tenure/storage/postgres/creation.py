@@ -1,8 +1,9 @@
 """The verbs of the PostgreSQL store that make jobs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -10,8 +11,8 @@ from msgspec.structs import replace
 
 from tenure.core.bounds import printable
 from tenure.core.documents import Document
-from tenure.core.errors import StoreError, StoreRefused, StoreUnavailable
-from tenure.core.job import Enqueued, NewJob
+from tenure.core.errors import StoreBusy, StoreError, StoreRefused, StoreUnavailable
+from tenure.core.job import Enqueued, NewJob, Taken
 from tenure.core.lease import Lease, Line
 from tenure.core.operations import Replayed
 from tenure.core.states import State
@@ -31,6 +32,9 @@ MOST_A_STATEMENT = 1_000
 
 PATIENCE = "200ms"
 """How long a statement of many callers waits for somebody who holds a key."""
+
+Run = Callable[..., Awaitable[list[asyncpg.Record]]]
+"""Runs a statement, by its name, in a transaction that is open."""
 
 Recording = Callable[[Sequence[NewJob], Sequence[UUID], Sequence[int]], Awaitable[list[asyncpg.Record]]]
 """Runs the statement that records jobs, given their ids and the numbers of their lines."""
@@ -55,6 +59,30 @@ class Creation(ABC):
         if not jobs:
             return []
         return await self._enqueues.call(jobs)
+
+    async def enqueue_strictly(
+        self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()
+    ) -> list[Enqueued] | Taken:
+        values.check_batch(jobs)
+
+        async def record(
+            jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
+        ) -> list[asyncpg.Record]:
+            async def record_all(run: Run) -> list[asyncpg.Record]:
+                recorded = await run("enqueue.record+keys", **rows.asked(jobs, ids, lines, PATIENCE))
+                if len(recorded) < len(jobs):
+                    found = await run(
+                        "enqueue.find", **rows.sought(jobs, ids), **_fresh(_places(recorded), ids)
+                    )
+                    _require_matching(recorded, found, ids, known)
+                return recorded
+
+            return await self._pool.transact(record_all)
+
+        try:
+            return await self._enqueue(jobs, record) if jobs else []
+        except values.Refused as refused:
+            return refused.taken
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         values.check_batch(jobs)
@@ -122,7 +150,7 @@ class Creation(ABC):
         if (written := len(answers)) < len(jobs):
             try:
                 await self._answer_the_rest(jobs, ids, answers, record)
-            except (StoreError, _LeaseLost) as error:
+            except (StoreError, _LeaseLost, values.Refused) as error:
                 if not written:
                     raise
                 # To make the call again would make those twice.
@@ -137,13 +165,7 @@ class Creation(ABC):
         record: Recording | None,
     ) -> None:
         """Look up who took a key or an id; where that is free again by now, record the job after all."""
-        fresh = sorted(answers)
-        for row in await self._pool.run(
-            "enqueue.find",
-            **rows.sought(jobs, ids),
-            fresh_ids=[answers[index].id for index in fresh],
-            fresh_positions=[index + 1 for index in fresh],
-        ):
+        for row in await self._pool.run("enqueue.find", **rows.sought(jobs, ids), **_fresh(answers, ids)):
             found = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
             answers.setdefault(row["position"] - 1, found)
         if missing := [index for index in range(len(jobs)) if index not in answers]:
@@ -181,3 +203,30 @@ class Creation(ABC):
                 known.add(place, line)
         if noted:
             self._hints.queued()
+
+
+def _places(recorded: Iterable[asyncpg.Record]) -> list[int]:
+    return [row["position"] - 1 for row in recorded]
+
+
+def _fresh(places: Iterable[int], ids: Sequence[UUID]) -> dict[str, Any]:
+    """The jobs of a call that were recorded, so that none of them is taken for one that was there before."""
+    fresh = sorted(places)
+    return {"fresh_ids": [ids[place] for place in fresh], "fresh_positions": [place + 1 for place in fresh]}
+
+
+def _require_matching(
+    recorded: Iterable[asyncpg.Record],
+    found: Iterable[asyncpg.Record],
+    ids: Sequence[UUID],
+    known: Collection[UUID],
+) -> None:
+    """Raise Refused where a key belongs to something else; StoreBusy where its job is gone meanwhile."""
+    answers = {place: Enqueued(ids[place], State.QUEUED, fresh=True) for place in _places(recorded)}
+    for row in found:
+        first = Enqueued(row["id"], State(row["state"]), fresh=False, matches=row["matches"])
+        answers.setdefault(row["position"] - 1, first)
+    if len(answers) < len(ids):
+        raise StoreBusy("a key was given up at this moment; nothing was written, try again")
+    if taken := values.taken([answers[place] for place in range(len(ids))], known):
+        raise values.Refused(taken)

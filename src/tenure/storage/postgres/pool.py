@@ -118,21 +118,34 @@ class Pool:
 
     async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         """Run statements in one transaction, up to one that finds nothing; answers with the rows of each."""
+
+        async def in_turn(run: Callable[..., Awaitable[list[asyncpg.Record]]]) -> list[list[asyncpg.Record]]:
+            rows: list[list[asyncpg.Record]] = []
+            for statement, values in steps:
+                rows.append(await run(statement, **values))
+                if not rows[-1]:
+                    break
+            return rows
+
+        return await self.transact(in_turn)
+
+    async def transact(
+        self, task: Callable[[Callable[..., Awaitable[list[asyncpg.Record]]]], Awaitable[T]]
+    ) -> T:
+        """Run a task in one transaction, which is given `run`; what it raises takes everything back."""
         deadline = self._deadline()
 
-        async def in_one(connection: Connection) -> list[list[asyncpg.Record]]:
-            rows: list[list[asyncpg.Record]] = []
+        async def in_one(connection: Connection) -> T:
+            async def run(statement: str, /, **values: object) -> list[asyncpg.Record]:
+                text, arguments = self._asked(statement, values)
+                return await connection.fetch(text, *arguments)
+
             async with (
                 asyncio.timeout_at(deadline),
                 # Whatever the database's default is: the second statement must see what the first waited for.
                 connection.transaction(isolation="read_committed"),
             ):
-                for statement, values in steps:
-                    text, arguments = self._asked(statement, values)
-                    rows.append(await connection.fetch(text, *arguments))
-                    if not rows[-1]:
-                        break
-            return rows
+                return await task(run)
 
         with self._in_use() as pool:
             try:

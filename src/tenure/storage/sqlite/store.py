@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.documents import Document
-from tenure.core.job import Enqueued, Moved, NewJob, Standing
+from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
 from tenure.core.outcome import Report, Round, Settled
@@ -63,6 +63,22 @@ class SqliteStore(Reading, Operations, Trails):
             if jobs
             else []
         )
+
+    async def enqueue_strictly(
+        self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()
+    ) -> list[Enqueued] | Taken:
+        values.check_batch(jobs)
+
+        def enqueue(connection: apsw.Connection, turn: Turn) -> list[Enqueued]:
+            answers = self._enqueue(connection, turn, jobs)
+            if taken := values.taken(answers, known):
+                raise values.Refused(taken)  # which takes back what this call has written
+            return answers
+
+        try:
+            return await self._writer.run(enqueue) if jobs else []
+        except values.Refused as refused:
+            return refused.taken
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         values.check_batch(jobs)

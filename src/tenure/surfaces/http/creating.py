@@ -10,14 +10,14 @@ from msgspec import UNSET, UnsetType
 
 from tenure.core.bounds import HORIZON
 from tenure.core.errors import InvalidInput
-from tenure.core.job import NewJob
+from tenure.core.job import NewJob, Taken
 from tenure.core.states import State
 from tenure.engine.client import Client
 from tenure.surfaces import inputs, views
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, spec_of
-from tenure.surfaces.http.problems import Fault, refusal_of
+from tenure.surfaces.http.problems import MOST_ERRORS, Refusal, invalid, refusal_of, together
 from tenure.surfaces.http.shapes import Batch, BatchAccepted, NewJobBody, ReplayBody
 
 FIELDS = {
@@ -43,19 +43,13 @@ async def create(desk: Desk, asked: Asked) -> Answer:
 
 
 async def create_all(desk: Desk, asked: Asked) -> Answer:
-    """Record jobs, all or none; a key that belongs to another job is told beside its answer."""
+    """Record jobs, all or none: every one that cannot be taken is told by its place, and keeps out all."""
     body: Batch = asked.body
-    answers, reused = await desk.client.record(await _new_jobs(desk.client, asked.caller, body.jobs))
-    faults = [
-        Fault(
-            "idempotency-key-reused",
-            f"was used before for something else, by job {answers[place].id}",
-            f"/jobs/{place}/idempotencyKey",
-        )
-        for place in reused
-    ]
+    answers = await desk.client.record(await _new_jobs(desk.client, asked.caller, body.jobs))
+    if isinstance(answers, Taken):
+        raise together([_reused(place, by) for place, by in answers.by.items()])
     items = [views.Accepted(job_id=answer.id, status=answer.state) for answer in answers]
-    return Answer(202, BatchAccepted(items=items, errors=tuple(faults)))
+    return Answer(202, BatchAccepted(items))
 
 
 async def replay(desk: Desk, asked: Asked) -> Answer:
@@ -82,14 +76,25 @@ def moment(text: str) -> datetime:
 
 async def _new_jobs(client: Client, caller: Caller, bodies: Sequence[NewJobBody]) -> list[NewJob]:
     jobs: list[NewJob] = []
+    refused: list[Refusal] = []
     for place, body in enumerate(bodies):
         if place % _AT_A_TIME == 0:
             await asyncio.sleep(0)
         try:
             jobs += await client.judge([await _new_job(client, caller, body, f"/jobs/{place}")])
-        except InvalidInput as error:
-            raise refusal_of(error, FIELDS, f"/jobs/{place}") from None
+        except (InvalidInput, Refusal) as error:
+            refused.append(refusal_of(error, FIELDS, f"/jobs/{place}"))
+            if len(refused) == MOST_ERRORS:
+                break
+    if refused:
+        raise together(refused)
     return jobs
+
+
+def _reused(place: int, by: UUID | None) -> Refusal:
+    whose = "another job of this request" if by is None else f"job {by}"
+    said = f"was used before for something else, by {whose}"
+    return invalid("idempotency-key-reused", said, pointer=f"/jobs/{place}/idempotencyKey")
 
 
 async def _new_job(client: Client, caller: Caller, body: NewJobBody, within: str = "") -> NewJob:

@@ -1,7 +1,7 @@
 """From what was sent to values: bodies by the strict check and their type, parameters by their readers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,7 +10,7 @@ import msgspec
 from tenure.core.documents import read
 from tenure.core.errors import InvalidInput
 from tenure.engine.params import pointer_to
-from tenure.surfaces.http.problems import OF_FIELD, Refusal, invalid
+from tenure.surfaces.http.problems import MOST_ERRORS, OF_FIELD, Refusal, invalid, together
 from tenure.surfaces.http.routes import Parameter, Route
 
 MOST_PARAMETERS = 50
@@ -26,7 +26,10 @@ def read_body(route: Route, raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw, type=route.body)
     except msgspec.ValidationError as error:
-        raise _misfit(str(error)) from None
+        refusal = _misfit(str(error))
+        if route.each is not None:
+            refusal = _every_misfit(raw, *route.each) or refusal
+        raise refusal from None
 
 
 def read_query(parameters: Iterable[Parameter], query: bytes) -> dict[str, Any]:
@@ -51,6 +54,23 @@ def read_query(parameters: Iterable[Parameter], query: bytes) -> dict[str, Any]:
     return found
 
 
+def _every_misfit(raw: bytes, field: str, form: Any) -> Refusal | None:
+    """What is wrong with each of many things; None when it is something else that is wrong."""
+    try:
+        many = msgspec.json.decode(raw, type=dict[str, list[msgspec.Raw]])[field]
+    except (msgspec.ValidationError, KeyError):
+        return None
+    refused: list[Refusal] = []
+    for place, one in enumerate(many):
+        try:
+            msgspec.json.decode(one, type=form)
+        except msgspec.ValidationError as error:
+            refused.append(_misfit(str(error), (field, str(place))))
+        if len(refused) == MOST_ERRORS:
+            break
+    return together(refused) if refused else None
+
+
 def _pairs(query: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(
@@ -60,10 +80,10 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
         raise Refusal("validation", f"the parameters are not UTF-8, or more than {MOST_PARAMETERS}") from None
 
 
-def _misfit(said: str) -> Refusal:
+def _misfit(said: str, within: Sequence[str] = ()) -> Refusal:
     placed = _PLACE.match(said)
     text, path = (placed[1], placed[2]) if placed else (said, "")
-    steps = [name or index for name, index in _STEP.findall(path)]
+    steps = [*within, *(name or index for name, index in _STEP.findall(path))]
     if field := _FIELD.match(text):
         steps.append(field[2])
         text = "is missing" if field[1].startswith("missing") else "is not a field of this request"

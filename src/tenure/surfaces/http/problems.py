@@ -155,6 +155,12 @@ def invalid(kind: str, message: str, *, pointer: str | None = None, parameter: s
     return Refusal(kind, f"{name}: {message}", errors=[fault])
 
 
+def together(refused: Sequence[Refusal]) -> Refusal:
+    """One refusal for several parts of a request; the first one's kind is that of the whole."""
+    faults = [fault for refusal in refused for fault in refusal.errors]
+    return Refusal(refused[0].kind, refused[0].detail, errors=faults)
+
+
 def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> Refusal:
     """What an error of the engine is to the caller; anything unexpected is `internal`.
 

@@ -44,6 +44,7 @@ class Route(Struct, frozen=True, kw_only=True):
 
     `fields` has the names of the body's fields by the engine's words, for what is said of bad values.
     `seconds` is how long it may take, beyond what it is asked to wait.
+    `each` names the field of the body that holds many things, and of which type each of them is.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
     """
 
@@ -56,6 +57,7 @@ class Route(Struct, frozen=True, kw_only=True):
     answers: Mapping[int, Any]
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
+    each: tuple[str, Any] | None = None
     body_limit: int = USUAL_BODY
     needs_body: bool = True
     fields: Mapping[str, str] = {}

@@ -12,7 +12,6 @@ from tenure.core.operations import Definition, LineStatus
 from tenure.core.spec import Spec
 from tenure.core.states import State
 from tenure.surfaces import views
-from tenure.surfaces.http.problems import Fault
 from tenure.surfaces.vocabularies import IntentStatus
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$")]
@@ -70,11 +69,10 @@ class Batch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     jobs: Annotated[tuple[NewJobBody, ...], Meta(min_length=1, max_length=LARGEST_BATCH)]
 
 
-class BatchAccepted(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The jobs in the order asked; `errors` names those whose key belongs to something else already."""
+class BatchAccepted(Struct, frozen=True):
+    """The jobs in the order asked."""
 
     items: Sequence[views.Accepted]
-    errors: Sequence[Fault] = ()
 
 
 class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

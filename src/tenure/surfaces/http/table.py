@@ -60,11 +60,12 @@ ROUTES = (
         handler=creating.create_all,
         summary="Record up to 10,000 jobs, all or none",
         body=shapes.Batch,
+        each=("jobs", shapes.NewJobBody),
         body_limit=LARGEST_BATCH_BODY,
         seconds=60.0,
         answers={202: shapes.BatchAccepted},
         fields=creating.FIELDS,
-        problems=_NEW_JOB,
+        problems=(*_NEW_JOB, "idempotency-key-reused"),
     ),
     _reader(
         "/v1/jobs",
