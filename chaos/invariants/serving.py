@@ -11,7 +11,7 @@ from chaos.evidence import Stay
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
 from tenure.core.states import State
-from tenure.surfaces.cli.worker import FORCED
+from tenure.surfaces.cli.running import FORCED
 
 _LEAST = 1e-6
 """Seconds that any work takes, however coarse the clock."""

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
+
 from tests.surfaces.command import COMMAND, environment, tenure
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -39,3 +41,43 @@ def test_the_job_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     assert enqueued.stdout.strip() in listed.stdout
     assert listed.stdout.count("email.welcome@1") == 2
     assert ended == 0
+
+
+def test_the_calls_of_the_readme_are_answered_by_the_command_above_them(tmp_path: Path) -> None:
+    """S1.5: start, status and cancel, as the page has them."""
+    [block] = re.findall(r"^```console\n(\$ tenure serve .*?)^```$", README, re.MULTILINE | re.DOTALL)
+    jobs, _ = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    (tmp_path / "jobs.py").write_text(jobs)
+    lines = re.findall(r"^\$ (.*)$", block.replace("\\\n", ""), re.MULTILINE)
+    serve, *calls = (shlex.split(line) for line in lines)
+    calls = [call for call in calls if call[0] == "curl"]
+    serving = subprocess.Popen(
+        [*COMMAND, *serve[1:], "--port", "0"],
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        assert serving.stderr is not None
+        while not (found := re.match(r"(http://\S+) on ", serving.stderr.readline())):
+            assert serving.poll() is None
+        made = _curl(found[1], calls[0], "")
+        told = [made, *(_curl(found[1], call, made.json()["jobId"]) for call in calls[1:])]
+    finally:
+        serving.terminate()
+        serving.communicate(timeout=60)
+    assert [reply.status_code for reply in told] == [202, 200, 200, 409]
+    assert told[2].json()["result"] == {"sent": "ada@example.com", "attempt": 1}
+
+
+def _curl(url: str, words: list[str], job: str) -> httpx.Response:
+    """What curl would do with these words."""
+    address, *options = words[1:] if words[1] != "-X" else [*words[3:], *words[1:3]]
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    address = address.replace("localhost:8000", url).replace("$JOB", job)
+    headers = dict([given["-H"].split(": ")]) if "-H" in given else {}
+    method = given.get("-X", "POST" if "-d" in given else "GET")
+    return httpx.request(
+        method, address, headers=headers, content=given.get("-d"), timeout=60, trust_env=False
+    )

@@ -26,7 +26,6 @@ from tenure.core.lease import Lease
 from tenure.core.signals import Announce, Recovered, Signal
 from tenure.engine.client import Client
 from tenure.engine.desk import Desk
-from tenure.engine.duties import Duties
 from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.hooks import Hooks
 from tenure.engine.lane import Lanes
@@ -34,11 +33,11 @@ from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
 from tenure.engine.service import Service
 from tenure.engine.shares import shares
+from tenure.engine.upkeep import LISTEN_FOR, Upkeep
 from tenure.execution.halting import Halt
 from tenure.storage.contract import Store, Wakeups
 
 RECORD_EVERY = 0.5
-LISTEN_FOR = 60.0
 
 
 class Crew:
@@ -86,23 +85,19 @@ class Crew:
             is_ready=lambda: self.is_ready,
             drain=lambda: drain("an operator asked for it"),
         )
-        self._changes: Wakeups | None = None
-        self._duties = duties = Duties(
-            store, manner, announce=announce, waiting=self._jobs_wait, owed=self._follow_up, hears=self._hears
+        upkeep = Upkeep(
+            store, manner, announce=announce, told=told, waiting=self._jobs_wait, owed=self._follow_up
         )
         self._heartbeat = Service("heartbeat", heartbeat.beat, told)
-        self._look = Service("look", duties.look, told)
         self._services = (
             *(desk.service for desk in self.desks),
             self._heartbeat,
             Service("fence", heartbeat.fence, told),
             Service("record", self._record, told),
-            self._look,
-            Service("tidy", duties.tidy, told),
+            *upkeep.services,
             Service("lane", self._mend, told),
             Service("arrivals", lambda: self._hear(store.listen(), self._jobs_wait), told),
             Service("stops", lambda: self._hear(store.listen(stops=True), self._heartbeat.poke), told),
-            Service("changes", self._hear_changes, told),
         )
 
     @property
@@ -197,15 +192,6 @@ class Crew:
             while True:
                 if await wakeups.wait(LISTEN_FOR):
                     heard()
-
-    async def _hear_changes(self) -> float:
-        async with self._store.listen(changes=True) as self._changes:
-            while True:
-                if await self._changes.wait(LISTEN_FOR) and self._duties.stir():
-                    self._look.poke()
-
-    def _hears(self) -> bool:
-        return self._changes is not None and self._changes.is_live
 
     async def _spawn(self, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued]:
         judged = await self._client.judge(jobs)

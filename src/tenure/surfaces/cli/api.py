@@ -1,11 +1,8 @@
 """`tenure api`: serve HTTP until told to stop."""
 
-import asyncio
 import os
-import signal
 import sys
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,14 +12,10 @@ from tenure.engine.registry import Registry
 from tenure.settings import Settings, load
 from tenure.storage.address import open_store
 from tenure.surfaces.cli.notifying import Manager
+from tenure.surfaces.cli.running import FORCED, on_signals, run
 
 if TYPE_CHECKING:
     from tenure.surfaces.http.server import Server
-
-FORCED = 130
-"""The exit code after a second signal."""
-
-STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
 @click.command()
@@ -39,18 +32,9 @@ def api(**given: str | None) -> None:
     The first SIGTERM or SIGINT lets requests that are under way finish, for as long as --shutdown-seconds
     says; a second one ends them at once.
     """
-    code = _run(_serve(load(given).settings))
+    code = run(_serve(load(given).settings))
     if code:
         sys.exit(code)
-
-
-def _run(work: Coroutine[Any, Any, int]) -> int:
-    try:
-        import uvloop
-    except ModuleNotFoundError:
-        return asyncio.run(work)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
 
 
 async def _serve(settings: Settings) -> int:
@@ -76,23 +60,18 @@ async def _serve(settings: Settings) -> int:
 
 
 async def _until_told(server: "Server") -> int:
-    loop = asyncio.get_running_loop()
     manager = Manager(os.environ)
     told = 0
 
-    def stop() -> None:
+    def stop(_name: str) -> None:
         nonlocal told
         told += 1
         manager.tell("STOPPING=1")
         server.stop()
 
-    for number in STOPS:
-        # Not by the loop's own means: it would go back to the default, which is to die, before it is closed.
-        signal.signal(number, lambda _sent, _frame: loop.call_soon_threadsafe(stop))
+    on_signals(stop)
     manager.tell("READY=1")
     await server.run()
-    for number in STOPS:
-        signal.signal(number, signal.SIG_IGN)
     return FORCED if told > 1 else 0
 
 

@@ -17,6 +17,7 @@ from tenure.surfaces.cli.demo import demo
 from tenure.surfaces.cli.enqueue import enqueue
 from tenure.surfaces.cli.jobs import jobs
 from tenure.surfaces.cli.migrate import migrate
+from tenure.surfaces.cli.serve import serve
 from tenure.surfaces.cli.worker import worker
 from tenure.surfaces.cli.workers import workers
 from tenure.version import __version__
@@ -72,6 +73,7 @@ commands.add_command(demo)
 commands.add_command(enqueue)
 commands.add_command(jobs)
 commands.add_command(migrate)
+commands.add_command(serve)
 commands.add_command(worker)
 commands.add_command(workers)
 

@@ -9,11 +9,22 @@ import asyncio
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-
-from tenure.engine.worker import Worker
+from typing import Protocol
 
 EVERY = 5.0
 """Seconds between two signs of life, unless the manager wants them more often."""
+
+
+class Worker(Protocol):
+    """Of whom is told."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can do its work."""
+
+    @property
+    def running(self) -> int:
+        """How many attempts run now."""
 
 
 class Manager:

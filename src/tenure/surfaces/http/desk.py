@@ -50,15 +50,24 @@ class Answer(Struct, frozen=True):
 class Desk:
     """The client on the store, whether the server is to stop, and whether it can work."""
 
-    def __init__(self, store: Store, client: Client) -> None:
+    def __init__(self, store: Store, client: Client, *, is_ready: Callable[[], bool] | None = None) -> None:
+        """`is_ready` speaks for what runs beside the server in its process."""
         self.client = client
         self.stopping = asyncio.Event()
         self._store = store
+        self._is_ready = is_ready
         self._looking = asyncio.Lock()
         self._looked_at: float | None = None
 
     async def require_ready(self) -> None:
-        """Raise StoreError unless the store answers and its schema is this version's."""
+        """Raise StoreError unless the store answers and its schema is this version's.
+
+        Raises Refusal when the server is about to end, or what runs beside it cannot work.
+        """
+        if self.stopping.is_set():
+            raise Refusal("busy", "the server is about to stop")
+        if self._is_ready is not None and not self._is_ready():
+            raise Refusal("busy", "the worker in this process can claim nothing at present")
         loop = asyncio.get_running_loop()
         async with self._looking:
             if self._looked_at is None or loop.time() - self._looked_at > FRESH:

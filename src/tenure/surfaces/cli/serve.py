@@ -1,0 +1,95 @@
+"""`tenure serve [APP]`: HTTP, a worker and the duties in one process, until told to stop."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
+
+import click
+
+from tenure.core.urls import masked
+from tenure.engine.caretaker import Caretaker
+from tenure.engine.client import Client
+from tenure.engine.registry import Registry
+from tenure.settings import Loaded, load
+from tenure.storage.address import open_store
+from tenure.storage.contract import Store
+from tenure.surfaces.cli.running import open_standard_streams, run
+from tenure.surfaces.cli.system import require_linux
+from tenure.surfaces.cli.telling import Teller
+from tenure.surfaces.cli.together import Together, Worker
+from tenure.surfaces.cli.workplace import workplace
+
+
+class _Place(NamedTuple):
+    worker: Worker
+    store: Store
+    database: str
+
+
+@click.command()
+@click.argument("app", required=False)
+@click.option(
+    "--database", metavar="URL", help="Where the jobs are; else TENURE_DATABASE, else the app's own."
+)
+@click.option("--host", metavar="NAME", help="An address of this machine alone: 127.0.0.1 without it.")
+@click.option("--port", metavar="N", help="8000 without it; 0 for any that is free.")
+@click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
+@click.option("--queues", help="Serve these queues only, with commas between them.", metavar="NAMES")
+@click.option("--lease-seconds", help="How long a job is ours without a sign of life.", metavar="S")
+@click.option(
+    "--shutdown-seconds", metavar="S", help="How long requests and jobs may take to finish when told to stop."
+)
+def serve(app: str | None, **given: str | None) -> None:
+    """Serve HTTP and run the jobs of APP, written module:attribute: the whole of Tenure in one command.
+
+    Without APP no job is run: it serves HTTP, queues what is due and takes back what lost workers had.
+
+    The first SIGTERM or SIGINT closes the door for requests and lets those under way finish; then nothing
+    more is claimed, and what runs comes to its end. What has not ended when --shutdown-seconds have passed
+    is killed and handed back; a second signal does that at once. Should one of the parts fail, all of it
+    ends.
+    """
+    if app is not None:
+        require_linux("serve")
+    open_standard_streams()
+    code = run(_serve(app, load(given)))
+    if code:
+        sys.exit(code)
+
+
+async def _serve(app: str | None, loaded: Loaded) -> int:
+    from tenure.surfaces.http.desk import Desk
+    from tenure.surfaces.http.server import Server, listen
+
+    settings = loaded.settings
+    async with AsyncExitStack() as ends:
+        listening = ends.enter_context(listen(settings.host, settings.port))
+        place = await ends.enter_async_context(_alone(loaded) if app is None else _staffed(app, loaded))
+        client = Client(place.store, Registry())
+        ends.push_async_callback(client.close)
+        desk = Desk(place.store, client, is_ready=lambda: place.worker.is_ready)
+        server = Server(desk, listening, shutdown_seconds=settings.shutdown_seconds, tell=_tell)
+        _tell(f"{server.url} on {masked(place.database)}, open to this machine only: there are no keys")
+        return await Together(server, place.worker, settings.shutdown_seconds, _tell).run()
+
+
+@asynccontextmanager
+async def _staffed(app: str, loaded: Loaded) -> AsyncIterator[_Place]:
+    async with workplace(app, loaded) as place:
+        yield _Place(*place)
+
+
+@asynccontextmanager
+async def _alone(loaded: Loaded) -> AsyncIterator[_Place]:
+    settings = loaded.settings
+    store = await open_store(settings.database)
+    try:
+        _tell("no app was named: requests and duties are served, and no job is run")
+        yield _Place(Caretaker(store, settings, Teller()), store, settings.database)
+    finally:
+        await store.close()
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
