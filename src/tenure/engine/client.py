@@ -112,9 +112,10 @@ class Client:
 
         Raises InvalidInput unless each job's definition is known and its params fit it.
         """
-        async with self._reading:  # one of many callers reads for all
-            if self._is_stale():
-                await self._read_definitions()
+        if self._is_stale():
+            async with self._reading:  # one of many callers reads for all
+                if self._is_stale():
+                    await self._read_definitions()
         judged = []
         for job in jobs:
             spec = await self.spec(job.definition, job.version)

@@ -99,6 +99,7 @@ async def test_a_store_can_be_closed_though_the_network_stands_still(
     await enqueue_one(far)
     relay.stall(**STALLS[stall])
     call = asyncio.create_task(far.enqueue([NewJob(definition="mail")]))
+    await asyncio.sleep(0)  # it has begun
     async with asyncio.timeout(BOUND):
         await far.close()
     assert call.done()

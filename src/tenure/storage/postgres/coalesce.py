@@ -1,7 +1,9 @@
 """Calls that arrive while a statement is in flight ride together on the next one.
 
 Nobody waits for a window: the first call goes at once, alone; whatever comes meanwhile forms the next batch.
-One caller loses nothing, a hundred concurrent ones share a commit.
+One caller loses nothing, a hundred concurrent ones share a commit. As long as callers come one at a time,
+each makes its call itself; once they share, a lane is a task, which takes up all who call in the same turn of
+the loop.
 
 A batch is only an economy, so nobody may suffer for a neighbour. When a batch fails because of what is in it
 (a data error, a key that somebody holds), nothing of it was written; each call is then made alone, a few at
@@ -51,11 +53,14 @@ class Coalescer(Generic[Item, Answer]):
         self._idle_lanes = lanes
         self._side_lanes = asyncio.Semaphore(_SIDE_LANES)
         self._waiting: list[_Call[Item, Answer]] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_shared = False
+        self._under_way: set[asyncio.Future[None]] = set()
 
     async def call(self, items: Sequence[Item]) -> list[Answer]:
         """Have the items done together with whatever else is waiting; all or none of them."""
         loop = asyncio.get_running_loop()
+        if self._idle_lanes and not self._is_shared and not self._waiting:
+            return await self._at_once(items, loop.create_future())
         answer: asyncio.Future[list[Answer]] = loop.create_future()
         self._waiting.append(_Call(items, answer, loop.time() + self._patience))
         if self._idle_lanes:
@@ -65,17 +70,31 @@ class Coalescer(Generic[Item, Answer]):
 
     async def close(self) -> None:
         """Wait until everything handed in has been answered."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        while self._under_way:
+            await asyncio.wait(self._under_way)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _at_once(self, items: Sequence[Item], done: asyncio.Future[None]) -> list[Answer]:
+        self._idle_lanes -= 1
+        self._under_way.add(done)
+        try:
+            return await self._run(items)
+        finally:
+            self._under_way.discard(done)
+            done.set_result(None)
+            if self._waiting:
+                self._start(self._drain())
+            else:
+                self._idle_lanes += 1
 
     async def _drain(self) -> None:
         try:
             while batch := self._next_batch():
+                self._is_shared = len(batch) > 1
                 await self._do(batch)
         finally:
             self._idle_lanes += 1

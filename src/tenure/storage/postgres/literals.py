@@ -55,6 +55,8 @@ class Prepared(NamedTuple):
 
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
         """The values in the statement's order."""
+        if not self.literals:
+            return [values[name] for name in self.names]
         return [self._argument(name, values[name]) for name in self.names]
 
     def _argument(self, name: str, value: Any) -> Any:

@@ -15,6 +15,7 @@ import asyncpg
 
 from tenure.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreRefused, StoreUnavailable
 from tenure.storage import statements
+from tenure.storage.postgres.deadlines import Deadlines
 from tenure.storage.postgres.literals import prepared
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Pool:
         self._options: dict[str, Any] = _POOLED if pooled else _DIRECT
         self._size = size
         self._timeout = timeout
+        self._deadlines = Deadlines()
         self._turning = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
         self._users: set[asyncio.Future[None]] = set()
@@ -99,16 +101,16 @@ class Pool:
                         await pool.close()
                 except _DRIVER_ERRORS:
                     pool.terminate()
+                self._deadlines.forget()
 
     async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
         """Run one statement in a transaction of its own. A collision is tried once more."""
         text, arguments = self._asked(statement, values)
         deadline = self._deadline()
 
-        async def fetch(connection: Connection) -> list[asyncpg.Record]:
+        def fetch(connection: Connection) -> Awaitable[list[asyncpg.Record]]:
             # The driver's own timeout would not do: where it closes a statement meanwhile, it waits for ever.
-            async with asyncio.timeout_at(deadline):
-                return await connection.fetch(text, *arguments)
+            return self._deadlines.keep(deadline, connection.fetch(text, *arguments))
 
         with self._in_use() as pool:
             try:

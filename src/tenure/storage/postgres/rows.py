@@ -1,6 +1,7 @@
 """New jobs and leases as the columns that PostgreSQL's statements unnest."""
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from operator import itemgetter
 from typing import Any
@@ -24,6 +25,7 @@ CLAIM = slice(CLAIM_COLUMNS)
 _PLACE = slice(CLAIM_COLUMNS, CLAIM_COLUMNS + 2)
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
 _POLICY = ("max_attempts", "on_lost", "timeouts", "graces", "bases", "caps", "retry_on", "fatal_on")
+_POLICY_ALONE = ("max_attempts", "on_lost", "timeout", "grace", "base", "cap", "retry_on", "fatal_on")
 
 
 def asked(
@@ -56,6 +58,11 @@ def asked(
     }
 
 
+@lru_cache(maxsize=64)
+def _alone(policy: Policy) -> dict[str, Any]:
+    return dict(zip(_POLICY_ALONE, _policy(policy), strict=True))
+
+
 def _policies(given: Sequence[Policy]) -> dict[str, list[Any]]:
     """Policies, column by column; each is written once, since most jobs share a few."""
     known = {id(policy): policy for policy in given}
@@ -82,7 +89,6 @@ def is_plain(job: NewJob) -> bool:
 
 def asked_alone(job: NewJob, given_id: UUID, line: int, patience: str) -> dict[str, Any]:
     """One new job that is plain."""
-    policy, retry = job.policy, job.policy.retry
     return {
         "patience": patience,
         "id": given_id,
@@ -96,14 +102,7 @@ def asked_alone(job: NewJob, given_id: UUID, line: int, patience: str) -> dict[s
         "key": job.key,
         "params": job.params,
         "hash": binding(job),
-        "max_attempts": policy.max_attempts,
-        "on_lost": policy.on_lost,
-        "timeout": millis(policy.timeout),
-        "grace": millis(policy.grace),
-        "base": millis(retry.base),
-        "cap": millis(retry.cap),
-        "retry_on": written_names(retry.retry_on),
-        "fatal_on": written_names(retry.fatal_on),
+        **_alone(job.policy),
         "parent": job.parent,
         "replay_of": job.replay_of,
         "traceparent": job.traceparent,
