@@ -41,6 +41,11 @@ def store_for(database: str, *, create: bool = True) -> Store:
             raise InvalidInput("database", f"is of no known kind: {masked(database)!r}", FORMS)
 
 
+def is_served(database: str) -> bool:
+    """Whether an address names a database on a server, where one more connection is no matter."""
+    return not database.lower().startswith("sqlite:")
+
+
 async def open_store(database: str) -> Store:
     """The store that an address names, opened, its schema verified.
 

@@ -2,7 +2,8 @@
 
 A store lives on the loop that opened it. Programs have several, one after the other (`asyncio.run`), or none
 (plain synchronous code), or are copied while running (`fork`). So the store is given a loop of its own, which
-outlasts them all; whoever calls hands his work over and waits, by `await` or by blocking.
+outlasts them all; whoever calls hands his work over and waits, by `await` or by blocking. Only a loop that
+calls often has one of its own (see `stays`).
 
 After a fork the child has no such thread, and the parent's connections are not for it to use nor to close: it
 begins anew, and leaves alone what it was born with.
@@ -21,8 +22,9 @@ from tenure.core.errors import StoreForbidden
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.execution import context
-from tenure.storage.address import open_store
+from tenure.storage.address import is_served, open_store
 from tenure.storage.contract import Store
+from tenure.surfaces.library.stays import Stays
 
 T = TypeVar("T")
 Work = Callable[[Client], Coroutine[Any, Any, T]]
@@ -43,12 +45,18 @@ class Runtime:
         self._opening = asyncio.Lock()
         self._store: Store | None = None
         self._client: Client | None = None
+        self._stays = Stays(database, registry) if is_served(database) else None
 
-    async def call(self, work: Work[T]) -> T:
-        """Do work on the store, from whatever loop."""
-        loop = self._running()
-        if asyncio.get_running_loop() is loop:
+    async def call(self, work: Work[T], *, aside: bool = False) -> T:
+        """Do work on the store, from whatever loop.
+
+        With `aside` in the thread in any case: much work would keep the caller's loop from its other tasks.
+        """
+        here, loop = asyncio.get_running_loop(), self._running()
+        if here is loop:
             return await work(await self._ready())
+        if self._stays and not aside and (client := self._stays.client_on(here)):
+            return await work(client)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._do(work), loop))
 
     def block_on(self, work: Coroutine[Any, Any, T]) -> T:
@@ -69,6 +77,8 @@ class Runtime:
 
     def close(self) -> None:
         """Close the store and end the thread; what comes later begins anew."""
+        if self._stays:
+            self._stays.close()
         with self._starting:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
@@ -84,6 +94,8 @@ class Runtime:
         return await work(await self._ready())
 
     async def _ready(self) -> Client:
+        if self._client is not None:
+            return self._client
         async with self._opening:
             if self._client is None:
                 self._store = await open_store(self._database)
