@@ -19,9 +19,10 @@ from chaos.evidence import Evidence, Leftovers, Terms
 from chaos.faults import FAULTS
 from chaos.faults.fault import Fault, Strike
 from chaos.ground import Kind
+from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
 from chaos.scene import Scene, left_over, staged
-from chaos.staff import Manner, Span
+from chaos.staff import Manner
 from tenure.engine.hiring import served
 from tenure.engine.shares import share_of
 from tests.storage.faults.own_server import OwnServer
@@ -55,6 +56,11 @@ class Setup(Struct, frozen=True, kw_only=True):
         if not self.hostile:
             return {}
         return load.HOSTILE if {"kill", "step", "restart-reaping"} & {*self.faults} else load.INSIDIOUS
+
+    @property
+    def due(self) -> tuple[str, ...]:
+        """The faults of these that can happen to the store."""
+        return tuple(name for name in self.faults if self.store in FAULTS[name].stores)
 
     @property
     def command(self) -> str:
@@ -115,11 +121,11 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
 
 
 def missed(results: Sequence[Result]) -> set[str]:
-    """The counters that runs like these owe and have not hit, taken together."""
-    owed = {
-        counter for result in results for fault in result.setup.faults for counter in FAULTS[fault].counters
-    }
-    return {counter for counter in {*owed, "grace"} if not any(one.counters[counter] for one in results)}
+    """What runs like these owe and have not brought about, taken together: faults, and hard spots."""
+    meant = {fault for result in results for fault in result.setup.due}
+    struck = {strike.fault for result in results for strike in result.strikes}
+    owed = {counter for fault in meant for counter in FAULTS[fault].counters} | {"grace"}
+    return (meant - struck) | {owe for owe in owed if not any(one.counters[owe] for one in results)}
 
 
 async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
@@ -168,23 +174,21 @@ async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
 def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
     """When each fault strikes, in seconds from the beginning."""
     times = []
-    for name in setup.faults:
-        fault = FAULTS[name]
-        if setup.store in fault.stores:
-            every = fault.every / setup.rate
-            at = random.uniform(0.2, every)
-            while at < setup.seconds:
-                times.append((at, fault))
-                at += every * random.uniform(0.5, 1.5)
+    for fault in (FAULTS[name] for name in setup.due):
+        every = fault.every / setup.rate
+        at = random.uniform(0.2, every)
+        while at < setup.seconds:
+            times.append((at, fault))
+            at += every * random.uniform(0.5, 1.5)
     return sorted(times, key=lambda pair: (pair[0], pair[1].name))
 
 
-def held_up(setup: Setup, scene: Scene, strikes: Sequence[Strike], worker: str | None) -> list[Span]:
+def held_up(setup: Setup, strikes: Sequence[Strike], worker: str | None) -> list[Span]:
     """When the run kept a worker from its work: by a fault of its own, or by one that all of them share.
 
     What was asked for meanwhile is answered late, and a lease counts from the question: so one lease longer.
     """
-    return scene.lags + [
+    return [
         (strike.began, strike.ended + setup.lease)
         for strike in strikes
         if FAULTS[strike.fault].holds_up == "all"
@@ -228,7 +232,13 @@ async def _gathered(
         stays=[
             stay
             for hand in scene.staff.hands
-            if (stay := hand.stay(held_up(setup, scene, strikes, hand.name), frozen(strikes, hand.name)))
+            if (
+                stay := hand.stay(
+                    held_up(setup, strikes, hand.name),
+                    frozen(strikes, hand.name),
+                    scene.machine.starved(hand.pid),
+                )
+            )
         ],
         outages=scene.outages,
         leftovers=leftovers,

@@ -128,6 +128,21 @@ class Casebook:
             and self.time.earliest(outage.began) <= end
         ]
 
+    def is_held_up(self, stay: Stay, begin: datetime, end: datetime) -> bool:
+        """Whether the run may have kept a worker from its work in a span of the store's time."""
+        return any(
+            self.time.earliest(began) <= end and self.time.latest(ended) >= begin
+            for began, ended in stay.held_up
+        )
+
+    def starved(self, stay: Stay, begin: datetime, end: datetime) -> timedelta:
+        """For how long the machine had no time for a worker in a span of the store's time."""
+        waits = (
+            min(self.time.latest(ended), end) - max(self.time.earliest(began), begin)
+            for began, ended in stay.starved
+        )
+        return sum((wait for wait in waits if wait > timedelta(0)), timedelta(0))
+
     def _life(self, job: UUID) -> Life:
         life = self.lives.get(job)
         if life is None:

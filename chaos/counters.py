@@ -7,7 +7,9 @@ stands with the fault.
 import signal
 from collections import Counter
 
+from chaos.casebook import Casebook
 from chaos.evidence import Evidence
+from chaos.invariants.serving import excused_by_the_machine
 from chaos.scene import Scene
 from tenure.core.outcome import Ending
 
@@ -17,6 +19,7 @@ MEANING = {
     "fenced": "attempts that a worker stopped itself because it could not keep their lease",
     "refund": "attempts given back uncharged",
     "grace": "children killed because they had not stopped within their grace",
+    "starved": "jobs taken back from a worker that only the machine's own load had kept waiting",
     "unknown": "calls of the client whose end nobody could know",
     "resolved": "of these, cleared up by their key",
 }
@@ -37,6 +40,7 @@ def counted(evidence: Evidence, scene: Scene) -> Counter[str]:
     for hand in scene.staff.hands:
         for told in hand.told("AttemptLost"):
             found["fenced" if told.told["fenced"] else "stale"] += 1
+    found["starved"] = excused_by_the_machine(Casebook(evidence))
     found["unknown"] = scene.client.unknown
     found["resolved"] = scene.client.resolved
     return found

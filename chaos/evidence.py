@@ -85,7 +85,8 @@ class Stay(Struct, frozen=True, kw_only=True):
 
     `stop_at` is when it was sent SIGTERM, `forced` whether it was told twice, `killed` whether something of
     the run killed it, `held_up` from when to when the run kept it from its work (stopped it, cut its
-    connections, starved it), and `frozen` those of these times when its children stood still with it.
+    connections), `frozen` those of these times when its children stood still with it, and `starved` when the
+    machine had no time for it.
     """
 
     worker: str
@@ -98,6 +99,7 @@ class Stay(Struct, frozen=True, kw_only=True):
     forced: bool = False
     held_up: list[tuple[float, float]] = []
     frozen: list[tuple[float, float]] = []
+    starved: list[tuple[float, float]] = []
 
 
 class Outage(Struct, frozen=True):

@@ -20,6 +20,7 @@ from chaos.recovery import percentile
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/reference/chaos.md"
+_DIRTY, _UNKNOWN = "-dirty", "unknown"
 BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
 
 
@@ -37,14 +38,19 @@ def append(result: Result, path: Path) -> None:
 
 
 def load(*paths: Path) -> list[Line]:
-    """Every run of some files."""
-    decoder = msgspec.json.Decoder(Line)
-    return [line for path in paths for line in decoder.decode_lines(path.read_bytes())]
+    """Every run of some files, once: one may hold what was copied from another."""
+    lines = dict.fromkeys(line for path in paths for line in path.read_bytes().splitlines() if line)
+    return [msgspec.json.decode(line, type=Line) for line in lines]
 
 
 def of_this_commit(path: Path) -> list[Result]:
-    """The runs of a file that were made with the code as it is; none without the file."""
-    return [line.result for line in load(path) if line.commit == _commit()] if path.exists() else []
+    """The runs of a file that were made with the code as it is; none without the file.
+
+    None of code that is in no commit, either: it may have been other code, under the same name.
+    """
+    if not path.exists() or (commit := _commit()).endswith((_DIRTY, _UNKNOWN)):
+        return []
+    return [line.result for line in load(path) if line.commit == commit]
 
 
 def markdown(lines: Sequence[Line]) -> str:
@@ -144,10 +150,13 @@ def _spread(times: Iterable[float | None]) -> str:
 def _commit() -> str:
     try:
         return subprocess.check_output(
-            ["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True, stderr=subprocess.DEVNULL
+            ["git", "describe", "--always", f"--dirty={_DIRTY}"],
+            cwd=ROOT,
+            text=True,
+            stderr=subprocess.DEVNULL,
         ).strip()
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        return _UNKNOWN
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import os
 import secrets
 import shutil
 import time
@@ -17,6 +16,7 @@ from chaos.client import Client
 from chaos.evidence import Leftovers, Outage, Watch
 from chaos.ground import Ground, Kind, prepared
 from chaos.load import Wanted
+from chaos.machine import Machine
 from chaos.measuring import Measures
 from chaos.staff import Manner, Staff
 from tenure.core.errors import StoreError
@@ -30,10 +30,7 @@ from tests.storage.faults.own_server import OwnServer
 
 LOOK_EVERY = 0.25
 MEASURE_EVERY = 0.5
-FEEL_EVERY, LAG = 0.05, 0.15
-"""A process that waits longer for its turn than this is starved."""
-CROWD = 4
-"""So are all of them where so many for each processor want to run, or wait for the disk."""
+FEEL_EVERY = 0.1
 PIPES_GONE_WITHIN = 30
 """Looks within which a worker has closed what was an attempt's."""
 GONE_WITHIN = 10.0
@@ -63,8 +60,7 @@ class Scene:
     """How often somebody served who was armed with it."""
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by who stops the database."""
-    lags: list[tuple[float, float]] = field(default_factory=list)
-    """When the machine had no time for anybody."""
+    machine: Machine = field(default_factory=Machine)
     extra: int = 0
     """How many times a fault has asked for jobs of its own."""
 
@@ -98,17 +94,11 @@ class Scene:
         return left
 
     async def feel_the_machine(self) -> None:
-        """Note when there was no time for everybody: workers were kept waiting, too, and may miss a beat."""
-        crowd = CROWD * (os.cpu_count() or 1)
+        """Note when there was no time for everybody, until cancelled."""
         while True:
-            began = time.monotonic()
+            due = time.monotonic() + FEEL_EVERY
             await asyncio.sleep(FEEL_EVERY)
-            now = time.monotonic()
-            if now - began <= FEEL_EVERY + LAG and _waiting() < crowd:
-                continue
-            if self.lags and began - self.lags[-1][1] < LAG:
-                began, _ = self.lags.pop()
-            self.lags.append((began, now))
+            self.machine.look([hand.pid for hand in self.staff.alive()], time.monotonic() - due)
 
     async def come_to_rest(self, seconds: float) -> bool:
         """Wait until every job has ended; whether they did in time."""
@@ -189,12 +179,6 @@ async def _leased(store: Store) -> list[str]:
         found += [f"{job.definition} {job.id} is {job.state}" for job in page.jobs]
         if (after := page.next) is None:
             return found
-
-
-def _waiting() -> int:
-    """How many threads of the whole machine want a processor or its disk now."""
-    words = Path("/proc/stat").read_text().split()
-    return sum(int(words[words.index(name) + 1]) for name in ("procs_running", "procs_blocked"))
 
 
 def carriers(cookie: str) -> list[str]:

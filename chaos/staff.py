@@ -15,10 +15,10 @@ import msgspec
 
 from chaos import app, failpoints
 from chaos.evidence import Stay
+from chaos.machine import Span
 from chaos.worker import Told
 
 ROOT = Path(__file__).parent.parent
-Span = tuple[float, float]
 PATIENCE = 60.0
 """Seconds within which a worker has long started, or stopped when it was told to."""
 
@@ -45,6 +45,8 @@ class Hand:
     started_at: float
     is_regular: bool = True
     """Whether another one takes its place when it has ended."""
+    special: dict[str, str] | None = None
+    """The variables that it alone was given."""
     stop_at: float | None = None
     is_forced: bool = False
     ended_at: float | None = None
@@ -92,8 +94,8 @@ class Hand:
         self.stop_at = self.stop_at or time.monotonic()
         self.send(number)
 
-    def stay(self, held_up: Sequence[Span], frozen: Sequence[Span]) -> Stay | None:
-        """Its life as evidence, and when the run kept it from its work; None for one that never served."""
+    def stay(self, held_up: Sequence[Span], frozen: Sequence[Span], starved: Sequence[Span]) -> Stay | None:
+        """Its life as evidence, and when it was kept from its work; None for one that never served."""
         if (name := self.name) is None:
             return None
         code = self.process.returncode
@@ -108,6 +110,7 @@ class Hand:
             forced=self.is_forced,
             held_up=list(held_up),
             frozen=list(frozen),
+            starved=list(starved),
         )
 
 
@@ -151,6 +154,15 @@ class Staff:
         free = [hand for hand in self._serving() if not hand.afflicted and hand.stop_at is None]
         return random.choice(free) if len(free) > 1 else None
 
+    async def has_come(self, special: dict[str, str]) -> bool:
+        """Whether somebody serves, or has, who was given these variables; waits as long as that may take."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while not any(hand.special is special and hand.name for hand in self.hands):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+                return True
+        return False
+
     async def hire_another(self, armed: str, ends_at: float) -> Hand | None:
         """Start one more, with failpoints, that nobody replaces: when it serves or has ended.
 
@@ -186,19 +198,20 @@ class Staff:
         number = self._count = self._count + 1
         fired = self._folder / f"fired-{number}"
         fired.mkdir()
+        special = self.environment.pop(0) if self.environment else None
         signals = self._folder / f"worker-{number}.signals"
         with (self._folder / f"worker-{number}.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
                 *self._flags(),
                 cwd=ROOT,
-                env=self._environment(armed, fired),
+                env=self._environment(armed, fired, special or {}),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        hand = Hand(number, process, signals, fired, time.monotonic(), is_regular)
+        hand = Hand(number, process, signals, fired, time.monotonic(), is_regular, special)
         self.hands.append(hand)
         minding = asyncio.create_task(self._mind(hand))
         self._minding.add(minding)
@@ -221,7 +234,7 @@ class Staff:
             *("--lease-seconds", str(manner.lease), "--shutdown-seconds", str(manner.shutdown)),
         )
 
-    def _environment(self, armed: str, fired: Path) -> dict[str, str]:
+    def _environment(self, armed: str, fired: Path, special: dict[str, str]) -> dict[str, str]:
         given = {
             app.COOKIE: self.cookie,
             app.LEDGER: str(self._folder / "ledger"),
@@ -231,6 +244,5 @@ class Staff:
             "NO_COLOR": "1",
             **{f"TENURE_{lane}_SLOTS": str(self.manner.slots) for lane in ("WARM", "ASYNC", "THREAD")},
         }
-        special = self.environment.pop(0) if self.environment else {}
         names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])
         return {**os.environ, **given, **special, "TENURE_CHILD_ENV": names}

@@ -17,14 +17,14 @@ async def shift(scene: Scene, random: Random) -> list[Strike]:
     if (hand := scene.staff.victim(random)) is None:
         return []
     by, at = random.choice(SHIFTS), time.monotonic()
-    scene.staff.environment.append(
-        {"LD_PRELOAD": str(preloaded), "FAKETIME": by, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    )
+    special = {"LD_PRELOAD": str(preloaded), "FAKETIME": by, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    scene.staff.environment.append(special)
     hand.afflicted = True
     name = hand.name
     hand.stop()
     await hand.process.wait()
-    return [Strike(fault="clock", began=at, ended=time.monotonic(), worker=name, what=by)]
+    struck = Strike(fault="clock", began=at, ended=time.monotonic(), worker=name, what=by)
+    return [struck] if await scene.staff.has_come(special) else []
 
 
 FAULTS = (

@@ -25,17 +25,18 @@ async def stall_wire(scene: Scene, random: Random) -> list[Strike]:
 async def reset(scene: Scene, random: Random) -> list[Strike]:  # noqa: ARG001
     """Reset every connection."""
     at = time.monotonic()
-    _relay(scene).reset()
-    return [Strike(fault="reset", began=at, ended=at)]
+    broken = _relay(scene).reset()
+    return [Strike(fault="reset", began=at, ended=at)] if broken else []
 
 
 async def cut_commit(scene: Scene, random: Random) -> list[Strike]:
     """Cut the next answers short: what was asked is done, and nobody can know."""
-    at = time.monotonic()
+    relay, at = _relay(scene), time.monotonic()
+    before = relay.cut_short
     for _ in range(random.randint(1, 3)):
-        _relay(scene).cut_answer(random.randint(0, 12))
+        relay.cut_answer(random.randint(0, 12))
         await asyncio.sleep(random.uniform(0.02, 0.1))
-    return [Strike(fault="cut-commit", began=at, ended=time.monotonic())]
+    return [Strike(fault="cut-commit", began=at, ended=time.monotonic())] if relay.cut_short > before else []
 
 
 def _relay(scene: Scene) -> Relay:

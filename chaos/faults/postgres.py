@@ -13,7 +13,6 @@ from chaos.faults.workers import kill
 from chaos.load import Wanted
 from chaos.scene import Scene
 
-ONLY: frozenset[str] = frozenset({"postgres"})
 _LOST = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 
 
@@ -43,11 +42,13 @@ async def terminate(scene: Scene, random: Random) -> list[Strike]:
                     " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
                 )
             ]
-            for pid in random.sample(pids, max(1, len(pids) // 3)) if pids else ():
-                await connection.execute("SELECT pg_terminate_backend($1)", pid)
+            ended = [
+                await connection.fetchval("SELECT pg_terminate_backend($1)", pid)
+                for pid in random.sample(pids, min(len(pids), max(1, len(pids) // 3)))
+            ]
         finally:
             await connection.close()
-        return [Strike(fault="terminate", began=at, ended=time.monotonic())]
+        return [Strike(fault="terminate", began=at, ended=time.monotonic())] if any(ended) else []
     return []
 
 
@@ -58,12 +59,15 @@ async def hold(scene: Scene, random: Random) -> list[Strike]:
         connection = await asyncpg.connect(scene.ground.direct)
         try:
             async with connection.transaction():
-                await connection.execute("SELECT id FROM tenure.job ORDER BY random() LIMIT 20 FOR UPDATE")
+                locked = await connection.fetch(
+                    "SELECT id FROM tenure.job_state WHERE finished_at IS NULL ORDER BY random() LIMIT 20"
+                    " FOR UPDATE SKIP LOCKED"
+                )
                 await asyncio.sleep(random.uniform(0.5, 2.5))
         finally:
             with suppress(*_LOST):
                 await connection.close()
-        return [Strike(fault="hold", began=at, ended=time.monotonic())]
+        return [Strike(fault="hold", began=at, ended=time.monotonic())] if locked else []
     return []
 
 
@@ -124,7 +128,7 @@ FAULTS = (
         name="hold",
         number="F11",
         act=hold,
-        what="somebody locks rows of twenty jobs and then idles in his transaction",
+        what="somebody locks rows of up to twenty jobs under way and then idles in his transaction",
         stores=frozenset({"postgres"}),
         holds_up="all",
         every=1.5,

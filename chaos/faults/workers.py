@@ -15,7 +15,7 @@ from chaos.evidence import Outage
 from chaos.faults.fault import IN_A_WRITE, Fault, Strike
 from chaos.scene import Scene
 from chaos.staff import Hand
-from tests.worker.commanding import descendants
+from tests.worker.commanding import descendants, generations
 
 LONGEST_WRITE_MS = 500
 """Who has the lock of an SQLite file for longer than this stands still."""
@@ -31,7 +31,8 @@ async def kill(scene: Scene, random: Random) -> list[Strike]:
     name, at = hand.name, time.monotonic()
     hand.afflicted = True
     hand.send(signal.SIGKILL)
-    await hand.process.wait()
+    if await hand.process.wait() != -signal.SIGKILL:
+        return []  # it had ended by itself a moment before
     return [Strike(fault="kill", began=at, ended=at, worker=name)]
 
 
@@ -79,13 +80,15 @@ async def _stopped(
         is_let_go = is_writing and random.random() < LET_GO
         leases = 0.0 if is_let_go else random.uniform(1.15, 1.6 if is_writing else 4.0)
         await asyncio.sleep(scene.staff.manner.lease * leases)
+        is_struck = any(map(_stands_still, pids))
     finally:
         # Parents first would let them see their children stand still.
         _send(reversed(pids), signal.SIGCONT)
         hand.afflicted = False
     ended = time.monotonic()
     if is_let_go:
-        scene.lags.append((at, ended))
+        scene.machine.lags.append((at, ended))
+    if is_let_go or not is_struck:
         return []
     if is_writing:
         scene.outages.append(Outage(at, ended))
@@ -119,7 +122,14 @@ def _family(hand: Hand) -> list[int]:
 
 
 def _children(hand: Hand) -> list[int]:
-    return descendants(hand.pid)[2:]  # the first two are guard and zygote
+    # Below it are its guards, below these zygotes: one of each for every way in which the app is imported.
+    return [pid for generation in generations(hand.pid)[2:] for pid in generation]
+
+
+def _stands_still(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    return False
 
 
 def _send(pids: Iterable[int], number: signal.Signals) -> None:

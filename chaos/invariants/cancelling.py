@@ -37,7 +37,7 @@ def i26_cancel_of_running_ends(book: Casebook) -> Iterator[Finding]:
                 continue
             if not left.target.is_final:
                 yield job.id, f"was asked to stop and is {left.target} again"
-            allowed = job.policy.grace + book.terms.stopping + _kept_from_it(book, asked, left)
+            allowed = job.policy.grace + book.terms.stopping + _kept_from_it(book, life, asked, left)
             if left.at - asked.at > allowed:
                 yield job.id, f"ended {in_seconds(left.at - asked.at)} after it was asked to stop"
         last = life.steps[-1] if life.steps else None
@@ -96,11 +96,17 @@ def _is_after(book: Casebook, at: float, cancel: Event, answered: float | None) 
     return bool(book.time) and book.time.earliest(at) > cancel.at + slack
 
 
-def _kept_from_it(book: Casebook, asked: Event, left: Event) -> timedelta:
-    """For how long nobody could have ended the job: its worker was dead, or the store away."""
+def _kept_from_it(book: Casebook, life: Life, asked: Event, left: Event) -> timedelta:
+    """For how long nobody could have ended the job: its worker was dead or held up, or the store away."""
     away = sum(outage.ended - outage.began for outage in book.outages_between(asked.at, left.at))
-    lost = book.terms.lease + book.terms.rescue if left.actor == REAPER else timedelta(0)
-    return lost + timedelta(seconds=away)
+    kept = timedelta(seconds=away)
+    attempt = life.attempts.get(asked.fence)
+    stays = book.stays.get(attempt.worker, []) if attempt and book.time else []
+    if left.actor == REAPER:
+        kept += book.terms.lease + book.terms.rescue
+    elif any(book.is_held_up(stay, asked.at, left.at) for stay in stays):
+        kept += book.terms.lease  # who hears nothing for longer has lost the job
+    return kept + max((book.starved(stay, asked.at, left.at) for stay in stays), default=timedelta(0))
 
 
 def _worked_on(book: Casebook, life: Life, last: Event | None) -> Iterator[Finding]:

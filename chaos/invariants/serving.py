@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from chaos.casebook import Casebook, Finding, Life, in_seconds
 from chaos.evidence import Stay
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
 from tenure.core.states import State
+from tenure.engine.heartbeat import PATIENCES_A_LEASE
 from tenure.surfaces.cli.running import FORCED
 
 _LEAST = 1e-6
@@ -19,14 +22,15 @@ _LEAST = 1e-6
 
 def i29_neighbours_unaffected(book: Casebook) -> Iterator[Finding]:
     """I29: an attempt is lost only with its worker: whatever its neighbours do, their worker serves on."""
-    for job, life in book.known():
-        for attempt in life.attempts.values():
-            if attempt.ending is not Ending.LOST or attempt.ended_at is None or not book.time:
-                continue
-            begin = max(attempt.started_at, attempt.ended_at - 2 * book.terms.lease - book.terms.rescue)
-            for stay in book.stays.get(attempt.worker, ()):
-                if not _was_harmed(book, stay, begin, attempt.ended_at):
-                    yield job.id, f"was lost under fence {attempt.fence}, and nobody had harmed {stay.worker}"
+    for attempt, stay in _unharmed(book):
+        if not _was_starved(book, stay, attempt):
+            message = f"was lost under fence {attempt.fence}, and nobody had harmed {stay.worker}"
+            yield attempt.job, message
+
+
+def excused_by_the_machine(book: Casebook) -> int:
+    """How many attempts were lost though nobody had harmed their worker, but for the machine's own load."""
+    return sum(_was_starved(book, stay, attempt) for attempt, stay in _unharmed(book))
 
 
 def i30_caps_hold(book: Casebook) -> Iterator[Finding]:
@@ -146,14 +150,30 @@ INVARIANTS = (
 )
 
 
+def _unharmed(book: Casebook) -> Iterator[tuple[Attempt, Stay]]:
+    """The attempts that were lost with no fault near their workers."""
+    for _, life in book.known() if book.time else ():
+        for attempt in life.attempts.values():
+            if attempt.ending is Ending.LOST and attempt.ended_at is not None:
+                for stay in book.stays.get(attempt.worker, ()):
+                    if not _was_harmed(book, stay, *_when_lost(book, attempt)):
+                        yield attempt, stay
+
+
+def _when_lost(book: Casebook, attempt: Attempt) -> tuple[datetime, datetime]:
+    """When a lease must have been missed that was found to have run out."""
+    end = attempt.ended_at or book.evidence.now
+    return max(attempt.started_at, end - 2 * book.terms.lease - book.terms.rescue), end
+
+
+def _was_starved(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
+    """Whether the machine has kept a worker waiting for as long as a single heartbeat may take."""
+    return book.starved(stay, *_when_lost(book, attempt)) >= book.terms.lease / PATIENCES_A_LEASE
+
+
 def _was_harmed(book: Casebook, stay: Stay, begin: datetime, end: datetime) -> bool:
-    spans = [(outage.began, outage.ended) for outage in book.evidence.outages] + stay.held_up
-    if stay.ended_at is not None:
-        spans.append((stay.stop_at or stay.ended_at, float("inf")))
-    return any(
-        book.time.earliest(began) <= end and (ended == float("inf") or book.time.latest(ended) >= begin)
-        for began, ended in spans
-    )
+    is_ending = stay.ended_at is not None and book.time.earliest(stay.stop_at or stay.ended_at) <= end
+    return is_ending or book.is_held_up(stay, begin, end) or bool(book.outages_between(begin, end))
 
 
 def _after_its_stop(book: Casebook, stay: Stay, attempt: Attempt) -> Iterator[Finding]:
@@ -166,10 +186,11 @@ def _after_its_stop(book: Casebook, stay: Stay, attempt: Attempt) -> Iterator[Fi
 
 def _is_excused(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
     """Whether an attempt was lost before its worker was asked to stop, or when it could not give it back."""
-    ended = attempt.ended_at or book.evidence.now
-    before = stay.stop_at is None or ended < book.time.earliest(stay.stop_at)
+    begin, end = _when_lost(book, attempt)
+    before = stay.stop_at is None or end < book.time.earliest(stay.stop_at)
+    serving = replace(stay, ended_at=None)  # that it has ended since is no excuse
     return (
-        before or stay.forced or bool(stay.held_up) or bool(book.outages_between(attempt.started_at, ended))
+        before or stay.forced or _was_harmed(book, serving, begin, end) or _was_starved(book, stay, attempt)
     )
 
 

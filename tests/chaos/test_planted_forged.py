@@ -8,14 +8,17 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from math import sin
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 
+from chaos.casebook import Casebook
 from chaos.checker import INVARIANTS, check
 from chaos.evidence import Leftovers, Outage, Stay
 from chaos.history import Call
+from chaos.invariants.serving import excused_by_the_machine
 from tenure.core.documents import Document
 from tenure.core.lease import Line
 from tenure.core.limit import Limit, LimitUse
@@ -204,6 +207,45 @@ def test_who_was_frozen_is_judged_from_when_it_could_move_again(forger: Forger) 
     assert check(late.stay("a", frozen=[(30.0, 36.5)]).evidence) == []
     assert [found.invariant for found in check(late.stay("a", frozen=[(30.0, 35.0)]).evidence)] == ["I19"]
     assert [found.invariant for found in check(late.stay("a", frozen=[(30.0, 31.0)]).evidence)] == ["I19"]
+
+
+def lost_unharmed(forger: Forger, **changed: Any) -> Forger:
+    """Attempts of `a` that were lost half a minute into the run, though it lives."""
+    return forger.stay("a", **{**ALIVE, **changed})
+
+
+def test_who_was_held_up_near_the_time_may_lose_an_attempt(forger: Forger) -> None:
+    assert check(lost_unharmed(forger, held_up=[(20.0, 21.0)]).evidence) == []
+    found = check(lost_unharmed(forger, held_up=[(39.0, 40.0)]).evidence)
+    assert {violation.invariant for violation in found} == {"I29"}
+
+
+def test_the_machine_is_an_excuse_if_it_kept_a_worker_waiting_for_long_and_is_counted(forger: Forger) -> None:
+    """A quarter of a lease: as long as it waits for a heartbeat's answer."""
+    starved = lost_unharmed(forger, starved=[(10.0, 15.0), (20.0, 23.0)]).evidence
+    assert check(starved) == []
+    assert excused_by_the_machine(Casebook(starved)) > 0
+    for spans in ([(10.0, 15.0), (20.0, 22.0)], [(39.0, 59.0)]):
+        found = check(lost_unharmed(forger, starved=spans).evidence)
+        assert {violation.invariant for violation in found} == {"I29"}
+    assert excused_by_the_machine(Casebook(forger.evidence)) == 0
+
+
+def test_to_be_held_up_at_another_time_is_no_excuse_for_what_is_lost_at_the_end(forger: Forger) -> None:
+    at_the_end = {"stop_at": 20.0, "ended_at": 25.0, "killed": False, "exit_code": 0}
+    assert "I31" not in broken_by(forger.stay("a", **at_the_end, held_up=[(19.0, 21.0)]))
+    assert "I31" in broken_by(forger.stay("a", **at_the_end, held_up=[(39.0, 40.0)]))
+
+
+def test_a_worker_that_was_held_up_has_a_lease_longer_to_stop_a_job(forger: Forger) -> None:
+    late = forger.job("stopped", policy=Policy(grace=seconds(1)))
+    assert broken_by(late.stay("a", held_up=[(5.0, 6.0)])) == set()
+    assert broken_by(late.stay("a", held_up=[(39.0, 40.0)])) == {"I26"}
+    assert broken_by(late.stay("a", held_up=[(5.0, 6.0)]).terms(lease=seconds(0.1))) >= {"I26"}
+
+
+def broken_by(forger: Forger) -> set[str]:
+    return {violation.invariant for violation in check(forger.evidence)}
 
 
 def test_every_invariant_has_been_seen_broken() -> None:

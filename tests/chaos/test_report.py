@@ -1,5 +1,6 @@
 """What is told of campaigns: counts, bad runs and recoveries by fault, between the markers of a page."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -54,8 +55,8 @@ def test_what_was_added_to_a_file_is_in_the_page(tmp_path: Path) -> None:
 
 
 def test_files_of_several_campaigns_add_up(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        report.append(GOOD, tmp_path / name)
+    for name, took in (("one", 10.0), ("two", 11.0)):
+        report.append(msgspec.structs.replace(GOOD, took=took), tmp_path / name)
     text = report.markdown(report.load(tmp_path / "one", tmp_path / "two"))
     assert "2 runs with 200 jobs" in text
     assert "| F1 | a worker is killed at random | 2 | 0 | 0 |" in text
@@ -64,7 +65,16 @@ def test_files_of_several_campaigns_add_up(tmp_path: Path) -> None:
     assert reaps.endswith("| 2 | 0 | 0 |")
 
 
-def test_runs_of_another_commit_count_for_nothing(tmp_path: Path) -> None:
+def test_a_run_that_stands_in_two_files_counts_once(tmp_path: Path) -> None:
+    report.append(GOOD, tmp_path / "one")
+    shutil.copy(tmp_path / "one", tmp_path / "copy")
+    report.append(BAD, tmp_path / "copy")
+    found = report.load(tmp_path / "one", tmp_path / "copy")
+    assert [line.result for line in found] == [GOOD, BAD]
+
+
+def test_runs_of_another_commit_count_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_commit", lambda: "facade")
     results = tmp_path / "results"
     assert report.of_this_commit(results) == []
     report.append(GOOD, results)
@@ -72,6 +82,16 @@ def test_runs_of_another_commit_count_for_nothing(tmp_path: Path) -> None:
     other = msgspec.json.encode(report.Line("c0ffee", BAD))
     results.write_bytes(results.read_bytes() + other + b"\n")
     assert report.of_this_commit(results) == [GOOD]
+
+
+@pytest.mark.parametrize("name", ["facade-dirty", "unknown"])
+def test_nor_do_runs_of_what_is_in_no_commit(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been other code then, by the same name."""
+    monkeypatch.setattr(report, "_commit", lambda: name)
+    report.append(GOOD, tmp_path / "results")
+    assert report.of_this_commit(tmp_path / "results") == []
 
 
 def test_a_page_without_its_markers_is_left_alone(tmp_path: Path) -> None:
@@ -86,6 +106,15 @@ def test_runs_that_missed_what_they_owe_are_void() -> None:
     assert missed([GOOD]) == set()
     assert missed([BAD]) == {"rescue", "grace"}
     assert missed([BAD, GOOD]) == set()
+
+
+def test_runs_in_which_a_fault_never_struck_are_void() -> None:
+    """Whatever they hit of what it would have brought about."""
+    unstruck = msgspec.structs.replace(GOOD, strikes=GOOD.strikes[:1])
+    assert missed([unstruck]) == {"step"}
+    assert missed([unstruck, GOOD]) == set()
+    elsewhere = msgspec.structs.replace(GOOD.setup, faults=("kill", "step", "restart"))
+    assert missed([msgspec.structs.replace(GOOD, setup=elsewhere)]) == set()  # a file cannot be stopped
 
 
 def test_a_percentile_is_one_of_the_values() -> None:

@@ -122,6 +122,11 @@ def _lines(path: Path) -> list[str]:
 
 def descendants(pid: int) -> list[int]:
     """Every process below one, parents first."""
+    return [one for generation in generations(pid) for one in generation]
+
+
+def generations(pid: int) -> list[list[int]]:
+    """The processes below one: its children, the children of these, and so on."""
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -130,8 +135,7 @@ def descendants(pid: int) -> list[int]:
             # It has ended since it was listed.
             continue
         children.setdefault(int(fields[1]), []).append(int(path.parent.name))
-    found, next_ones = list[int](), [pid]
-    while next_ones:
-        next_ones = [child for parent in next_ones for child in children.get(parent, [])]
-        found += next_ones
+    found, next_ones = list[list[int]](), [pid]
+    while next_ones := [child for parent in next_ones for child in children.get(parent, [])]:
+        found.append(next_ones)
     return found

@@ -20,6 +20,8 @@ class Relay:
         self._questions_flow, self._answers_flow = asyncio.Event(), asyncio.Event()
         self._answer_passed: int | None = None
         self._is_last_answer = False
+        self.cut_short = 0
+        """How many answers were cut off."""
         self.flow()
 
     async def open(self) -> str:
@@ -58,10 +60,11 @@ class Relay:
         """Pass on what the server says next, and then nothing more in either direction."""
         self._is_last_answer = True
 
-    def reset(self) -> None:
-        """Break every connection with a reset on both sides; new ones are welcome."""
+    def reset(self) -> int:
+        """Break every connection with a reset on both sides; new ones are welcome. How many there were."""
         for writer in self._writers:
             _reset(writer)
+        return len(self._writers) // 2
 
     def cut_answer(self, after: int = 0) -> None:
         """Of the server's next words pass on only so many bytes, then break that connection."""
@@ -96,6 +99,7 @@ class Relay:
                 await self._answers_flow.wait()
                 if self._answer_passed is not None:
                     data, self._answer_passed = data[: self._answer_passed], None
+                    self.cut_short += 1
                     store.write(data)
                     break
                 store.write(data)

@@ -1,0 +1,129 @@
+"""Faults strike whom they mean, and what did not happen is not counted."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from random import Random
+
+import asyncpg
+import pytest
+
+from chaos.faults.fault import Strike
+from chaos.faults.network import cut_commit, reset
+from chaos.faults.postgres import hold, terminate
+from chaos.faults.workers import kill, stop_children
+from chaos.load import Wanted
+from chaos.scene import Scene, staged
+from chaos.staff import Manner
+from tests.storage.faults.own_server import OwnServer
+from tests.worker.commanding import generations
+
+PATIENCE = 60.0
+DICE = Random(0)
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    """Two workers on a file."""
+    async with staged("sqlite", tmp_path / "run", Manner(workers=2, lease=2.0)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OwnServer]:
+    """A server of our own."""
+    with OwnServer() as started:
+        yield started
+
+
+@pytest.fixture
+async def on_postgres(server: OwnServer, tmp_path: Path) -> AsyncIterator[Scene]:
+    """A database without workers."""
+    async with staged("postgres", tmp_path / "run", Manner(workers=0), server) as made:
+        yield made
+
+
+async def test_a_worker_that_had_ended_by_itself_was_not_killed(scene: Scene) -> None:
+    """The loop has not heard of it, so it still looks alive to whoever wants to strike."""
+    for hand in scene.staff.alive():
+        _abort(hand.pid)
+        assert hand.is_alive
+    assert await kill(scene, DICE) == []
+
+
+async def test_a_worker_that_was_killed_counts(scene: Scene) -> None:
+    [struck] = await kill(scene, DICE)
+    assert struck.worker in {hand.name for hand in scene.staff.hands if not hand.is_alive}
+
+
+async def test_to_stop_children_stops_neither_guards_nor_zygotes(scene: Scene) -> None:
+    """Of which a worker has more than one of each, once a definition is imported anew for every attempt."""
+    await scene.client.enqueue([Wanted(f"spawn-{n}", "noop.spawn") for n in range(8)])
+    async with asyncio.timeout(PATIENCE):
+        while all(len(generations(hand.pid)[0]) < 2 for hand in scene.staff.alive()):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    striking = asyncio.create_task(stop_children(scene, DICE))
+    async with asyncio.timeout(PATIENCE):
+        while not _stopped(scene):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    minders = {pid for hand in scene.staff.alive() for pid in sum(generations(hand.pid)[:2], [hand.pid])}
+    assert not minders & _stopped(scene)
+    [struck] = await striking
+    assert struck.fault == "stop-children"
+
+
+async def test_what_finds_nothing_to_strike_at_is_no_strike(on_postgres: Scene) -> None:
+    """Nobody has spoken yet, and there is no job to lock."""
+    assert await hold(on_postgres, DICE) == []
+    assert await cut_commit(on_postgres, DICE) == []
+
+
+async def test_what_is_held_is_what_workers_need(on_postgres: Scene) -> None:
+    [job] = await on_postgres.client.enqueue([Wanted("later", "noop", delay=3600.0)])
+    holding = asyncio.create_task(hold(on_postgres, DICE))
+    async with asyncio.timeout(PATIENCE):
+        while not await _is_held(on_postgres, job):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    [struck] = await holding
+    assert struck.fault == "hold"
+    assert not await _is_held(on_postgres, job)
+
+
+@pytest.mark.parametrize("act", [reset, terminate])
+async def test_connections_that_are_broken_count(on_postgres: Scene, act: object) -> None:
+    await on_postgres.client.enqueue([Wanted("one", "noop", delay=3600.0)])
+    struck: list[Strike] = await act(on_postgres, DICE)  # type: ignore[operator]
+    assert len(struck) == 1
+
+
+def _abort(pid: int) -> None:
+    os.kill(pid, signal.SIGABRT)
+    ends_at = time.monotonic() + PATIENCE
+    while _state(pid) not in {"", "Z"} and time.monotonic() < ends_at:
+        time.sleep(0.01)
+
+
+def _stopped(scene: Scene) -> set[int]:
+    family = {pid for hand in scene.staff.alive() for pid in sum(generations(hand.pid), [hand.pid])}
+    return {pid for pid in family if _state(pid) == "T"}
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+async def _is_held(scene: Scene, job: object) -> bool:
+    connection = await asyncpg.connect(scene.ground.direct)
+    try:
+        await connection.execute("SELECT FROM tenure.job_state WHERE id = $1 FOR UPDATE NOWAIT", job)
+    except asyncpg.LockNotAvailableError:
+        return True
+    finally:
+        await connection.close()
+    return False

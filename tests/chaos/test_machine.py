@@ -1,0 +1,53 @@
+"""What the machine kept somebody waiting for is measured, and is nobody else's excuse."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from chaos.machine import Machine, merged
+
+CROWD = 6
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def crowd() -> Iterator[list[int]]:
+    """Processes that all want the same processor, all the time."""
+    processor = min(os.sched_getaffinity(0))
+    script = f"import os; os.sched_setaffinity(0, [{processor}])\nwhile True: pass"
+    started = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(CROWD)]
+    yield [one.pid for one in started]
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not(crowd: list[int]) -> None:
+    with subprocess.Popen(["sleep", str(2 * PATIENCE)]) as sleeper:
+        machine, ends_at = Machine(), time.monotonic() + PATIENCE
+        began = time.monotonic()
+        while not all(map(machine.starved, crowd)) and time.monotonic() < ends_at:
+            machine.look([*crowd, sleeper.pid])
+            time.sleep(0.1)
+        sleeper.kill()
+    for pid in crowd:
+        assert all(begin < end <= time.monotonic() for begin, end in machine.starved(pid))
+        assert machine.starved(pid)[-1][1] > began
+    assert machine.starved(sleeper.pid) == merged(machine.lags)
+
+
+def test_who_comes_too_late_himself_knows_that_everybody_was_kept_waiting() -> None:
+    machine = Machine()
+    machine.look([], late=0.01)
+    assert machine.lags == []
+    machine.look([], late=1.0)
+    assert len(machine.lags) == 1
+    assert machine.starved(os.getpid()) == machine.lags
+
+
+def test_no_time_counts_twice() -> None:
+    assert merged([(3.0, 4.0), (0.0, 2.0), (1.0, 2.5), (1.5, 1.6)]) == [(0.0, 2.5), (3.0, 4.0)]
