@@ -7,19 +7,22 @@ in the environment, as are failpoints: this module is imported by the zygote, wh
 import asyncio
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from chaos import failpoints, ledger
-from chaos.lanes import variants
+from chaos.lanes import COMMAND, variants
 from tenure import Context, Snooze, Tenure, backoff
 
 LEDGER = "CHAOS_LEDGER"
 COOKIE = "CHAOS_COOKIE"
 """A word that every process of a run carries in its environment, so that none can hide."""
 
+PROGRAM = str(Path(__file__).with_name("program.py"))
 QUICK = backoff(base=0.02, cap=0.2)
 CHILD_SOCKET = 3
 
@@ -34,7 +37,10 @@ def job(key: str, **terms: Any) -> Callable[[Callable[..., Any]], Any]:
         others = variants(key)
         del others[key]
         for name, lane in others.items():
-            app.job(name, **{**terms, "lane": lane})(function)
+            if lane == COMMAND:
+                app.command(name, [sys.executable, PROGRAM, key], **terms)
+            else:
+                app.job(name, **{**terms, "lane": lane})(function)
         return app.job(key, **terms)(function)
 
     return decorate
@@ -134,7 +140,8 @@ def parent(ctx: Context) -> int:
 @job("stubborn", retry=QUICK, max_attempts=2, grace=0.3)
 def stubborn(params: dict[str, Any], ctx: Context) -> None:
     """Does not stop when it is asked to."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    with suppress(ValueError):  # a thread is not asked by a signal
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     enter("start", ctx)
     time.sleep(params["seconds"])
 

@@ -3,14 +3,17 @@
 PROCESS = "process"
 """The lane that every definition of a run is defined for."""
 
+COMMAND = "command"
+"""The lane of programs: what is defined for it is in `program`, under the same name."""
+
 LANES: dict[str, tuple[str, ...]] = {
-    "noop": ("warm", "thread", "spawn"),
+    "noop": ("warm", "thread", "spawn", COMMAND),
     "sleep": ("warm", "async"),
-    "fail_once": ("warm", "thread"),
+    "fail_once": ("warm", "thread", COMMAND),
     "speak": ("warm", "thread"),
     "parent": ("warm", "thread"),
-    "stubborn": ("warm", "thread"),
-    "die": ("warm", "thread"),
+    "stubborn": ("warm", "thread", COMMAND),
+    "die": ("warm", "thread", COMMAND),
 }
 """For a definition, the lanes beside that one that it is defined for as well: there its key is `key.lane`."""
 

@@ -72,7 +72,6 @@ INSIDIOUS: dict[str, float] = {
 
 _CALLS: dict[Verb, float] = {"enqueue": 60, "batch": 14, "cancel": 12, "hold": 6, "replay": 4}
 _TIMED = frozenset({"sleep", "limited", "once"})
-LEAST_STOPS = 2
 
 
 def plan(
@@ -83,16 +82,17 @@ def plan(
     usual: Mapping[str, float] = USUAL,
     attacks: Mapping[str, float] | None = None,
 ) -> list[Ask]:
-    """The calls of a run, by time. Some job that will not stop is always among them, and is stopped."""
+    """The calls of a run, by time. A job that will not stop is stopped in every lane that has one."""
     attacks = attacks or {}
     random = Random(f"load {seed}")
     names = _Names(seed)
     mix = {**usual, **attacks}
     times = sorted(random.uniform(0, seconds) for _ in range(calls))
     asks = [_ask(random, at, names, mix) for at in times]
-    for number in range(LEAST_STOPS):
-        stubborn = Wanted(names.new(), "stubborn", {"seconds": 30.0})
-        asks.append(Ask(seconds * (number + 0.5) / LEAST_STOPS, "stop", (stubborn,)))
+    stops = _variants(["stubborn"])
+    for number, definition in enumerate(stops):
+        stubborn = Wanted(names.new(), definition, {"seconds": 30.0})
+        asks.append(Ask(seconds * (number + 0.5) / len(stops), "stop", (stubborn,)))
     # Each attack and each lane at least once, whatever the dice say.
     others = [key for key in _variants(usual) if key not in usual]
     asks += [

@@ -9,6 +9,7 @@ from chaos.app import app
 from chaos.campaign import Setup, schedule
 from chaos.faults import FAULTS
 from chaos.mixes import MIXES, mix
+from tenure.core.spec import LANES
 
 EVERY_FAULT = Setup(seed=1, store="postgres", faults=tuple(FAULTS), seconds=20.0)
 
@@ -38,6 +39,14 @@ def test_every_lane_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {one.definition: one.params for ask in asks for one in ask.wanted}
     assert asked.keys() >= {"sleep.warm", "sleep.async"}
     assert asked["sleep.warm"].keys() == {"seconds"}
+
+
+def test_whatever_lane_is_named_for_a_definition_is_used() -> None:
+    """Those that nobody asks for by chance as well."""
+    asked = {one.definition for ask in load.plan(1, seconds=10, calls=10) for one in ask.wanted}
+    named = {key: lane for definition in lanes.LANES for key, lane in lanes.variants(definition).items()}
+    assert asked >= {key for key, lane in named.items() if lane != lanes.PROCESS}
+    assert {spec.lane for spec in app.specs() if spec.key in asked} == set(LANES)
 
 
 def test_every_definition_that_the_load_names_is_defined() -> None:
