@@ -31,6 +31,7 @@ from tenure.core.operations import (
 from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position
 from tenure.core.trail import Logged, Note, Recorded, Trail
+from tenure.storage.access import AccessStore
 from tenure.storage.draft import Draft
 from tenure.storage.migrate import Applied
 
@@ -46,11 +47,11 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(Protocol):
+class Store(AccessStore, Protocol):
     """A place that keeps jobs.
 
     The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, reading,
-    operations, upkeep.
+    operations, upkeep. Those about access over HTTP stand in `tenure.storage.access`.
     """
 
     async def open(self) -> None:

@@ -19,6 +19,7 @@ from tenure.storage.contract import Wakeups
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.postgres import places, rows, schema
+from tenure.storage.postgres.access import Access
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
 from tenure.storage.postgres.lines import Lines
@@ -39,7 +40,7 @@ MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
 
-class PostgresStore(Creation, Reading, Operations, Trails):
+class PostgresStore(Creation, Reading, Operations, Trails, Access):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(

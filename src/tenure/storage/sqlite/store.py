@@ -25,6 +25,7 @@ from tenure.storage.draft import Draft
 from tenure.storage.identity import Identity
 from tenure.storage.reading import replayed_from, written_lines
 from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.access import Access
 from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Durability, Opening, intact
 from tenure.storage.sqlite.draft import SqliteDraft
@@ -34,7 +35,7 @@ from tenure.storage.sqlite.trails import Trails
 from tenure.storage.turn import reported, settled_from
 
 
-class SqliteStore(Reading, Operations, Trails):
+class SqliteStore(Reading, Operations, Trails, Access):
     """Jobs in one file, shared by any number of processes of one machine."""
 
     def __init__(

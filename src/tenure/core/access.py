@@ -1,0 +1,137 @@
+"""Access over HTTP as data: keys, what each of them opens, and what was done by whom.
+
+A scope opens routes. `operate` includes `read` and `submit`: who may change any job may see and make them.
+`admin` includes everything. `submit`, `read` and `work` include nothing else.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.bounds import HORIZON, distinct, named, printable, within
+from tenure.core.errors import InvalidInput
+
+SCOPES = ("submit", "read", "operate", "work", "admin")
+INCLUDED = {
+    "operate": frozenset({"operate", "read", "submit"}),
+    "admin": frozenset(SCOPES),
+}
+AUDIT_KEPT = timedelta(days=365)
+"""How long what was done stays on record."""
+
+MOST_NAMES = 100
+"""How many definitions, or queues, one key may be bound to."""
+
+_BINDABLE = frozenset({"submit", "work"})
+
+
+def opened_by(scopes: Iterable[str]) -> frozenset[str]:
+    """The scopes with all that they include."""
+    return frozenset().union(*(INCLUDED.get(scope, {scope}) for scope in scopes))
+
+
+class NewKey(Struct, frozen=True, kw_only=True):
+    """A key to be: `digest` is the hash of its secret, which itself is kept nowhere.
+
+    With `definitions` it starts and serves no others, and sees only jobs that it has asked for; with `queues`
+    it serves no others; with a `namespace` it sees and makes nothing outside of it.
+    """
+
+    id: str
+    digest: bytes
+    name: str
+    scopes: tuple[str, ...]
+    definitions: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    namespace: str | None = None
+    lifetime: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        printable("name", self.name, least=1)
+        _check_scopes(self.scopes)
+        for field, names in (("definition", self.definitions), ("queue", self.queues)):
+            distinct(field, names, MOST_NAMES)
+            for name in names:
+                named(field, name)
+        if self.definitions and not _BINDABLE.issuperset(self.scopes):
+            problem = "cannot bind a key that may look at every job"
+            raise InvalidInput("definition", problem, "give submit, work or both as its scopes")
+        if self.queues and self.scopes != ("work",):
+            raise InvalidInput("queue", "binds what a worker claims", "give work as the only scope")
+        if self.namespace is not None:
+            named("namespace", self.namespace)
+        if self.lifetime is not None:
+            within("expires", self.lifetime, timedelta(seconds=1), HORIZON)
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """A key as it is on record."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    definitions: tuple[str, ...]
+    queues: tuple[str, ...]
+    namespace: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+class HeldKey(Struct, frozen=True, kw_only=True):
+    """A key that opens something now, for whoever shows what has this `digest`.
+
+    `was_idle` says that its last use is to be written down again.
+    """
+
+    id: str
+    digest: bytes
+    name: str
+    scopes: tuple[str, ...]
+    definitions: tuple[str, ...]
+    queues: tuple[str, ...]
+    namespace: str | None
+    was_idle: bool
+
+
+class Keyring(Struct, frozen=True):
+    """The keys that were sought, as far as they open something, and whether there is, or was, any key."""
+
+    held: tuple[HeldKey, ...]
+    is_locked: bool
+
+
+class Deed(Struct, frozen=True, kw_only=True):
+    """What somebody is about to do: by which key, if by one, to what, and in which request."""
+
+    who: str
+    action: str
+    target: str
+    request: UUID
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("who", "action"):
+            printable(field, getattr(self, field), least=1)
+        printable("target", self.target)
+
+
+class Audited(Struct, frozen=True, kw_only=True):
+    """A deed on record. Without an `outcome` nobody lived to tell how it ended."""
+
+    n: int
+    at: datetime
+    deed: Deed
+    outcome: str | None
+
+
+def _check_scopes(scopes: tuple[str, ...]) -> None:
+    distinct("scope", scopes, len(SCOPES))
+    if not scopes:
+        raise InvalidInput("scope", "is missing", f"give one or more of {', '.join(SCOPES)}")
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise InvalidInput("scope", f"is {scope!r:.64}", f"give one or more of {', '.join(SCOPES)}")

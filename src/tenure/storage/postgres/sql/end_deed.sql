@@ -1,0 +1,1 @@
+UPDATE tenure.audit SET outcome = :outcome::text WHERE id = :n::bigint AND outcome IS NULL;
