@@ -36,6 +36,7 @@ class State(StrEnum):
 
 FINAL = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.BURIED})
 OWNED = frozenset({State.RUNNING, State.CANCELLING})
+UNFINISHED = frozenset(State) - FINAL
 
 MEANING = {
     State.CREATED: "recorded and held back until it is accepted",

@@ -24,6 +24,7 @@ from tenure.core.spec import Spec, refuse_reserved
 from tenure.engine import following
 from tenure.engine.following import Said
 from tenure.engine.registry import Registry
+from tenure.engine.sweeping import Sweeps
 from tenure.engine.waiting import Endings
 from tenure.storage.contract import Store
 from tenure.storage.draft import Draft
@@ -37,6 +38,7 @@ class Client:
 
     def __init__(self, store: Store, registry: Registry) -> None:
         """The store is opened already, and closed by whoever opened it."""
+        self.sweeps = Sweeps(store)
         self._store = store
         self._registry = registry
         self._endings = Endings(store)
@@ -163,12 +165,14 @@ class Client:
             return standing
         raise JobNotFound(job)
 
-    async def replay(self, job: UUID, *, params: Document | None = None, forced: bool = False) -> Replayed:
-        """Run a finished job again, as a new one. Raises JobNotFound, or JobUnfinished."""
+    async def replay(
+        self, job: UUID, *, params: Document | None = None, forced: bool = False, key: str | None = None
+    ) -> Replayed:
+        """Run a finished job again, as a new one; under one key once. Raises JobNotFound or JobUnfinished."""
         found = await self.get(job)
         if params is not None:
             self._registry.check_params(await self.spec(found.definition, found.version), params)
-        [replayed] = await self._store.replay([job], params=params, forced=forced)
+        [replayed] = await self._store.replay([job], params=params, forced=forced, key=key)
         if replayed.state is None:
             raise JobNotFound(job)
         if replayed.replay is None:

@@ -30,6 +30,7 @@ from tenure.core.operations import (
 )
 from tenure.core.outcome import Attempt, Report, Round, Settled
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.core.states import UNFINISHED, State
 from tenure.core.trail import Logged, Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.draft import Draft
@@ -122,12 +123,17 @@ class Store(AccessStore, Protocol):
         """
 
     async def cancel(
-        self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
+        self,
+        ids: Sequence[UUID],
+        *,
+        actor: str = "api",
+        reason: str | None = None,
+        states: Collection[State] = UNFINISHED,
     ) -> list[Standing]:
         """Cancel jobs: unowned ones are `cancelled` at once, running ones become `cancelling`.
 
-        Cancelling and finished jobs are left as they are. One answer for each job that exists, in the order
-        asked.
+        Cancelling and finished jobs are left as they are, and so is whoever is in none of `states`. One
+        answer for each job that exists, in the order asked.
         """
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
@@ -138,14 +144,20 @@ class Store(AccessStore, Protocol):
         """
 
     async def replay(
-        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+        self,
+        ids: Sequence[UUID],
+        *,
+        params: Document | None = None,
+        forced: bool = False,
+        key: str | None = None,
     ) -> list[Replayed]:
         """Run finished jobs again, each as a new job linked by `replay_of`; one answer for each id asked.
 
         The new job inherits definition, version, queue, priority, policy, limits, tags, namespace, creator
-        and, unless `params` are given, params; neither key nor parent. While an earlier replay
-        of a job has not finished, it is the answer, unless `forced`. A job that pruning takes away at the
-        same moment is either replayed or unknown.
+        and, unless `params` are given, params; neither key nor parent. While an earlier replay of a job has
+        not finished, it is the answer, unless `forced`. Under one `key` a job is replayed once: whatever has
+        become of that replay, it is the answer for as long as its row lives. A job that pruning takes away
+        at the same moment is either replayed or unknown.
         """
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, within
+from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, printable, within
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
@@ -43,6 +43,12 @@ def check_batch(jobs: Sequence[NewJob]) -> None:
     """Refuse a batch that is too large to be one transaction."""
     if len(jobs) > LARGEST_BATCH:
         raise InvalidInput("jobs", f"are {len(jobs):,} in one call", f"give at most {LARGEST_BATCH:,}")
+
+
+def check_key(key: str | None) -> None:
+    """Refuse a key under which nothing could be kept."""
+    if key is not None:
+        printable("key", key, least=1)
 
 
 def tags_of(text: str | None) -> tuple[str, ...]:

@@ -168,3 +168,18 @@ async def test_a_job_cancelled_while_it_is_claimed_is_one_or_the_other(store: St
         assert all(answer.moved for answer in answers)
         assert stopping == taken
         assert {await state_of(store, job) for job in jobs} <= {State.CANCELLING, State.CANCELLED}
+
+
+async def test_a_job_that_has_moved_on_is_left_where_it_is(store: Store) -> None:
+    """Who meant jobs that wait does not stop one that has begun since it was looked at."""
+    running, waiting = await job_in(store, State.RUNNING), await enqueue_one(store)
+    held = await enqueue_one(store, hold=True)
+    before = await record_of(store, running)
+    standings = await store.cancel([running, waiting, held], states=[State.QUEUED, State.CREATED])
+    assert [(one.state, one.moved) for one in standings] == [
+        (State.RUNNING, False),
+        (State.CANCELLED, True),
+        (State.CANCELLED, True),
+    ]
+    assert await record_of(store, running) == before
+    assert not (await store.cancel([running], states=[]))[0].moved

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tenure.core.documents import Document
+from tenure.core.errors import InvalidInput
 from tenure.core.limit import Limit
 from tenure.core.operations import Replayed, Retention
 from tenure.core.policy import OnLost, Policy, RetryPolicy
@@ -230,3 +231,31 @@ async def test_a_job_pruned_at_the_same_moment_is_replayed_or_unknown(
         else:
             assert (await found(store, answer.replay)).replay_of == job
             assert [owned.lease.job for owned in await claim(store, lines=[MAIL])] == [answer.replay]
+
+
+async def test_under_one_key_a_job_is_replayed_once(store: Store, backend: Backend) -> None:
+    """Whatever has become of that replay, and however hard it is asked for; another key is another wish."""
+    jobs = [await cancelled(store), await cancelled(store)]
+    first = await store.replay(jobs, key="k")
+    await store.cancel([answer.replay for answer in first if answer.replay])
+    for forced in (False, True):
+        again = await store.replay(jobs, key="k", forced=forced)
+        assert [(one.replay, one.fresh) for one in again] == [(one.replay, False) for one in first]
+    assert (await found(store, first[0].replay or uuid4())).key == "k"
+    assert all(one.fresh for one in await store.replay(jobs, key="other"))
+    assert await count(backend, "tenure.job") == 6
+
+
+async def test_replays_under_one_key_at_once_make_one(store: Store, other: Store, backend: Backend) -> None:
+    job = await cancelled(store)
+    answers = await asyncio.gather(*(place.replay([job], key="k") for place in [store, other] * 10))
+    assert len({one.replay for [one] in answers}) == 1
+    assert sum(one.fresh for [one] in answers) == 1
+    assert await count(backend, "tenure.job") == 2
+
+
+async def test_a_key_for_replays_can_be_kept(store: Store) -> None:
+    job = await cancelled(store)
+    for key in ("", "x" * 256, "a\nb"):
+        with pytest.raises(InvalidInput):
+            await store.replay([job], key=key)

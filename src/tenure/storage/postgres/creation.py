@@ -110,15 +110,25 @@ class Creation(ABC):
             return None
 
     async def replay(
-        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+        self,
+        ids: Sequence[UUID],
+        *,
+        params: Document | None = None,
+        forced: bool = False,
+        key: str | None = None,
     ) -> list[Replayed]:
+        values.check_key(key)
         identity = await self._ids()
         wanted = sorted(set(ids))
         new_ids = [identity.make() for _ in wanted]
-        *_, answer = await self._pool.together(
-            ("replay.lock", {"ids": wanted}),
-            ("replay.record", {"ids": wanted, "new_ids": new_ids, "params": params, "forced": forced}),
-        )
+        asked: dict[str, object] = {
+            "ids": wanted,
+            "new_ids": new_ids,
+            "params": params,
+            "forced": forced,
+            "key": key,
+        }
+        *_, answer = await self._pool.together(("replay.lock", {"ids": wanted}), ("replay.record", asked))
         self._note_queued(row for row in answer if row["fresh"])
         found = {row["job"]: reading.replayed_from(row) for row in answer}
         return [found.get(job) or Replayed(job, None, None, fresh=False) for job in ids]

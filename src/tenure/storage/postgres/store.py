@@ -12,7 +12,7 @@ from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS,
 from tenure.core.job import Moved, Standing
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.outcome import Report, Round, Settled
-from tenure.core.states import State
+from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import turn, values
 from tenure.storage.contract import Wakeups
@@ -93,10 +93,19 @@ class PostgresStore(Creation, Reading, Operations, Trails, Access):
         return values.standings(ids, answer)
 
     async def cancel(
-        self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
+        self,
+        ids: Sequence[UUID],
+        *,
+        actor: str = "api",
+        reason: str | None = None,
+        states: Collection[State] = UNFINISHED,
     ) -> list[Standing]:
         answer = await self._pool.run(
-            "cancel", ids=sorted(set(ids)), actor=storable(actor), reason=reason and storable(reason)
+            "cancel",
+            ids=sorted(set(ids)),
+            actor=storable(actor),
+            reason=reason and storable(reason),
+            states=sorted(states),
         )
         moved = [row for row in answer if row["moved"]]
         self._tell_ended(moved)

@@ -17,7 +17,7 @@ from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
 from tenure.core.outcome import Report, Round, Settled
-from tenure.core.states import State
+from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import values
 from tenure.storage.aging import STEP, goes_by_age
@@ -102,19 +102,34 @@ class SqliteStore(Reading, Operations, Trails, Access):
         return values.standings(ids, await self._run("accept", _ids(ids)))
 
     async def cancel(
-        self, ids: Sequence[UUID], *, actor: str = "api", reason: str | None = None
+        self,
+        ids: Sequence[UUID],
+        *,
+        actor: str = "api",
+        reason: str | None = None,
+        states: Collection[State] = UNFINISHED,
     ) -> list[Standing]:
-        return values.standings(
-            ids,
-            await self._run("cancel", _ids(ids), actor=storable(actor), reason=reason and storable(reason)),
+        answer = await self._run(
+            "cancel",
+            _ids(ids),
+            actor=storable(actor),
+            reason=reason and storable(reason),
+            states=values.written_names(sorted(states)) or "[]",
         )
+        return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._run("give_up", _ids(ids)))
 
     async def replay(
-        self, ids: Sequence[UUID], *, params: Document | None = None, forced: bool = False
+        self,
+        ids: Sequence[UUID],
+        *,
+        params: Document | None = None,
+        forced: bool = False,
+        key: str | None = None,
     ) -> list[Replayed]:
+        values.check_key(key)
         asked = list(dict.fromkeys(ids))
         answer = await self._writer.run(
             lambda connection, turn: self._scripts.run(
@@ -124,6 +139,7 @@ class SqliteStore(Reading, Operations, Trails, Access):
                 **turn._asdict(),
                 params=params,
                 forced=forced,
+                key=key,
             )
         )
         found = {row["job"]: replayed_from(row) for row in answer}

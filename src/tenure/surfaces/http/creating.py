@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 from uuid import UUID
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from tenure.core.bounds import HORIZON
 from tenure.core.errors import InvalidInput
@@ -18,7 +17,7 @@ from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, spec_of
 from tenure.surfaces.http.problems import MOST_ERRORS, Refusal, invalid, refusal_of, together
-from tenure.surfaces.http.shapes import Batch, BatchAccepted, NewJobBody, ReplayBody
+from tenure.surfaces.http.shapes import Batch, BatchAccepted, NewJobBody, ReplayBody, given
 
 FIELDS = {
     "definition": "definitionKey",
@@ -30,7 +29,7 @@ FIELDS = {
     "max_attempts": "maxAttempts",
     "timeout": "timeoutSeconds",
 }
-T = TypeVar("T")
+OF_REPLAYS = {"key": "replayKey"}
 _AT_A_TIME = 100
 """Jobs of a batch that are read before others have their turn."""
 
@@ -56,7 +55,9 @@ async def replay(desk: Desk, asked: Asked) -> Answer:
     """Run a finished job again, as a new one."""
     body: ReplayBody = asked.body or ReplayBody()
     params = None if body.params is UNSET else document(body.params, "/params")
-    replayed = await desk.client.replay(asked.job, params=params, forced=body.force)
+    replayed = await desk.client.replay(
+        asked.job, params=params, forced=body.force, key=given(body.replay_key)
+    )
     made = await desk.client.get(replayed.replay or asked.job)
     return accepted(made.id, made.state)
 
@@ -98,25 +99,21 @@ def _reused(place: int, by: UUID | None) -> Refusal:
 
 
 async def _new_job(client: Client, caller: Caller, body: NewJobBody, within: str = "") -> NewJob:
-    version = _given(body.definition_version)
+    version = given(body.definition_version)
     spec = await spec_of(client, caller, body.definition_key, version)
-    run_at, delay = _given(body.run_at), _given(body.delay_seconds)
-    timeout = _given(body.timeout_seconds)
+    run_at, delay = given(body.run_at), given(body.delay_seconds)
+    timeout = given(body.timeout_seconds)
     return spec.new_job(
         document(body.params, f"{within}/params"),
-        queue=_given(body.queue),
-        priority=_given(body.priority),
-        max_attempts=_given(body.max_attempts),
+        queue=given(body.queue),
+        priority=given(body.priority),
+        max_attempts=given(body.max_attempts),
         timeout=None if timeout is None else timedelta(seconds=timeout),
         tags=body.tags,
         run_at=None if run_at is None else moment(run_at),
         delay=None if delay is None else timedelta(seconds=delay),
         hold=body.hold,
-        idempotency_key=_given(body.idempotency_key),
+        idempotency_key=given(body.idempotency_key),
         sent_version=version,
         **caller.marks,
     )
-
-
-def _given(value: T | UnsetType) -> T | None:
-    return None if isinstance(value, UnsetType) else value

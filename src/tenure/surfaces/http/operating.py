@@ -26,7 +26,7 @@ from tenure.surfaces.http.shapes import (
 async def cancel(desk: Desk, asked: Asked) -> Answer:
     """Ask a job to stop."""
     body: Reason = asked.body or Reason()
-    standing = await desk.client.cancel(asked.job, reason=_reason(body))
+    standing = await desk.client.cancel(asked.job, reason=said_reason(body))
     if standing.state is not State.CANCELLED:
         _require_unfinished(standing)
     return accepted(standing.job, standing.state)
@@ -72,7 +72,7 @@ async def pause(desk: Desk, asked: Asked) -> Answer:
     body: PauseBody = asked.body or PauseBody()
     queue = _queue(asked)
     until = None if isinstance(body.until, UnsetType) else inputs.moment(body.until)
-    await desk.client.pause(queue, until=until, reason=_reason(body))
+    await desk.client.pause(queue, until=until, reason=said_reason(body))
     return Answer(200, QueueState(queue, paused=True))
 
 
@@ -104,7 +104,8 @@ def _queue(asked: Asked) -> str:
     return asked.path["queue"]
 
 
-def _reason(body: Reason) -> str | None:
+def said_reason(body: Reason) -> str | None:
+    """The reason that was given, if any. Raises InvalidInput when it cannot be kept."""
     if isinstance(body.reason, UnsetType):
         return None
     printable("reason", body.reason)

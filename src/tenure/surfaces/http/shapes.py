@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -14,6 +14,7 @@ from tenure.core.states import State
 from tenure.surfaces import views
 from tenure.surfaces.vocabularies import IntentStatus
 
+T = TypeVar("T")
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$")]
 Version = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Key = Annotated[str, Meta(min_length=1, max_length=255)]
@@ -81,11 +82,15 @@ class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: Annotated[str, Meta(max_length=255)] | UnsetType = UNSET
 
 
-class ReplayBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Other params than the first time; `force` even while an earlier replay has not ended."""
+class ReplayBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Other params than the first time; `force` even while an earlier replay has not ended.
+
+    Under one `replayKey` a job is replayed once, however often it is asked for.
+    """
 
     params: Raw | UnsetType = UNSET
     force: bool = False
+    replay_key: Key | UnsetType = UNSET
 
 
 class PauseBody(Reason, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -206,6 +211,11 @@ class Health(Struct, frozen=True):
     """How the process is."""
 
     status: str
+
+
+def given(value: T | UnsetType) -> T | None:
+    """A value that was sent; None when it was left out."""
+    return None if isinstance(value, UnsetType) else value
 
 
 def definition_item(known: Definition) -> DefinitionItem:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.surfaces import views
-from tenure.surfaces.http import creating, intent, looking, operating, process, shapes
+from tenure.surfaces.http import creating, intent, looking, operating, process, shapes, sweeping
 from tenure.surfaces.http.parameters import CURSOR, LIMIT, OF_LISTS, VOCABULARY, WAIT
 from tenure.surfaces.http.routes import Route
 
@@ -67,6 +67,25 @@ ROUTES = (
         fields=creating.FIELDS,
         problems=(*_NEW_JOB, "idempotency-key-reused"),
     ),
+    _operator(
+        "/v1/jobs/cancel",
+        handler=sweeping.cancel_all,
+        summary="Ask all jobs of a filter to stop, a bounded number at a time",
+        body=sweeping.CancelAllBody,
+        seconds=60.0,
+        answers={200: sweeping.SweepItem},
+        problems=("datetime", "invalid-cursor"),
+    ),
+    _operator(
+        "/v1/jobs/replay",
+        handler=sweeping.replay_all,
+        summary="Run all finished jobs of a filter again, a bounded number at a time",
+        body=sweeping.ReplayAllBody,
+        seconds=60.0,
+        answers={200: sweeping.SweepItem},
+        fields=creating.OF_REPLAYS,
+        problems=("datetime", "invalid-cursor"),
+    ),
     _reader(
         "/v1/jobs",
         handler=looking.jobs,
@@ -105,6 +124,7 @@ ROUTES = (
         summary="Run a finished job again, as a new one",
         body=shapes.ReplayBody,
         needs_body=False,
+        fields=creating.OF_REPLAYS,
         answers={202: views.Accepted},
         problems=("not-found", "job-unfinished", "unknown-definition", "invalid-params"),
     ),

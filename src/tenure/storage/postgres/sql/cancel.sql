@@ -1,9 +1,10 @@
--- Cancel jobs: nobody's at once, running ones by asking their owner.
+-- Cancel jobs: nobody's at once, running ones by asking their owner. Those in other states than are meant stay.
 -- Answers for every job found, whether it moved or not.
 WITH
 found AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.due_at, greatest(tenure.now(), s.updated_at) AS at,
-           CASE WHEN s.state = 'running' THEN 'cancelling'
+           CASE WHEN s.state <> ALL (:states::tenure.state[]) THEN NULL
+                WHEN s.state = 'running' THEN 'cancelling'
                 WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
            END::tenure.state AS target
       FROM tenure.job_state s

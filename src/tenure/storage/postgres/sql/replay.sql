@@ -1,5 +1,6 @@
 -- Run finished jobs again, each as a new job. Two statements in one transaction: the first locks the jobs, so that
--- pruning leaves them alone and a second replay waits; the second then sees a replay made meanwhile.
+-- pruning leaves them alone and a second replay waits; the second then sees a replay made meanwhile. A key is unique
+-- among the replays of one job.
 
 -- part: lock
 SELECT id FROM tenure.job_state WHERE id = ANY (:ids::uuid[]) ORDER BY id FOR UPDATE;
@@ -14,20 +15,23 @@ found AS MATERIALIZED (
       LEFT JOIN LATERAL (
                SELECT job.id
                  FROM tenure.job JOIN tenure.job_state theirs ON theirs.id = job.id
-                WHERE job.replay_of = asked.job AND NOT :forced::boolean
+                WHERE job.replay_of = asked.job
                   AND s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
-                  AND theirs.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
-                ORDER BY job.id DESC
+                  AND (job.key = :key::text
+                       OR NOT :forced::boolean AND theirs.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried'))
+                ORDER BY coalesce(job.key = :key::text, false) DESC, job.id DESC
                 LIMIT 1
            ) earlier ON true
 ),
 recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
-        namespace, scope, params, retry_on, fatal_on, replay_of, tags, creator)
+        namespace, scope, key, params, retry_on, fatal_on, replay_of, tags, creator)
     SELECT found.replay, job.line, job.priority, job.max_attempts, tenure.now(), job.timeout_ms, job.grace_ms,
-           job.backoff_base_ms, job.backoff_cap_ms, job.on_lost, job.namespace, '',
-           coalesce(:params::text, job.params), job.retry_on, job.fatal_on, found.job, job.tags, job.creator
+           job.backoff_base_ms, job.backoff_cap_ms, job.on_lost, job.namespace,
+           CASE WHEN :key::text IS NULL THEN '' ELSE 'replay:' || found.job END, :key::text,
+           coalesce(:params::text, job.params), job.retry_on, job.fatal_on, found.job, job.tags,
+           job.creator
       FROM found JOIN tenure.job ON job.id = found.job
      WHERE found.fresh
     RETURNING id, line, priority, max_attempts, replay_of, tags

@@ -1,4 +1,4 @@
--- Cancel jobs: nobody's at once, running ones by asking their owner.
+-- Cancel jobs: nobody's at once, running ones by asking their owner. Those in other states than are meant stay.
 -- Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
 -- the largest number there is.
 
@@ -8,7 +8,8 @@ INSERT INTO temp.given (job, fence) VALUES (?, 0);
 -- part: found
 INSERT INTO temp.moving (id, line, source, target, due_at)
 SELECT s.id, s.line, s.state,
-       CASE WHEN s.state = 'running' THEN 'cancelling'
+       CASE WHEN s.state NOT IN (SELECT value FROM json_each(:states)) THEN NULL
+            WHEN s.state = 'running' THEN 'cancelling'
             WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
        END,
        CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE s.due_at END

@@ -1,5 +1,5 @@
 -- Run finished jobs again, each as a new job in line at once. One that has not finished, or whose earlier replay is
--- still under way, is not run again; the answer says so.
+-- still under way, is not run again; the answer says so. A key is unique among the replays of one job.
 
 -- part: cleared
 DELETE FROM temp.replaying;
@@ -16,20 +16,21 @@ UPDATE temp.replaying SET replay = NULL, fresh = 0
 
 -- part: under_way
 UPDATE temp.replaying SET replay = earlier.id, fresh = 0
-  FROM (SELECT asked.position, max(job.id) AS id
+  FROM (SELECT asked.position, coalesce(max(CASE WHEN job.key = :key THEN job.id END), max(job.id)) AS id
           FROM temp.replaying asked
          CROSS JOIN tenure_job job ON job.replay_of = asked.job
          CROSS JOIN tenure_job_state s ON s.id = job.id
-         WHERE NOT :forced AND s.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
+         WHERE job.key = :key OR NOT :forced AND s.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
          GROUP BY asked.position) earlier
  WHERE replaying.position = earlier.position AND replaying.fresh;
 
 -- part: recorded
 INSERT INTO tenure_job (
     id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
-    namespace, scope, params, retry_on, fatal_on, replay_of, tags, creator, mark)
+    namespace, scope, key, params, retry_on, fatal_on, replay_of, tags, creator, mark)
 SELECT replaying.replay, line, priority, max_attempts, :now, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-       on_lost, namespace, '', coalesce(:params, params), retry_on, fatal_on, job.id, tags, creator, :mark
+       on_lost, namespace, CASE WHEN :key IS NULL THEN '' ELSE 'replay:' || job.id END, :key,
+       coalesce(:params, params), retry_on, fatal_on, job.id, tags, creator, :mark
   FROM temp.replaying CROSS JOIN tenure_job job ON job.id = replaying.job
  WHERE replaying.fresh
  ORDER BY replaying.position;
