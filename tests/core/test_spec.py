@@ -73,6 +73,21 @@ def test_a_job_may_ask_for_something_else() -> None:
     assert job.policy.retry == FULL.policy.retry
 
 
+@pytest.mark.parametrize("limited", [{}, {"concurrency": 2}, {"concurrency": 2, "concurrency_key": "n"}])
+def test_many_jobs_are_made_like_one(limited: dict[str, Any]) -> None:
+    spec = Spec(key="mail", tags=("red",), **limited)
+    params = [Document(f'{{"n":{n}}}') for n in range(3)]
+    options: dict[str, Any] = {
+        "priority": 3,
+        "tags": ["blue"],
+        "max_attempts": 9,
+        "delay": timedelta(seconds=1),
+    }
+    assert spec.new_jobs(params, **options) == [spec.new_job(one, **options) for one in params]
+    with pytest.raises(InvalidInput, match="priority"):
+        spec.new_jobs(params, priority=1_000)
+
+
 def test_what_must_not_run_twice_is_not_given_more_attempts() -> None:
     spec = Spec(key="pay", policy=Policy(on_lost=OnLost.BURY))
     assert spec.new_job(Document("{}"), max_attempts=5).policy.max_attempts == 1

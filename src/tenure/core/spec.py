@@ -5,15 +5,17 @@ what it knows and ignores the rest, so that two versions of Tenure can share a d
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS, distinct, named, whole
-from tenure.core.documents import Document, write
+from tenure.core.documents import EMPTY, Document, write
 from tenure.core.errors import InvalidInput
 from tenure.core.job import NewJob
 from tenure.core.limit import Limit
@@ -141,6 +143,13 @@ class Spec(Struct, frozen=True, kw_only=True):
             tags=tuple(dict.fromkeys((*self.tags, *tags))) if tags else self.tags,
         )
 
+    def new_jobs(self, params: Iterable[Document], **options: Any) -> list[NewJob]:
+        """Jobs of this definition that differ in their params; `options` as for `new_job`."""
+        if self.concurrency_key is not None:
+            return [self.new_job(document, **options) for document in params]
+        model = self.new_job(EMPTY, **options)
+        return [_with_params(model, document) for document in params]
+
     def _own_name(self) -> list[str]:
         # One name for all versions: what it protects is seldom versioned, and a deploy must not double it.
         return [self.key] if self.concurrency else []
@@ -152,6 +161,13 @@ class Spec(Struct, frozen=True, kw_only=True):
             return self.all_limits
         own, *shared = self.all_limits
         return (Limit(own.name, key_in(params, self.concurrency_key), own.size), *shared)
+
+
+def _with_params(model: NewJob, params: Document) -> NewJob:
+    """Another job like a model, of which all but the params was checked when it was made."""
+    job = copy(model)
+    force_setattr(job, "params", params)
+    return job
 
 
 def scope_of(key: str, sent_version: int | None) -> str:

@@ -119,11 +119,14 @@ class Client:
                 if self._is_stale():
                     await self._read_definitions()
         judged = []
+        known: dict[tuple[str, int], tuple[Spec, Override | None]] = {}
         for job in jobs:
-            spec = await self.spec(job.definition, job.version)
+            name = job.definition, job.version
+            if name not in known:
+                known[name] = await self.spec(*name), self._override(name)
+            spec, override = known[name]
             self._registry.check_params(spec, job.params)
-            override = self._overrides.get((job.definition, job.version))
-            judged.append(job if override is None else Override.read(override).applied(job, spec))
+            judged.append(job if override is None else override.applied(job, spec))
         return judged
 
     async def check_keys(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
@@ -276,6 +279,10 @@ class Client:
         if document not in self._specs:
             self._specs[document] = Spec.read(document)
         return self._specs[document]
+
+    def _override(self, name: tuple[str, int]) -> Override | None:
+        document = self._overrides.get(name)
+        return None if document is None else Override.read(document)
 
     def _is_stale(self) -> bool:
         return self._read_at is None or asyncio.get_running_loop().time() - self._read_at > FRESH

@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput, Problem
 
@@ -19,6 +21,7 @@ MOST_PROBLEMS = 20
 
 _SHOWN_AS = "the value"  # params may hold secrets, so that no message repeats a value
 _LONGEST_NAME = 64
+_decode = msgspec.json.Decoder().decode
 
 
 class ParamsCheck:
@@ -41,7 +44,7 @@ class ParamsCheck:
 
     def problems(self, params: Document) -> list[Problem]:
         """What is wrong with the params; nothing when they fit."""
-        value = json.loads(params)
+        value = _decode(params)
         if self._validator.is_valid(value):
             return []
         found = _told(self._validator.iter_errors(value))

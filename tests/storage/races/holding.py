@@ -23,7 +23,7 @@ from tenure.storage.sqlite.writer import Writer
 T = TypeVar("T")
 
 STEPPING = {
-    "enqueue": ("enqueue.record", "enqueue.one"),
+    "enqueue": ("enqueue.record", "enqueue.one", "enqueue.alike"),
     "replay": ("replay.record",),
     "settle_and_claim": ("settle_and_claim.turn",),
 }

@@ -145,6 +145,8 @@ class Creation(ABC):
     async def _enqueue(self, jobs: Sequence[NewJob], record: Recording | None = None) -> list[Enqueued]:
         """One statement for the jobs of one or many callers; a second one only where keys were taken."""
         identity = await self._ids()
+        if record is None and rows.are_alike(jobs):
+            return await self._enqueue_alike(jobs, identity.make_many(len(jobs)))
         ids = [job.id or identity.make() for job in jobs]
         answers: dict[int, Enqueued] = {}
         recorded = await self._record(jobs, ids, record or self._alone)
@@ -166,6 +168,18 @@ class Creation(ABC):
                 # To make the call again would make those twice.
                 raise StoreUnavailable(f"part of the call was written: {error}", unknown=True) from error
         return [answers[index] for index in range(len(jobs))]
+
+    async def _enqueue_alike(self, jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[Enqueued]:
+        """Nothing that such jobs have can be taken, so that one row answers for all."""
+
+        async def record(
+            _first: Sequence[NewJob], _ids: Sequence[UUID], lines: Sequence[int]
+        ) -> list[asyncpg.Record]:
+            return await self._pool.run("enqueue.alike", **rows.asked_alike(jobs, ids, lines[0]))
+
+        [(line, rank)] = await self._record(jobs[:1], ids[:1], record)
+        self._note({(line, rank): line_of(jobs[0])})
+        return [Enqueued(job, State.QUEUED, fresh=True) for job in ids]
 
     async def _answer_the_rest(
         self,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +23,7 @@ CLAIM = slice(CLAIM_COLUMNS)
 """The columns of a claimed row that say what the job is."""
 
 _PLACE = slice(CLAIM_COLUMNS, CLAIM_COLUMNS + 2)
+_but_params = attrgetter(*(name for name in NewJob.__struct_fields__ if name != "params"))
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
 _POLICY = ("max_attempts", "on_lost", "timeouts", "graces", "bases", "caps", "retry_on", "fatal_on")
 _POLICY_ALONE = ("max_attempts", "on_lost", "timeout", "grace", "base", "cap", "retry_on", "fatal_on")
@@ -85,6 +86,20 @@ def _policy(policy: Policy) -> tuple[Any, ...]:
 def is_plain(job: NewJob) -> bool:
     """Whether `asked_alone` can say all that is to be said of a job."""
     return not (job.tags or job.limits or job.hold or job.run_at or job.delay is not None)
+
+
+def are_alike(jobs: Sequence[NewJob]) -> bool:
+    """Whether `asked_alike` can say all of some jobs: they differ in nothing but their params."""
+    first = jobs[0]
+    if len(jobs) == 1 or first.key is not None or first.id is not None or not is_plain(first):
+        return False
+    shared = _but_params(first)
+    return all(job is first or _but_params(job) == shared for job in jobs)
+
+
+def asked_alike(jobs: Sequence[NewJob], ids: Sequence[UUID], line: int) -> dict[str, Any]:
+    """New jobs that are alike; their ids must ascend."""
+    return {**asked_alone(jobs[0], ids[0], line, ""), "ids": ids, "params": [job.params for job in jobs]}
 
 
 def asked_alone(job: NewJob, given_id: UUID, line: int, patience: str) -> dict[str, Any]:

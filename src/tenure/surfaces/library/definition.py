@@ -68,7 +68,7 @@ class JobDefinition(Generic[P, R]):
         self, params: Iterable[object], *, connection: Connection | None = None, **options: Unpack[Options]
     ) -> list[JobHandle]:
         """Record many jobs with the same options, all or none, in one transaction; at most 10,000."""
-        return await record(self._runtimes, [self.new_job(one, **options) for one in params], connection)
+        return await record(self._runtimes, self._new_jobs(params, options), connection)
 
     def enqueue_sync(
         self, params: object = None, *, connection: Connection | None = None, **options: Unpack[Options]
@@ -81,7 +81,7 @@ class JobDefinition(Generic[P, R]):
         self, params: Iterable[object], *, connection: Connection | None = None, **options: Unpack[Options]
     ) -> list[JobHandle]:
         """`enqueue_many` for plain synchronous code."""
-        return record_sync(self._runtimes, [self.new_job(one, **options) for one in params], connection)
+        return record_sync(self._runtimes, self._new_jobs(params, options), connection)
 
     def on_start(self, hook: Hook) -> Hook:
         """Call the function at the start of each attempt, as `hook(ctx)`."""
@@ -105,6 +105,10 @@ class JobDefinition(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<job {self.key}@{self.version}>"
+
+    def _new_jobs(self, params: Iterable[object], options: Options) -> list[NewJob]:
+        documents = [EMPTY if one is None else write(one) for one in params]
+        return self.spec.new_jobs(documents, namespace=self._namespace, **checked(options))
 
     def _add(self, name: str, hook: Hook) -> Hook:
         self._registry.add_hook((self.key, self.version), name, hook_of(hook))

@@ -183,6 +183,41 @@ tallied AS (
 )
 SELECT 1 AS position, 'queued' AS state, line, rank FROM placed;
 
+-- part: alike
+-- The same for many jobs that differ in nothing but their params, have neither key nor id of the caller's, no tags and
+-- no time to wait for. Their ids ascend: they stand in line in that order. Answers with one row for all.
+WITH
+recorded AS (
+    INSERT INTO tenure.job (
+        id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
+        on_lost, namespace, scope, params, retry_on, fatal_on, parent, replay_of, traceparent)
+    SELECT asked.id,
+           (SELECT line.id FROM tenure.line
+             WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
+               AND line.version = :version::integer AND line.limits = '{}'),
+           :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
+           :cap::integer, :on_lost::text, :namespace::text, :scope::text, asked.params,
+           :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text
+      FROM unnest(:ids::uuid[], :params::text[]) AS asked (id, params)
+    RETURNING id, line, -priority AS rank, max_attempts, created_at AS at
+),
+placed AS (
+    INSERT INTO tenure.job_state (id, line, rank, max_attempts, state, n, seq, updated_at, queued_at)
+    SELECT id, line, rank, max_attempts, 'queued', 1, nextval('tenure.place'), at, at
+      FROM (SELECT * FROM recorded ORDER BY id) AS in_order
+    RETURNING id, line, rank, seq
+),
+lined_up AS (
+    INSERT INTO tenure.ready (line, rank, seq, job) SELECT line, rank, seq, id FROM placed
+),
+summed AS (
+    SELECT line, rank, count(*) AS n FROM placed GROUP BY line, rank
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n) SELECT line, 'queued', n FROM summed
+)
+SELECT line, rank FROM summed;
+
 -- part: find
 -- Who took the keys and ids first. A statement of its own, since it must see what `record` could not. A key that was
 -- free and that a later job of the same call took is no answer for an earlier one. Jobs recorded with neither key nor
