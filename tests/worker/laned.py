@@ -49,6 +49,20 @@ async def block_the_loop(params: dict[str, Any], ctx: Context) -> int:
     return block(params, ctx)
 
 
+async def busy(params: dict[str, Any], ctx: Context) -> int:
+    """Blocks its loop for so many seconds, whatever anybody says."""
+    enter(params, ctx, "blocked")
+    ends_at = time.monotonic() + params["seconds"]
+    while time.monotonic() < ends_at:
+        pass
+    return ctx.fence
+
+
+async def nap(params: dict[str, Any]) -> None:
+    """Takes so many seconds."""
+    await asyncio.sleep(params["seconds"])
+
+
 def die(params: dict[str, Any], ctx: Context) -> int:
     """Is killed the first time, once it is told to go on."""
     enter(params, ctx, "start")
@@ -90,3 +104,5 @@ for lane in LANES:
     app.job(f"{lane}.die", lane=lane, retry=SOON)(_of(lane, die, die_in_a_loop))
     app.job(f"{lane}.tell", lane=lane)(_of(lane, tell, tell_from_a_loop))
 app.job("process.tell")(tell)
+app.job("async.busy", lane="async")(busy)
+app.job("async.nap", lane="async")(nap)

@@ -1,5 +1,6 @@
 """Lanes that keep processes, as the command runs them, on both stores."""
 
+import os
 import signal
 from datetime import timedelta
 from pathlib import Path
@@ -7,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from tenure.core.bounds import MOST_HAND_BACKS
+from tenure.core.documents import write
+from tenure.core.job import NewJob
 from tenure.core.outcome import Ending
+from tenure.core.policy import Policy
 from tenure.core.states import State
+from tenure.engine.attempts import HELD_FOR
 from tenure.storage.contract import Store
 from tests.worker.commanding import Ledger, commanded, descendants
 from tests.worker.employing import enqueue, reach, vanish
@@ -20,6 +26,12 @@ SHARED = ("async", "thread")
 """Where one process runs many attempts."""
 
 ALONE = ("warm", "spawn")
+WAVES, SLOTS = 3, 40
+BLOCKED = 60.0
+"""Seconds for which a handler blocks its loop."""
+IS_WHOLE = bool(os.environ.get("TENURE_TEST_WHOLE_MINUTE"))
+WATCHED = BLOCKED - 5 if IS_WHOLE else 10.0
+"""Seconds for which it is watched: five leases, or nearly as long as it takes."""
 SHORT = {"TENURE_LEASE_SECONDS": "2", "TENURE_HEARTBEAT_SECONDS": "0.3"}
 
 
@@ -111,21 +123,47 @@ async def test_who_does_not_stop_in_time_is_killed_and_its_neighbours_pay_nothin
 async def test_a_blocked_loop_costs_no_lease_and_delays_no_other_lane(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """The process that holds leases is not the one whose loop is blocked: heartbeats go on for leases."""
+    """A handler that keeps its loop for a minute: the process that holds leases is another one.
+
+    Seen for five leases, in which heartbeats go on and every other lane serves; or for the whole minute.
+    """
     ledger = Ledger(tmp_path)
-    async with laned(address, **SHORT):
-        job = await enqueue(store, "async.block", ledger.params)
+    async with laned(address, **SHORT, TENURE_SHUTDOWN_SECONDS="0") as worker:
+        job = await enqueue(store, "async.busy", {**ledger.params, "seconds": BLOCKED})
         await ledger.reach("blocked", 1)
         taken = await reach(store, job, State.RUNNING)
-        assert taken.lease_expires_at is not None
-        while await store.now() < taken.lease_expires_at + timedelta(seconds=2):
+        seen_until = await store.now() + timedelta(seconds=WATCHED)
+        while await store.now() < seen_until:
             await prolonged(store, job)
-            for lane in ("process", "warm", "thread"):
+            for lane in ("process", "warm", "thread", "spawn"):
                 other = await enqueue(store, f"{lane}.tell", {"name": lane})
                 assert (await reach(store, other, State.SUCCEEDED)).attempt == 1
-        ledger.let_go()
-        done = await reach(store, job, State.SUCCEEDED)
-    assert (done.attempt, done.fence) == (1, taken.fence)
+        watched = await reach(store, job, State.RUNNING)
+        assert (watched.attempt, watched.fence) == (1, taken.fence)
+        if IS_WHOLE:
+            assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
+        worker.send(signal.SIGTERM)
+        assert await worker.ended() == 0
+    [attempt] = await store.attempts(job)
+    assert attempt.ending is (Ending.SUCCEEDED if IS_WHOLE else Ending.KILLED)
+
+
+@pytest.mark.parametrize("seconds", [0.25, 1.2], ids=["a-moment", "longer-than-anything-is-held"])
+async def test_waves_of_attempts_use_up_nobodys_hand_backs(
+    store: Store, address: str, seconds: float
+) -> None:
+    """All slots are busy at once: who was claimed behind them would be handed back each time.
+
+    What is over in little more than a moment is claimed ahead and begins in time; behind longer ones nobody
+    waits under a lease.
+    """
+    nap = NewJob(definition="async.nap", params=write({"seconds": seconds}), policy=Policy(max_attempts=1))
+    waves = await store.enqueue([nap] * (WAVES * SLOTS))
+    async with laned(address, TENURE_ASYNC_SLOTS=str(SLOTS)):
+        done = [await reach(store, made.id, State.SUCCEEDED) for made in waves]
+    assert {job.attempt for job in done} == {1}
+    most = max(job.hand_backs for job in done)
+    assert most == 0 if seconds > HELD_FOR else most < MOST_HAND_BACKS
 
 
 @pytest.mark.parametrize("lane", LANES)
