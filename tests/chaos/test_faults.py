@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
 
@@ -30,13 +30,6 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
     """Two workers on a file."""
     async with staged("sqlite", tmp_path / "run", Manner(workers=2, lease=2.0)) as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OwnServer]:
-    """A server of our own."""
-    with OwnServer() as started:
-        yield started
 
 
 @pytest.fixture

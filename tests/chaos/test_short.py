@@ -3,13 +3,11 @@
 What must not be broken is judged as in a long run. How soon things happen is not: this machine may be slow.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from chaos.campaign import Setup, run
-from tests.storage.faults.own_server import OwnServer
 
 PATIENT = 20.0
 """By how much longer than promised things may take."""
@@ -31,13 +29,6 @@ SETUPS = (
         seed=5, store="postgres", faults=("step", "clock"), seconds=5, calls=60, slack=PATIENT, hostile=True
     ),
 )
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OwnServer]:
-    """A server that may be crashed."""
-    with OwnServer() as started:
-        yield started
 
 
 @pytest.mark.timeout(400)
