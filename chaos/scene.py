@@ -23,7 +23,6 @@ from tenure.core.errors import StoreError
 from tenure.core.job import NewJob
 from tenure.core.reading import Filter
 from tenure.core.states import FINAL, State
-from tenure.execution.scratch import sweep
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tests.storage.faults.own_server import OwnServer
@@ -162,8 +161,6 @@ async def left_over(scene: Scene, descriptors: list[str]) -> Leftovers:
         async with asyncio.timeout(GONE_WITHIN):
             while await asyncio.to_thread(carriers, scene.staff.cookie):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)  # their end is no event of ours
-    # Of a worker that was killed together with its guard, the next one on this machine does it.
-    await asyncio.to_thread(sweep, scene.staff.temporary)
     return Leftovers(
         processes=await asyncio.to_thread(carriers, scene.staff.cookie),
         leases=await _leased(scene.store),
