@@ -30,6 +30,7 @@ OF_AN_ATTEMPT = frozenset(
 
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 
 
@@ -54,6 +55,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     child_env: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     port: int = 8000
+    allowed_hosts: tuple[str, ...] = ()
+    requests_per_second: float = 1000.0
     webhook_allow: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -80,6 +83,9 @@ class Settings(Struct, frozen=True, kw_only=True):
                 raise InvalidInput("child_env", f"holds {variable!r:.64}", "give names of variables")
         for network in self.webhook_allow:
             _check_network(network)
+        for host in self.allowed_hosts:
+            if not _HOST.fullmatch(host):
+                raise InvalidInput("allowed_hosts", f"holds {host!r:.64}", "give names without a port")
 
     @property
     def heartbeat(self) -> float:
@@ -106,6 +112,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "shutdown_seconds": (0, _DAY),
     "lost_margin_seconds": (0, _DAY),
     "port": (0, 65_535),
+    "requests_per_second": (0, 1_000_000),
 }
 """The least and the most that each number may be."""
 

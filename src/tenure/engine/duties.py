@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from random import random
 from uuid import UUID
 
+from tenure.core.access import AUDIT_KEPT
 from tenure.core.job import Moved
 from tenure.core.signals import Announce, DutyDone
 from tenure.engine.manner import Manner
@@ -128,6 +129,7 @@ class Duties:
             self._prune_at = began + took / PRUNE_SHARE
             return
         self._prune_at = began + PRUNE_EVERY
+        await self._store.prune_deeds(AUDIT_KEPT, LARGEST_STEP)
         if self._prunes_all:
             self._prune_all_at = began + PRUNE_ALL_EVERY
 

@@ -51,7 +51,7 @@ async def open_store(database: str) -> Store:
 
     Raises SchemaMismatch, which says what to do, unless the schema is this version's.
     """
-    fresh = _is_fresh(database)
+    fresh = is_fresh(database)
     store = store_for(database)
     await store.open()
     try:
@@ -80,7 +80,8 @@ def _sqlite_file(database: str) -> Path | None:
     return Path(name) if scheme.lower() == "sqlite" else None
 
 
-def _is_fresh(database: str) -> bool:
+def is_fresh(database: str) -> bool:
+    """Whether the address names a file that is not there yet, or empty."""
     file = _sqlite_file(database)
     try:
         return file is not None and (not file.exists() or file.stat().st_size == 0)

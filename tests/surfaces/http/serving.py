@@ -137,6 +137,7 @@ async def serving(
     *,
     limits: Limits | None = None,
     routes: Iterable[Route] = ROUTES,
+    **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
     client = Client(store, Registry())
@@ -147,6 +148,7 @@ async def serving(
         limits=limits,
         routes=routes,
         tell=told.append,
+        **rest,
     )
     running = asyncio.create_task(server.run())
     try:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from tenure.core.access import SCOPES
 from tenure.core.errors import InvalidInput
 from tenure.surfaces.http.access import allowed
-from tenure.surfaces.http.caller import ANYBODY, SCOPES, Caller
+from tenure.surfaces.http.caller import ANYBODY, Caller
 from tenure.surfaces.http.server import listen
 from tenure.surfaces.http.table import ROUTES
 from tests.surfaces.http.serving import Api

@@ -1,6 +1,7 @@
 """`tenure api`: serve HTTP until told to stop."""
 
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ from tenure.core.urls import masked
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.settings import Settings, load
-from tenure.storage.address import open_store
+from tenure.storage.address import is_fresh, open_store
+from tenure.storage.contract import Store
 from tenure.surfaces.cli.notifying import Manager
 from tenure.surfaces.cli.running import FORCED, on_signals, run
 
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--database", metavar="URL", help="Where the jobs are; else TENURE_DATABASE, else tenure.toml.")
-@click.option("--host", metavar="NAME", help="An address of this machine alone: 127.0.0.1 without it.")
+@click.option("--host", metavar="NAME", help="Where to listen: 127.0.0.1 without it. Others need keys.")
 @click.option("--port", metavar="N", help="8000 without it; 0 for any that is free.")
 @click.option("--shutdown-seconds", metavar="S", help="How long to let requests finish when told to stop.")
 def api(**given: str | None) -> None:
     """Serve HTTP: record jobs and tell what has become of them.
 
-    It runs no job, and keeps nothing that is not in the database: any number may serve one database. There
-    are no keys yet, so it listens on this machine's own addresses only.
+    It runs no job, and keeps nothing that is not in the database: any number may serve one database. While
+    there are no keys it is open to whoever reaches it, so it listens on this machine's own addresses only;
+    once there is one, every request needs one. `tenure keys create` makes them.
 
     The first SIGTERM or SIGINT lets requests that are under way finish, for as long as --shutdown-seconds
     says; a second one ends them at once.
@@ -39,20 +42,20 @@ def api(**given: str | None) -> None:
 
 async def _serve(settings: Settings) -> int:
     from tenure.surfaces.http.desk import Desk
-    from tenure.surfaces.http.server import Server, listen
+    from tenure.surfaces.http.server import Server
 
-    listening = listen(settings.host, settings.port)
-    try:
-        store = await open_store(settings.database)
-    except BaseException:
-        listening.close()
-        raise
+    store, listening = await open_and_listen(settings)
     client = Client(store, Registry())
     try:
         server = Server(
-            Desk(store, client), listening, shutdown_seconds=settings.shutdown_seconds, tell=_tell
+            Desk(store, client),
+            listening,
+            shutdown_seconds=settings.shutdown_seconds,
+            hosts=settings.allowed_hosts,
+            requests_per_second=settings.requests_per_second,
+            tell=_tell,
         )
-        _tell(f"{server.url} on {masked(settings.database)}, open to this machine only: there are no keys")
+        _tell(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
         return await _until_told(server)
     finally:
         await client.close()
@@ -73,6 +76,34 @@ async def _until_told(server: "Server") -> int:
     manager.tell("READY=1")
     await server.run()
     return FORCED if told > 1 else 0
+
+
+async def open_and_listen(settings: Settings) -> tuple[Store, socket.socket]:
+    """The store, and a socket where only those reach it who may. Raises InvalidInput where others would."""
+    from tenure.surfaces.http.server import listen
+
+    if is_fresh(settings.database):
+        # It has no keys, and is not even made for a server that must not start.
+        listening = listen(settings.host, settings.port)
+        try:
+            return await open_store(settings.database), listening
+        except BaseException:
+            listening.close()
+            raise
+    store = await open_store(settings.database)
+    try:
+        is_locked = (await store.find_keys([])).is_locked
+        return store, listen(settings.host, settings.port, is_locked=is_locked)
+    except BaseException:
+        await store.close()
+        raise
+
+
+async def open_to(store: Store) -> str:
+    """Who may use the server."""
+    if (await store.find_keys([])).is_locked:
+        return "open to whoever has a key"
+    return "open to this machine only: there are no keys"
 
 
 def _tell(text: str) -> None:

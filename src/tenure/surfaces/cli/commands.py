@@ -16,6 +16,7 @@ from tenure.surfaces.cli.definitions import definitions
 from tenure.surfaces.cli.demo import demo
 from tenure.surfaces.cli.enqueue import enqueue
 from tenure.surfaces.cli.jobs import jobs
+from tenure.surfaces.cli.keys import audit, keys
 from tenure.surfaces.cli.migrate import migrate
 from tenure.surfaces.cli.serve import serve
 from tenure.surfaces.cli.worker import worker
@@ -72,6 +73,8 @@ commands.add_command(api)
 commands.add_command(demo)
 commands.add_command(enqueue)
 commands.add_command(jobs)
+commands.add_command(keys)
+commands.add_command(audit)
 commands.add_command(migrate)
 commands.add_command(serve)
 commands.add_command(worker)

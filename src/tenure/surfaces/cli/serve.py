@@ -14,6 +14,7 @@ from tenure.engine.registry import Registry
 from tenure.settings import Loaded, load
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
+from tenure.surfaces.cli.api import open_to
 from tenure.surfaces.cli.running import open_standard_streams, run
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import Teller
@@ -32,7 +33,7 @@ class _Place(NamedTuple):
 @click.option(
     "--database", metavar="URL", help="Where the jobs are; else TENURE_DATABASE, else the app's own."
 )
-@click.option("--host", metavar="NAME", help="An address of this machine alone: 127.0.0.1 without it.")
+@click.option("--host", metavar="NAME", help="Where to listen: 127.0.0.1 without it. Others need keys.")
 @click.option("--port", metavar="N", help="8000 without it; 0 for any that is free.")
 @click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
 @click.option("--queues", help="Serve these queues only, with commas between them.", metavar="NAMES")
@@ -64,13 +65,21 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
 
     settings = loaded.settings
     async with AsyncExitStack() as ends:
-        listening = ends.enter_context(listen(settings.host, settings.port))
         place = await ends.enter_async_context(_alone(loaded) if app is None else _staffed(app, loaded))
+        is_locked = (await place.store.find_keys([])).is_locked
+        listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
         client = Client(place.store, Registry())
         ends.push_async_callback(client.close)
         desk = Desk(place.store, client, is_ready=lambda: place.worker.is_ready)
-        server = Server(desk, listening, shutdown_seconds=settings.shutdown_seconds, tell=_tell)
-        _tell(f"{server.url} on {masked(place.database)}, open to this machine only: there are no keys")
+        server = Server(
+            desk,
+            listening,
+            shutdown_seconds=settings.shutdown_seconds,
+            hosts=settings.allowed_hosts,
+            requests_per_second=settings.requests_per_second,
+            tell=_tell,
+        )
+        _tell(f"{server.url} on {masked(place.database)}, {await open_to(place.store)}")
         return await Together(server, place.worker, settings.shutdown_seconds, _tell).run()
 
 

@@ -15,13 +15,18 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 def allowed(route: Route, caller: Caller) -> bool:
     """Whether a caller may use a route."""
-    return route.scope is None or route.scope in caller.scopes
+    if route.scope is None:
+        return True
+    return route.scope in caller.scopes and not (route.is_shared and caller.namespace)
 
 
 def check_access(route: Route, caller: Caller) -> None:
     """Raise Refusal, which names the scope, unless the caller may use the route."""
-    if not allowed(route, caller):
-        raise Refusal("insufficient-scope", f"this needs the scope {route.scope}")
+    if allowed(route, caller):
+        return
+    if route.scope in caller.scopes:
+        raise Refusal("insufficient-scope", "this is about all namespaces, and the key is bound to one")
+    raise Refusal("insufficient-scope", f"this needs the scope {route.scope}")
 
 
 def is_loopback(address: str) -> bool:

@@ -1,7 +1,7 @@
 """The ASGI application: every request goes through the same checks, in one order, before its handler.
 
-Route, host, origin, scope, form of the answer, parameters, form and size of the body, the body. What has no
-need of the body is refused before the body is read.
+Route, host, origin, key, scope, form of the answer, parameters, form and size of the body, the body. What has
+no need of the body is refused before the body is read.
 """
 
 import asyncio
@@ -11,10 +11,13 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from tenure.core.errors import JobNotFound
 from tenure.surfaces.http import access
-from tenure.surfaces.http.caller import ANYBODY
+from tenure.surfaces.http.auditing import deed_of, on_record
+from tenure.surfaces.http.caller import NOBODY, Caller
 from tenure.surfaces.http.decoding import read_body, read_query
 from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.door import Door
 from tenure.surfaces.http.intake import Gone, Intake, Room, check_accept
 from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal, refusal_of
 from tenure.surfaces.http.routes import Route, Router
@@ -45,12 +48,14 @@ class Application:
         on_bug: OnBug,
         room: Room,
         routes: Iterable[Route] = ROUTES,
+        door: Door,
     ) -> None:
         """`hosts` are the server's names; `on_bug` is told what must not be told to callers.
 
         `room` is for large bodies.
         """
         self._desk = desk
+        self._door = door
         self._hosts = hosts
         self._on_bug = on_bug
         self._router = Router(routes)
@@ -85,7 +90,7 @@ class Application:
         route: Route | None = None
         try:
             route, path = self._router.find(intake.method, intake.path)
-            answer = await self._handled(route, path, intake)
+            answer = await self._handled(request, route, path, intake)
             is_encoded = isinstance(answer.value, bytes)
             body = answer.value if is_encoded else msgspec.json.encode(answer.value)
             return Answer(answer.status, body, answer.headers), route.produces
@@ -100,12 +105,12 @@ class Application:
                 self._on_bug(request, error)
         return Answer(refusal.status, refusal.body(request), refusal.headers), MEDIA_TYPE.decode()
 
-    async def _handled(self, route: Route, path: dict[str, str], intake: Intake) -> Answer:
+    async def _handled(self, request: UUID, route: Route, path: dict[str, str], intake: Intake) -> Answer:
         headers = intake.headers()
         if not route.any_host:
             access.check_host(headers, self._hosts)
         access.check_origin(intake.method, headers)
-        caller = ANYBODY
+        caller = await self._caller(route, headers, intake)
         access.check_access(route, caller)
         check_accept(headers, route.produces)
         query = read_query(route.parameters, intake.query)
@@ -118,4 +123,24 @@ class Application:
                 body = read_body(route, raw)
         asked = Asked(path=path, query=query, body=body, gone=intake.until_gone, caller=caller)
         async with asyncio.timeout(route.seconds + query.get("waitSeconds", 0)):
-            return await route.handler(self._desk, asked)
+            await self._check_sight(asked)
+            if not route.is_audited:
+                return await route.handler(self._desk, asked)
+            deed = deed_of(route, asked, request)
+            return await on_record(self._desk.store, deed, lambda: route.handler(self._desk, asked))
+
+    async def _caller(self, route: Route, headers: dict[str, str], intake: Intake) -> Caller:
+        if route.scope is None:
+            return NOBODY
+        async with asyncio.timeout(route.seconds):
+            return await self._door.admit(headers.get("authorization"), intake.query, intake.peer)
+
+    async def _check_sight(self, asked: Asked) -> None:
+        """Refuse a job that is not for the caller's eyes in the very words for one that is not there.
+
+        Whose a job is never changes, so that it cannot become another's between this look and the handler.
+        """
+        if asked.caller.is_fenced and "jobId" in asked.path:
+            job = await self._desk.client.get(asked.job)
+            if not asked.caller.sees(job):
+                raise JobNotFound(job.id)

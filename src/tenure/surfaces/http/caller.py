@@ -4,9 +4,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from tenure.core.access import SCOPES
 from tenure.core.job import Job
-
-SCOPES = ("submit", "read", "operate", "work", "admin")
 
 
 class Marks(TypedDict):
@@ -53,3 +52,6 @@ class Caller(Struct, frozen=True, kw_only=True):
 
 ANYBODY = Caller(name="anybody on this machine", scopes=frozenset(SCOPES))
 """The caller while there are no keys: the server is bound to loopback then."""
+
+NOBODY = Caller(name="nobody", scopes=frozenset())
+"""The caller of what is open to all."""

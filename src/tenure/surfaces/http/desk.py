@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
 from tenure.engine.client import Client
+from tenure.storage.access import AccessStore
 from tenure.storage.contract import Store
 from tenure.surfaces import inputs
 from tenure.surfaces.http.caller import Caller
@@ -53,6 +54,7 @@ class Desk:
     def __init__(self, store: Store, client: Client, *, is_ready: Callable[[], bool] | None = None) -> None:
         """`is_ready` speaks for what runs beside the server in its process."""
         self.client = client
+        self.store: AccessStore = store
         self.stopping = asyncio.Event()
         self._store = store
         self._is_ready = is_ready

@@ -41,6 +41,7 @@ class Intake:
         self.method: str = scope["method"]
         self.path: str = scope["raw_path"].decode("latin-1")
         self.query: bytes = scope["query_string"]
+        self.peer: str = (scope.get("client") or ("", 0))[0]
         self._raw: list[tuple[bytes, bytes]] = scope["headers"]
         self._receive = receive
         self._room = room

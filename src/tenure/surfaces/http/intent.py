@@ -25,6 +25,13 @@ async def submit(desk: Desk, asked: Asked) -> Answer:
         document(body.payload, "/payload"), idempotency_key=body.idempotency_key, **asked.caller.marks
     )
     answer = await desk.client.submit(job, scope=SCOPE)
+    if (
+        not answer.fresh
+        and asked.caller.is_fenced
+        and not asked.caller.sees(await desk.client.get(answer.id))
+    ):
+        message = "was used before by somebody else"
+        raise invalid("idempotency-key-reused", message, pointer="/idempotencyKey")
     return Answer(202, IntentAccepted(job_id=answer.id, status=INTENT[answer.state]))
 
 

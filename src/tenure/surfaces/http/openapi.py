@@ -10,6 +10,13 @@ from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
 from tenure.version import __version__
 
+_SCHEME = "key"
+_KEYS = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "tnr_<id>_<secret>",
+    "description": "A key, where the store has any; without one the server is open to its own machine.",
+}
 _REFERENCE = "#/components/schemas/{name}"
 
 
@@ -37,7 +44,7 @@ def document() -> dict[str, Any]:
         },
         "tags": [{"name": "client"}, {"name": "operator"}, {"name": "process"}],
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, "securitySchemes": {_SCHEME: _KEYS}},
     }
 
 
@@ -56,6 +63,7 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
     }
     if route.scope is not None:
         operation["x-scope"] = route.scope
+        operation["security"] = [{_SCHEME: [route.scope]}]
     if route.body is not None:
         operation["requestBody"] = {
             "required": route.needs_body,

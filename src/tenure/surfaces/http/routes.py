@@ -45,6 +45,8 @@ class Route(Struct, frozen=True, kw_only=True):
     `fields` has the names of the body's fields by the engine's words, for what is said of bad values.
     `seconds` is how long it may take, beyond what it is asked to wait.
     `each` names the field of the body that holds many things, and of which type each of them is.
+    `is_shared` says that it is about what all namespaces share, `is_routine` that what it changes tells by
+    itself who changed it, or changes too often to be put on record call by call.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
     """
 
@@ -66,11 +68,18 @@ class Route(Struct, frozen=True, kw_only=True):
     reads_store: bool = True
     any_host: bool = False
     produces: str = JSON
+    is_shared: bool = False
+    is_routine: bool = False
 
     @property
     def names(self) -> list[str]:
         """The names of the path's variable parts."""
         return _PLACE.findall(self.path)
+
+    @property
+    def is_audited(self) -> bool:
+        """Whether each call is put on record."""
+        return self.method != "GET" and not self.is_routine
 
     @property
     def kinds(self) -> list[str]:
@@ -85,7 +94,7 @@ class Route(Struct, frozen=True, kw_only=True):
         if self.reads_store:
             kinds.append("storage-unavailable")
         if self.scope is not None:
-            kinds.append("insufficient-scope")
+            kinds += ["unauthenticated", "insufficient-scope", "too-many-requests", "storage-unavailable"]
         return list(dict.fromkeys(kinds))
 
     def match(self, segments: list[str]) -> dict[str, str] | None:

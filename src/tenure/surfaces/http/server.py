@@ -15,13 +15,14 @@ from tenure.surfaces.http import access
 from tenure.surfaces.http.application import Application
 from tenure.surfaces.http.connection import Connection, Gate, Limits
 from tenure.surfaces.http.desk import Desk
+from tenure.surfaces.http.door import USUAL_RATE, Door
 from tenure.surfaces.http.intake import Room
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket on this machine's own addresses. Raises InvalidInput for others, and for a port that is taken.
+def listen(host: str, port: int, *, is_locked: bool = False) -> socket.socket:
+    """A socket. Raises InvalidInput for a port that is taken, and unless `is_locked` for others' addresses.
 
     Without keys whoever reaches the server may do everything, so nobody else may reach it.
     """
@@ -29,11 +30,11 @@ def listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise InvalidInput("host", f"is {host!r:.64}, which leads nowhere", "give 127.0.0.1") from None
-    if not all(access.is_loopback(str(address[0])) for *_, address in found):
+    if not is_locked and not all(access.is_loopback(str(address[0])) for *_, address in found):
         raise InvalidInput(
             "host",
             f"is {host!r:.64}, which others can reach, and there are no keys to tell them apart",
-            "give 127.0.0.1, and let a proxy that knows its callers stand in front",
+            "make a key first, with `tenure keys create NAME --scope admin`, or give 127.0.0.1",
         )
     family, _, _, _, address = found[0]
     try:
@@ -53,8 +54,11 @@ class Server:
         limits: Limits | None = None,
         shutdown_seconds: float = 30.0,
         routes: Iterable[Route] = ROUTES,
+        hosts: Iterable[str] = (),
+        requests_per_second: float = USUAL_RATE,
         tell: Callable[[str], None],
     ) -> None:
+        """`hosts` are names by which it is called beside those of its address."""
         self._desk = desk
         self._listening = listening
         self._tell = tell
@@ -62,10 +66,11 @@ class Server:
         host = str(listening.getsockname()[0])
         application = Application(
             desk,
-            hosts=access.LOOPBACK | {host},
+            hosts=access.LOOPBACK | {host} | {name.lower() for name in hosts},
             on_bug=self._on_bug,
             room=Room(limits.large_bodies),
             routes=routes,
+            door=Door(desk.store, requests_per_second=requests_per_second),
         )
         self._server = _Uvicorn(
             uvicorn.Config(

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tenure.surfaces import views
-from tenure.surfaces.http import creating, intent, looking, operating, process, shapes, sweeping
+from tenure.surfaces.access_views import AuditPage
+from tenure.surfaces.http import auditing, creating, intent, looking, operating, process, shapes, sweeping
 from tenure.surfaces.http.parameters import CURSOR, LIMIT, OF_LISTS, VOCABULARY, WAIT
 from tenure.surfaces.http.routes import Route
 
@@ -36,7 +37,8 @@ ROUTES = (
         body=shapes.NewIntent,
         answers={202: shapes.IntentAccepted},
         fields=intent.FIELDS,
-        problems=("unknown-definition", "invalid-params", "idempotency-key"),
+        problems=("unknown-definition", "invalid-params", "idempotency-key", "idempotency-key-reused"),
+        is_routine=True,
     ),
     _client(
         "GET",
@@ -54,6 +56,7 @@ ROUTES = (
         answers={202: views.Accepted},
         fields=creating.FIELDS,
         problems=(*_NEW_JOB, "idempotency-key-reused"),
+        is_routine=True,
     ),
     _operator(
         "/v1/jobs/batch",
@@ -185,6 +188,7 @@ ROUTES = (
         handler=operating.queues,
         summary="Every queue, and how much stands in it",
         answers={200: shapes.Queues},
+        is_shared=True,
     ),
     _operator(
         "/v1/queues/{queue}/pause",
@@ -195,6 +199,7 @@ ROUTES = (
         answers={200: shapes.QueueState},
         fields={"time": "until"},
         problems=("not-found",),
+        is_shared=True,
     ),
     _operator(
         "/v1/queues/{queue}/resume",
@@ -202,12 +207,14 @@ ROUTES = (
         summary="Let workers claim from a queue again",
         answers={200: shapes.QueueState},
         problems=("not-found",),
+        is_shared=True,
     ),
     _reader(
         "/v1/workers",
         handler=operating.workers,
         summary="Who runs jobs",
         answers={200: shapes.Workers},
+        is_shared=True,
     ),
     _operator(
         "/v1/workers/{workerId}/drain",
@@ -215,6 +222,19 @@ ROUTES = (
         summary="Ask a worker to claim no more and end",
         answers={202: shapes.Draining},
         problems=("not-found",),
+        is_shared=True,
+    ),
+    Route(
+        method="GET",
+        path="/v1/audit",
+        audience="operator",
+        scope="admin",
+        handler=auditing.audit,
+        summary="What was done by whom, the latest first",
+        parameters=(LIMIT, CURSOR),
+        answers={200: AuditPage},
+        problems=("invalid-cursor",),
+        is_shared=True,
     ),
     _of_process(
         "/healthz",

@@ -1,0 +1,84 @@
+"""Two namespaces on one server: neither has a byte of the other's, whatever is asked for."""
+
+from typing import Any
+
+import pytest
+
+from tenure.storage.contract import Store
+from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.table import ROUTES
+from tests.surfaces.http.serving import Api
+from tests.surfaces.http.test_keys import GUARDED, bearing, call, make, same
+from tests.surfaces.keeping import NOBODY
+
+OF_ACME = ("acme", "acme's word")
+
+
+async def jobs_of(api: Api, key: str, name: str) -> list[str]:
+    """Jobs whose every text tells whose they are."""
+    asked = [
+        {"definitionKey": "bill", "params": {"of": f"{name} {n}"}, "tags": [name], "idempotencyKey": f"{n}"}
+        for n in range(3)
+    ]
+    return [(await api.post("/v1/jobs", one, **bearing(key))).json["jobId"] for one in asked]
+
+
+@pytest.fixture
+async def tenants(api: Api, store: Store) -> dict[str, Any]:
+    """A key and jobs of each of two namespaces."""
+    keys = {name: await make(store, "admin", namespace=name) for name in ("acme", "globex")}
+    jobs = {name: await jobs_of(api, key, name) for name, key in keys.items()}
+    return {"keys": keys, "jobs": jobs}
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
+async def test_no_answer_has_a_byte_of_another_namespace(
+    api: Api, tenants: dict[str, Any], route: Route
+) -> None:
+    """Rows 39 and 41: another's job is not there, in the very words for one that is not."""
+    key, theirs = tenants["keys"]["acme"], tenants["jobs"]["globex"]
+    reply = await call(api, route, key, theirs[0])
+    for text in ("globex", *theirs):
+        assert text.encode() not in reply.body
+    if "jobId" in route.names:
+        assert (reply.status, reply.kind) == (404, "not-found")
+        assert same(reply) == same(await call(api, route, key, NOBODY))
+
+
+async def test_each_sees_and_changes_its_own(api: Api, store: Store, tenants: dict[str, Any]) -> None:
+    for name, key in tenants["keys"].items():
+        listed = (await api.get("/v1/jobs", **bearing(key))).json["items"]
+        assert {item["jobId"] for item in listed} == set(tenants["jobs"][name])
+        assert {item["namespace"] for item in listed} == {name}
+        first = tenants["jobs"][name][0]
+        assert (await api.get(f"/jobs/{first}", **bearing(key))).status == 200
+        assert (await api.post(f"/v1/jobs/{first}/cancel", {}, **bearing(key))).status == 202
+    everybody = await make(store, "read")
+    listed = (await api.get("/v1/jobs", **bearing(everybody))).json["items"]
+    assert {item["namespace"] for item in listed} == {"acme", "globex"}
+
+
+async def test_the_same_idempotency_key_is_another_in_each(api: Api, tenants: dict[str, Any]) -> None:
+    """S0.56: unique within its namespace, on both APIs."""
+    wish = {"jobType": "bill", "idempotencyKey": "1"}
+    made = {(await api.post("/jobs", wish, **bearing(key))).json["jobId"] for key in tenants["keys"].values()}
+    assert len(made) == 2
+    ids = [job for jobs in tenants["jobs"].values() for job in jobs]
+    assert len(set(ids)) == 6
+
+
+async def test_a_cursor_leads_nobody_else_on(api: Api, store: Store, tenants: dict[str, Any]) -> None:
+    """Row 41."""
+    acme, globex = tenants["keys"].values()
+    cursor = (await api.get("/v1/jobs?limit=1", **bearing(acme))).json["nextCursor"]
+    for key in (globex, await make(store, "read")):
+        reply = await api.get(f"/v1/jobs?limit=1&cursor={cursor}", **bearing(key))
+        assert (reply.status, reply.kind) == (400, "invalid-cursor")
+    assert (await api.get(f"/v1/jobs?limit=1&cursor={cursor}", **bearing(acme))).status == 200
+
+
+def test_what_all_namespaces_share_is_marked() -> None:
+    shared = {route.path for route in ROUTES if route.is_shared}
+    for path in {route.path for route in ROUTES}:
+        about_all = path.startswith(("/v1/queues", "/v1/workers", "/v1/stats", "/v1/limits", "/v1/audit"))
+        assert (path in shared) >= about_all, path
