@@ -29,6 +29,9 @@ from tenure.core.outcome import Failure
 from tenure.core.policy import Policy
 from tenure.core.states import State
 
+USUAL_NAMESPACE = "default"
+"""Where jobs are whose maker names no namespace."""
+
 
 class NewJob(Struct, frozen=True, kw_only=True):
     """A job as it is asked for.
@@ -44,7 +47,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
     params: Document = EMPTY
     queue: str = "default"
     priority: int = 0
-    namespace: str = "default"
+    namespace: str = USUAL_NAMESPACE
     scope: str = ""
     key: str | None = None
     run_at: datetime | None = None

@@ -3,7 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
-from tenure.core.job import Enqueued, NewJob
+from msgspec.structs import replace
+
+from tenure.core.job import USUAL_NAMESPACE, Enqueued, NewJob
 from tenure.core.lease import Claimed, Lease, Progress
 from tenure.core.trail import LogLine, Note, Trail
 from tenure.engine.manner import Hold
@@ -51,8 +53,10 @@ class Running:
         self._notes.append(note)
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Enqueue jobs as its children."""
-        return await self._spawn(self.lease, jobs)
+        """Enqueue jobs as its children, in its own namespace unless they name another one."""
+        own = self.claimed.namespace
+        inside = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
+        return await self._spawn(self.lease, inside)
 
     def take_trail(self) -> Trail | None:
         """What it has said since this was last asked."""

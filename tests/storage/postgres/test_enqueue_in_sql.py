@@ -18,6 +18,7 @@ from tenure.core.limit import Limit
 from tenure.core.operations import Definition
 from tenure.core.override import Override
 from tenure.core.policy import OnLost, Policy, RetryPolicy
+from tenure.core.reading import Filter
 from tenure.core.spec import Spec
 from tenure.core.states import State
 from tenure.storage.postgres.store import PostgresStore
@@ -205,3 +206,13 @@ async def test_what_cannot_be_taken_is_refused_by_name(
         await enqueue(shell, **{"definition": "mail", "params": {"to": "a"}, **asked})
     assert (refusal.value.sqlstate, bool(refusal.value.hint)) == ("TN002", True)
     assert await shell.fetchval("SELECT count(*) FROM tenure.job") == 0
+
+
+async def test_a_reserved_definition_is_refused_even_if_there_is_one(
+    store: PostgresStore, shell: asyncpg.Connection
+) -> None:
+    spec = Spec(key="system.prune")
+    await store.put_definitions([Definition(key=spec.key, version=1, spec=spec.document())])
+    with pytest.raises(asyncpg.PostgresError, match=r"definition: begins with 'system\.', which is reserved"):
+        await enqueue(shell, "system.prune")
+    assert not (await store.page(Filter())).jobs

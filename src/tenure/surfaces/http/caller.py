@@ -5,7 +5,7 @@ from typing import TypedDict
 from msgspec import Struct
 
 from tenure.core.access import SCOPES
-from tenure.core.job import Job
+from tenure.core.job import USUAL_NAMESPACE, Job
 
 
 class Marks(TypedDict):
@@ -32,7 +32,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     @property
     def marks(self) -> Marks:
         """What its jobs bear."""
-        return {"namespace": self.namespace or "default", "creator": self.key}
+        return {"namespace": self.namespace or USUAL_NAMESPACE, "creator": self.key}
 
     @property
     def is_fenced(self) -> bool:
