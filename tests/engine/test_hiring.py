@@ -6,7 +6,8 @@ from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Line
 from tenure.core.spec import Spec
-from tenure.engine.hiring import new_name, register, served
+from tenure.engine.hiring import new_name, served
+from tenure.engine.registering import register
 from tenure.storage.contract import Store
 
 MAIL = Spec(key="mail", queue="letters", concurrency=5)

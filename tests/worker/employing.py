@@ -19,8 +19,8 @@ from tenure.core.policy import Policy, RetryPolicy
 from tenure.core.signals import Signal
 from tenure.core.spec import Spec
 from tenure.core.states import State
-from tenure.engine.hiring import register
 from tenure.engine.manner import Manner
+from tenure.engine.registering import register
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
 from tenure.execution.handler import Handler

@@ -11,7 +11,7 @@ from tenure.core.lease import Line, Order
 from tenure.core.policy import OnLost
 from tenure.core.signals import HookFailed, WorkerDraining
 from tenure.core.states import State
-from tenure.engine.hiring import register
+from tenure.engine.registering import register
 from tenure.storage.contract import Store
 from tests.worker.employing import PATIENCE, appear, employ, enqueue, reach, registry, until, written
 from tests.worker.meddling import Meddled

@@ -23,7 +23,9 @@ from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
 from tenure.engine import following
 from tenure.engine.following import Said
+from tenure.engine.registering import register
 from tenure.engine.registry import Registry
+from tenure.engine.schemas import check_schema
 from tenure.engine.sweeping import Sweeps
 from tenure.engine.waiting import Endings
 from tenure.storage.contract import Store
@@ -222,6 +224,24 @@ class Client:
         """What workers have registered, by key and version."""
         return await self._store.definitions()
 
+    async def register(self, spec: Spec, *, by: str, replace: bool = False) -> Definition:
+        """Put a definition on record for workers elsewhere; answers with what then stands there.
+
+        That is something else when the version was registered before with other content, unless `replace`.
+        Raises InvalidInput when params cannot be judged by its schema.
+        """
+        refuse_reserved(spec.key)
+        check_schema(spec.params_schema)
+        document = spec.document()
+        known = await self._on_record(spec)
+        if known is None or (known.spec != document and replace):
+            await register(self._store, [spec], by, replace=replace)
+            self._read_at = None
+            known = await self._on_record(spec)
+        if known is None:
+            raise UnknownDefinition(spec.key, spec.version)
+        return known
+
     async def override(self, definition: Definition, wanted: Override) -> None:
         """Set what is to hold instead of what a definition's code says, for jobs accepted from now on.
 
@@ -258,6 +278,10 @@ class Client:
     async def drain(self, worker: str) -> bool:
         """Ask a worker to claim no more and end; False when it is unknown."""
         return await self._store.drain(worker)
+
+    async def _on_record(self, spec: Spec) -> Definition | None:
+        named = (known for known in await self._store.definitions() if known.key == spec.key)
+        return next((known for known in named if known.version == spec.version), None)
 
     async def _is_same(self, asked: NewJob, found: UUID) -> bool:
         """Whether a key's first job is what was asked for, the version apart if the caller named none."""

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Line
-from tenure.core.operations import Definition
 from tenure.core.operations import Worker as Introduction
 from tenure.core.signals import Announce
 from tenure.core.spec import Spec
@@ -32,26 +31,6 @@ def served(specs: Iterable[Spec], queues: Collection[str] = ()) -> tuple[Line, .
 def new_name() -> str:
     """A name for a worker: where it runs, and something that no other start of a process has."""
     return f"{socket.gethostname()[:64]}-{os.getpid()}-{secrets.token_hex(6)}"
-
-
-async def register(store: Store, specs: Collection[Spec], worker: str) -> list[str]:
-    """Put definitions on record; answers with those that were there before and said something else.
-
-    A limit whose size the code has changed is set to it. Otherwise it stays as it is: an operator may have
-    changed it.
-    """
-    by_name = {(spec.key, spec.version): spec for spec in specs}
-    written = [
-        Definition(key=spec.key, version=spec.version, spec=spec.document(), registered_by=worker)
-        for spec in specs
-    ]
-    changed = await store.put_definitions(written)
-    for old in changed:
-        before = {limit.name: limit.size for limit in Spec.read(old.spec).all_limits}
-        for limit in by_name[old.key, old.version].all_limits:
-            if before.get(limit.name) != limit.size:
-                await store.set_limit(limit.name, limit.size)
-    return [f"{old.key}@{old.version}" for old in changed]
 
 
 def hire(

@@ -24,8 +24,17 @@ _LONGEST_NAME = 64
 _decode = msgspec.json.Decoder().decode
 
 
+class InvalidSchema(InvalidInput):
+    """A schema that is none; `pointer` says where."""
+
+    def __init__(self, said: str, pointer: str = "") -> None:
+        where = f" (at {pointer})" if pointer else ""
+        super().__init__("params_schema", f"is no JSON Schema that can be used: {said}{where}")
+        self.pointer = pointer
+
+
 class ParamsCheck:
-    """A compiled schema. Raises InvalidInput when it is none."""
+    """A compiled schema. Raises InvalidSchema when it is none."""
 
     def __init__(self, schema: Document) -> None:
         import jsonschema_rs
@@ -38,9 +47,10 @@ class ParamsCheck:
                 mask=_SHOWN_AS,
                 pattern_options=jsonschema_rs.RegexOptions(),
             )
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            said = str(error).partition("\n")[0]
-            raise InvalidInput("params_schema", f"is no JSON Schema that can be used: {said}") from None
+        except jsonschema_rs.ValidationError as error:
+            raise InvalidSchema(_first_line(error), pointer_to(error.instance_path)) from None
+        except (jsonschema_rs.ReferencingError, ValueError) as error:
+            raise InvalidSchema(_first_line(error)) from None
 
     def problems(self, params: Document) -> list[Problem]:
         """What is wrong with the params; nothing when they fit."""
@@ -55,6 +65,10 @@ def pointer_to(path: Iterable[str | int]) -> str:
     """The JSON pointer for a path, each name cut short where it would echo too much."""
     names = (str(step)[:_LONGEST_NAME].replace("~", "~0").replace("/", "~1") for step in path)
     return "".join(f"/{name}" for name in names)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _refuse(uri: str) -> Any:

@@ -332,10 +332,13 @@ class Store(AccessStore, Protocol):
     async def limits(self) -> list[LimitUse]:
         """Every limit and key that jobs have named, and how many run under it."""
 
-    async def put_definitions(self, definitions: Sequence[Definition]) -> list[Definition]:
+    async def put_definitions(
+        self, definitions: Sequence[Definition], *, replace: bool = True
+    ) -> list[Definition]:
         """Register definitions; answers with those that were registered before with another `spec`.
 
-        The last registration stands. `override` is left as it is unless one is given.
+        The last registration stands; without `replace` the first one does. `override` is left as it is
+        unless one is given.
         """
 
     async def definitions(self) -> list[Definition]:

@@ -76,3 +76,13 @@ async def test_definitions_are_everybodys(store: Store, other: Store) -> None:
     await store.put_definitions([mail()])
     assert await other.definitions() == await store.definitions()
     assert len(await other.put_definitions([mail(OTHER_SPEC)])) == 1
+
+
+async def test_what_is_not_to_be_replaced_stays(store: Store) -> None:
+    """Whoever registers something else is told what stands there; the same again is taken."""
+    await store.put_definitions([mail()])
+    before = await store.definitions()
+    assert await store.put_definitions([mail(OTHER_SPEC, by="bob")], replace=False) == before
+    assert await store.definitions() == before
+    assert await store.put_definitions([mail(by="bob"), mail(version=2)], replace=False) == []
+    assert [known.registered_by for known in await store.definitions()] == ["bob", before[0].registered_by]

@@ -81,7 +81,7 @@ async def test_a_job_that_waits_for_another_attempt_is_given_up(api: Api, store:
 
 async def test_definitions_are_shown_by_key_and_version(api: Api) -> None:
     items = (await api.get("/v1/definitions")).json["items"]
-    assert [(item["key"], item["version"]) for item in items] == [("bill", 1), ("mail", 1)]
+    assert [(item["definitionKey"], item["version"]) for item in items] == [("bill", 1), ("mail", 1)]
     [mail] = (await api.get("/v1/definitions/mail")).json["items"]
     assert mail == items[1]
     assert mail["paramsSchema"]["properties"] == {"to": {"type": "string"}}

@@ -44,7 +44,9 @@ class Operations(ABC):
         await self._pool.run("set_limit.slots", name=name)
         self._look_again()
 
-    async def put_definitions(self, definitions: Sequence[Definition]) -> list[Definition]:
+    async def put_definitions(
+        self, definitions: Sequence[Definition], *, replace: bool = True
+    ) -> list[Definition]:
         latest = {(one.key, one.version): one for one in definitions}.values()
         before = await self._pool.run(
             "put_definitions",
@@ -53,6 +55,7 @@ class Operations(ABC):
             specs=[one.spec for one in latest],
             overrides=[one.override for one in latest],
             by=[one.registered_by for one in latest],
+            replace=replace,
         )
         return [reading.definition_from(row) for row in before]
 

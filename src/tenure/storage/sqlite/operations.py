@@ -41,13 +41,16 @@ class Operations(Database):
         whole("limit.size", size, 1, LARGEST_LIMIT)
         await self._write("set_limit", name=name, size=size)
 
-    async def put_definitions(self, definitions: Sequence[Definition]) -> list[Definition]:
+    async def put_definitions(
+        self, definitions: Sequence[Definition], *, replace: bool = True
+    ) -> list[Definition]:
         last = {(definition.key, definition.version): definition for definition in definitions}
         given = msgspec.json.encode(list(last.values())).decode()
 
         def register(connection: apsw.Connection, turn: Turn) -> Rows:
             before = self._scripts.one(connection, "put_definitions.before", definitions=given)
-            self._scripts.one(connection, "put_definitions.registered", now=turn.now, definitions=given)
+            written = {"definitions": given, "replace": replace}
+            self._scripts.one(connection, "put_definitions.registered", now=turn.now, **written)
             return before
 
         return [definition_from(row) for row in await self._writer.run(register)]

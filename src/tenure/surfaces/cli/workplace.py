@@ -9,7 +9,8 @@ import click
 
 from tenure.core.signals import Troubled
 from tenure.core.urls import masked
-from tenure.engine.hiring import hire, new_name, register
+from tenure.engine.hiring import hire, new_name
+from tenure.engine.registering import register
 from tenure.engine.registry import Manifest
 from tenure.engine.worker import Worker
 from tenure.execution.guards import Guards

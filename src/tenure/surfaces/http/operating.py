@@ -7,6 +7,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.job import Standing
 from tenure.core.states import State
 from tenure.surfaces import inputs, views
+from tenure.surfaces.definition_views import Defined
 from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
@@ -18,7 +19,6 @@ from tenure.surfaces.http.shapes import (
     QueueState,
     Reason,
     Workers,
-    definition_item,
     queue_items,
 )
 
@@ -51,7 +51,7 @@ async def give_up(desk: Desk, asked: Asked) -> Answer:
 
 async def definitions(desk: Desk, _asked: Asked) -> Answer:
     """Every definition that workers have registered."""
-    return Answer(200, Definitions([definition_item(known) for known in await desk.client.definitions()]))
+    return Answer(200, Definitions([Defined(known).item() for known in await desk.client.definitions()]))
 
 
 async def definition(desk: Desk, asked: Asked) -> Answer:
@@ -59,7 +59,7 @@ async def definition(desk: Desk, asked: Asked) -> Answer:
     found = [known for known in await desk.client.definitions() if known.key == asked.path["key"]]
     if not found:
         raise Refusal("not-found", "there is no such definition")
-    return Answer(200, Definitions([definition_item(known) for known in found]))
+    return Answer(200, Definitions([Defined(known).item() for known in found]))
 
 
 async def queues(desk: Desk, _asked: Asked) -> Answer:

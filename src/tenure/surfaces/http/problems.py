@@ -57,6 +57,7 @@ KINDS = {
     "job-terminal": Kind(409, "The job has ended already"),
     "job-unfinished": Kind(409, "The job has not ended yet"),
     "job-state": Kind(409, "The job is not where the request makes sense"),
+    "definition-conflict": Kind(409, "The version is registered with other content"),
     "no-result": Kind(409, "The job ended without a result"),
     "too-large": Kind(413, "The body is too large"),
     "uri-too-long": Kind(414, "The address is too long"),

@@ -8,10 +8,10 @@ from uuid import UUID
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_TAGS
-from tenure.core.operations import Definition, LineStatus
-from tenure.core.spec import Spec
+from tenure.core.operations import LineStatus
 from tenure.core.states import State
 from tenure.surfaces import views
+from tenure.surfaces.definition_views import DefinitionItem
 from tenure.surfaces.vocabularies import IntentStatus
 
 T = TypeVar("T")
@@ -141,24 +141,6 @@ class Draining(Struct, frozen=True, kw_only=True, rename="camel"):
     status: Literal["draining"] = "draining"
 
 
-class DefinitionItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A definition as it was registered."""
-
-    key: str
-    version: int
-    queue: str
-    priority: int
-    max_attempts: int
-    timeout_seconds: float
-    on_lost: str
-    tags: tuple[str, ...]
-    limits: dict[str, int]
-    params_schema: Raw
-    override: Raw | None
-    registered_at: datetime | None
-    registered_by: str
-
-
 class Definitions(Struct, frozen=True):
     """Definitions, by key and version."""
 
@@ -216,26 +198,6 @@ class Health(Struct, frozen=True):
 def given(value: T | UnsetType) -> T | None:
     """A value that was sent; None when it was left out."""
     return None if isinstance(value, UnsetType) else value
-
-
-def definition_item(known: Definition) -> DefinitionItem:
-    """A definition for operators."""
-    spec = Spec.read(known.spec)
-    return DefinitionItem(
-        key=known.key,
-        version=known.version,
-        queue=spec.queue,
-        priority=spec.priority,
-        max_attempts=spec.policy.max_attempts,
-        timeout_seconds=spec.policy.timeout.total_seconds(),
-        on_lost=spec.policy.on_lost.value,
-        tags=spec.tags,
-        limits={limit.name: limit.size for limit in spec.all_limits},
-        params_schema=Raw(spec.params_schema),
-        override=None if known.override is None else Raw(known.override),
-        registered_at=known.registered_at,
-        registered_by=known.registered_by,
-    )
 
 
 def queue_items(lines: Sequence[LineStatus]) -> list[QueueItem]:

@@ -2,9 +2,19 @@
 
 from typing import Any
 
-from tenure.surfaces import views
+from tenure.surfaces import definition_views, views
 from tenure.surfaces.access_views import AuditPage
-from tenure.surfaces.http import auditing, creating, intent, looking, operating, process, shapes, sweeping
+from tenure.surfaces.http import (
+    auditing,
+    creating,
+    defining,
+    intent,
+    looking,
+    operating,
+    process,
+    shapes,
+    sweeping,
+)
 from tenure.surfaces.http.parameters import CURSOR, LIMIT, OF_LISTS, VOCABULARY, WAIT
 from tenure.surfaces.http.routes import Route
 
@@ -182,6 +192,18 @@ ROUTES = (
         summary="Every version of one definition",
         answers={200: shapes.Definitions},
         problems=("not-found",),
+    ),
+    Route(
+        method="PUT",
+        path="/v1/definitions/{key}/{version}",
+        audience="operator",
+        scope="operate",
+        handler=defining.put,
+        summary="Register a definition for workers in other languages",
+        body=defining.DefinitionBody,
+        answers={200: definition_views.DefinitionItem},
+        fields=defining.FIELDS,
+        problems=("definition-conflict",),
     ),
     _reader(
         "/v1/queues",

@@ -1,4 +1,4 @@
--- Register definitions; the last one stands. Answers with those that said something else before.
+-- Register definitions; the last one stands, or the first one unless they may be replaced. Answers with those that said something else before.
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:keys::text[], :versions::integer[], :specs::text[], :overrides::text[], :by::text[])
@@ -13,5 +13,6 @@ registered AS (
     ON CONFLICT (key, version) DO UPDATE
        SET spec = excluded.spec, override = coalesce(excluded.override, definition.override),
            registered_at = excluded.registered_at, registered_by = excluded.registered_by
+     WHERE :replace::boolean OR definition.spec = excluded.spec
 )
 SELECT * FROM before ORDER BY key COLLATE "C", version;

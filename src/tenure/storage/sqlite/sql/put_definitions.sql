@@ -1,4 +1,4 @@
--- Register definitions; the last one stands. Answers with those that said something else before.
+-- Register definitions; the last one stands, or the first one unless they may be replaced. Answers with those that said something else before.
 
 -- part: before
 SELECT before.*
@@ -13,4 +13,5 @@ SELECT value ->> 'key', value ->> 'version', value ->> 'spec', value ->> 'overri
   FROM json_each(:definitions) WHERE true
 ON CONFLICT DO UPDATE
    SET spec = excluded.spec, override = coalesce(excluded.override, override),
-       registered_at = excluded.registered_at, registered_by = excluded.registered_by;
+       registered_at = excluded.registered_at, registered_by = excluded.registered_by
+ WHERE :replace OR spec = excluded.spec;

@@ -1,0 +1,119 @@
+"""The control API's way to register definitions, for workers that are not written in Python."""
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS
+from tenure.core.errors import InvalidInput, InvalidJson
+from tenure.core.limit import Limit
+from tenure.core.policy import OnLost, Policy, RetryPolicy
+from tenure.core.spec import ANY_OBJECT, Spec, refuse_reserved
+from tenure.surfaces.definition_views import Defined
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.intent import document
+from tenure.surfaces.http.problems import Refusal, invalid
+from tenure.surfaces.http.shapes import Name, given
+
+FIELDS = {
+    "max_attempts": "maxAttempts",
+    "timeout": "timeoutSeconds",
+    "grace": "graceSeconds",
+    "retry.base": "retry/baseSeconds",
+    "retry.cap": "retry/capSeconds",
+    "retry.retry_on": "retry/retryOn",
+    "retry.fatal_on": "retry/fatalOn",
+    "concurrency_key": "concurrencyKey",
+}
+BY = "api"
+_Time = Annotated[float, Meta(ge=0, le=604_800)]
+_Errors = Annotated[tuple[str, ...], Meta(max_length=100)]
+
+
+class RetryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """When a job is tried again: how long to wait at first and at most, and which errors say otherwise."""
+
+    base_seconds: _Time = 1
+    cap_seconds: _Time = 300
+    retry_on: _Errors = ()
+    fatal_on: _Errors = ()
+
+
+class DefinitionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """What is to hold for the jobs of a definition; `replace` what was registered otherwise before."""
+
+    queue: Name = "default"
+    priority: Annotated[int, Meta(ge=-100, le=100)] = 0
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] = 3
+    timeout_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 3600
+    grace_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10
+    retry: RetryBody = RetryBody()
+    on_lost: OnLost = OnLost.RETRY
+    concurrency: Annotated[int, Meta(ge=0, le=LARGEST_LIMIT)] = 0
+    concurrency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    limits: Annotated[
+        dict[Name, Annotated[int, Meta(ge=1, le=LARGEST_LIMIT)]], Meta(max_length=MOST_LIMITS)
+    ] = {}
+    tags: Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)] = ()
+    params_schema: Raw | UnsetType = UNSET
+    replace: bool = False
+
+
+async def put(desk: Desk, asked: Asked) -> Answer:
+    """Register a definition. The same again changes nothing; something else is refused unless replaced."""
+    body: DefinitionBody = asked.body
+    spec = _spec(asked.path["key"], _version(asked.path["version"]), body)
+    try:
+        known = await desk.client.register(spec, by=BY, replace=body.replace)
+    except InvalidJson as error:
+        said = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+        raise invalid("validation", said, pointer=f"/paramsSchema{error.pointer}") from None
+    if known.spec != spec.document():
+        said = "the version is registered with other content; give another version, or replace: true"
+        raise Refusal("definition-conflict", said)
+    return Answer(200, Defined(known).item())
+
+
+def _version(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,9}", text) or int(text) >= 2**31:
+        raise invalid("validation", "is no whole number from 1 to 2147483647", parameter="version")
+    return int(text)
+
+
+def _spec(key: str, version: int, body: DefinitionBody) -> Spec:
+    schema = given(body.params_schema)
+    try:
+        refuse_reserved(key)
+        return Spec(
+            key=key,
+            version=version,
+            queue=body.queue,
+            priority=body.priority,
+            policy=_policy(body),
+            concurrency=body.concurrency,
+            concurrency_key=body.concurrency_key,
+            limits=tuple(Limit(name, size=size) for name, size in sorted(body.limits.items())),
+            tags=body.tags,
+            params_schema=ANY_OBJECT if schema is None else document(schema, "/paramsSchema"),
+        )
+    except InvalidInput as error:
+        if error.field == "key":
+            raise invalid("validation", f"{error.problem}; {error.remedy}", parameter="key") from None
+        raise
+
+
+def _policy(body: DefinitionBody) -> Policy:
+    return Policy(
+        max_attempts=body.max_attempts,
+        timeout=timedelta(seconds=body.timeout_seconds),
+        grace=timedelta(seconds=body.grace_seconds),
+        on_lost=body.on_lost,
+        retry=RetryPolicy(
+            base=timedelta(seconds=body.retry.base_seconds),
+            cap=timedelta(seconds=body.retry.cap_seconds),
+            retry_on=body.retry.retry_on,
+            fatal_on=body.retry.fatal_on,
+        ),
+    )
