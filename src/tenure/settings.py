@@ -28,6 +28,12 @@ OF_AN_ATTEMPT = frozenset(
 )
 """What a program is told that runs as a job: no settings, should it use Tenure itself."""
 
+REDACTED = (
+    *("*password*", "*passwd*", "*passphrase*", "*secret*", "*credential*", "*token", "*api_key", "*apikey"),
+    *("*private_key", "*access_key", "authorization", "*_authorization", "cookie", "set_cookie"),
+)
+"""Names whose values are shown to nobody, `*` for anything."""
+
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
@@ -58,6 +64,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     allowed_hosts: tuple[str, ...] = ()
     requests_per_second: float = 1000.0
     webhook_allow: tuple[str, ...] = ()
+    redact: tuple[str, ...] = REDACTED
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():

@@ -1,6 +1,7 @@
 """Jobs and what belongs to them as operators see them: the objects of the control API, in camelCase.
 
-Every surface that shows JSON encodes these. Documents are passed through as they are stored.
+Every surface that shows JSON encodes these. Documents and texts that may hold secrets are shown as the
+redaction leaves them.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from tenure.core.outcome import Attempt, Ending, Failure
 from tenure.core.reading import Listed, Page
 from tenure.core.states import State
 from tenure.core.trail import LogLine
+from tenure.surfaces.redaction import USUAL, Redaction
 
 
 class Accepted(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -177,14 +179,14 @@ def job_item(listed: Listed | Job) -> JobItem:
     )
 
 
-def job_detail(job: Job) -> JobDetail:
+def job_detail(job: Job, redaction: Redaction = USUAL) -> JobDetail:
     """Everything that operators see of one job."""
     return JobDetail(
         **msgspec.structs.asdict(job_item(job)),
-        params=Raw(job.params),
-        result=_raw(job.result),
+        params=Raw(redaction.document(job.params)),
+        result=_raw(job.result, redaction),
         progress=job.progress,
-        error_summary=None if job.error is None else summary(job.error),
+        error_summary=None if job.error is None else redaction.text(summary(job.error)),
         heartbeat_at=job.heartbeat_at,
         lease_expires_at=job.lease_expires_at,
         worker_id=job.worker,
@@ -201,7 +203,7 @@ def job_page(page: Page) -> JobPage:
     )
 
 
-def attempt_item(attempt: Attempt) -> AttemptItem:
+def attempt_item(attempt: Attempt, redaction: Redaction = USUAL) -> AttemptItem:
     """One start of a job."""
     usage = attempt.usage
     took = None if attempt.ended_at is None else attempt.ended_at - attempt.started_at
@@ -213,7 +215,7 @@ def attempt_item(attempt: Attempt) -> AttemptItem:
         ended_at=attempt.ended_at,
         duration_seconds=_seconds(took),
         outcome=attempt.ending,
-        error=attempt.error,
+        error=None if attempt.error is None else failure(attempt.error, redaction),
         exit_code=None if usage is None else usage.exit_code,
         signal=None if usage is None else usage.signal,
         cpu_seconds=None if usage is None else _seconds(usage.cpu),
@@ -221,7 +223,7 @@ def attempt_item(attempt: Attempt) -> AttemptItem:
     )
 
 
-def event_item(event: Event) -> EventItem:
+def event_item(event: Event, redaction: Redaction = USUAL) -> EventItem:
     """An event of a job."""
     return EventItem(
         job_id=event.job,
@@ -233,12 +235,12 @@ def event_item(event: Event) -> EventItem:
         fence=event.fence,
         at=event.at,
         actor=event.actor,
-        reason=event.reason,
-        payload=_raw(event.payload),
+        reason=event.reason and redaction.text(event.reason),
+        payload=_raw(event.payload, redaction),
     )
 
 
-def log_item(attempt: int, fence: int, line: LogLine) -> LogItem:
+def log_item(attempt: int, fence: int, line: LogLine, redaction: Redaction = USUAL) -> LogItem:
     """A log line of the attempt with this number and fence."""
     return LogItem(
         attempt=attempt,
@@ -246,8 +248,8 @@ def log_item(attempt: int, fence: int, line: LogLine) -> LogItem:
         n=line.n,
         at=line.at,
         level=line.level,
-        text=line.text,
-        fields=_raw(line.fields),
+        text=redaction.text(line.text),
+        fields=_raw(line.fields, redaction),
     )
 
 
@@ -256,8 +258,14 @@ def summary(error: Failure) -> str:
     return f"{error.kind}: {error.message}" if error.message else error.kind
 
 
-def _raw(document: Document | None) -> Raw | None:
-    return None if document is None else Raw(document)
+def failure(error: Failure, redaction: Redaction) -> Failure:
+    """An error, without what is hidden."""
+    trace = None if error.traceback is None else redaction.text(error.traceback)
+    return Failure(error.kind, redaction.text(error.message), trace)
+
+
+def _raw(document: Document | None, redaction: Redaction) -> Raw | None:
+    return None if document is None else Raw(redaction.document(document))
 
 
 def _seconds(duration: timedelta | None) -> float | None:

@@ -2,12 +2,13 @@
 
 import asyncio
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
 from tenure.core.documents import Document
-from tenure.core.lease import Progress, Pulse
-from tenure.core.outcome import Succeeded
+from tenure.core.lease import Line, Progress, Pulse
+from tenure.core.outcome import Failure, Succeeded, Unrecoverable
 from tenure.core.states import State
 from tenure.core.trail import Usage
 from tenure.storage.contract import Store
@@ -16,6 +17,7 @@ from tests.storage.clock import Clock
 from tests.storage.telling import (
     BOOM,
     claim,
+    found,
     line,
     note,
     recoverable,
@@ -206,6 +208,28 @@ async def _all(api: Api, path: str, field: str, limit: int) -> list[object]:
         if page["nextCursor"] is None:
             return values
         cursor = f"&cursor={page['nextCursor']}"
+
+
+async def test_secrets_are_shown_nowhere(api: Api, store: Store) -> None:
+    """S1.79: by their names, in params, results, errors, events and lines; what is stored stays whole."""
+    secret = "hunter2"
+    job = await _create(api, definitionKey="bill", params={"db": {"password": secret}, "n": 1})
+    failed = await _create(api, definitionKey="bill", params={"token": secret})
+    ran, lost = await claim(store, lines=(Line("default", "bill", 1),))
+    fields, payload = Document(f'{{"apiKey":"{secret}"}}'), f'{{"token":"{secret}"}}'
+    await store.record("a", [trail(ran, line(1, f"password={secret}", fields=fields), note("n", payload))])
+    error = Failure("ValueError", f"secret={secret}", f"Traceback\n  token: {secret}")
+    await settle(store, [succeeded(ran, f'{{"token":"{secret}"}}'), report(lost, Unrecoverable(error))])
+    for path in (job, failed):
+        for part in ("", "/attempts", "/logs", "/events", "/result"):
+            reply = await api.get(f"/v1/jobs/{path}{part}")
+            assert secret not in reply.body.decode(), part
+    shown = (await api.get(f"/v1/jobs/{job}")).json
+    assert (shown["params"], shown["result"]) == (
+        {"db": {"password": "[redacted]"}, "n": 1},
+        {"token": "[redacted]"},
+    )
+    assert secret in (await found(store, UUID(job))).params
 
 
 async def test_a_result_is_told_when_it_is_there(api: Api, store: Store) -> None:

@@ -15,6 +15,7 @@ from tenure.storage.address import is_fresh, open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.notifying import Manager
 from tenure.surfaces.cli.running import FORCED, on_signals, run
+from tenure.surfaces.redaction import Redaction
 
 if TYPE_CHECKING:
     from tenure.surfaces.http.server import Server
@@ -48,7 +49,7 @@ async def _serve(settings: Settings) -> int:
     client = Client(store, Registry())
     try:
         server = Server(
-            Desk(store, client),
+            Desk(store, client, Redaction(settings.redact)),
             listening,
             shutdown_seconds=settings.shutdown_seconds,
             hosts=settings.allowed_hosts,

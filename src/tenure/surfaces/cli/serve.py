@@ -20,6 +20,7 @@ from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import Teller
 from tenure.surfaces.cli.together import Together, Worker
 from tenure.surfaces.cli.workplace import workplace
+from tenure.surfaces.redaction import Redaction
 
 
 class _Place(NamedTuple):
@@ -70,7 +71,7 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
         listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
         client = Client(place.store, Registry())
         ends.push_async_callback(client.close)
-        desk = Desk(place.store, client, is_ready=lambda: place.worker.is_ready)
+        desk = Desk(place.store, client, Redaction(settings.redact), is_ready=lambda: place.worker.is_ready)
         server = Server(
             desk,
             listening,

@@ -10,10 +10,12 @@ from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt
 from tenure.core.trail import Usage
 from tenure.engine.client import Client
+from tenure.settings import load
 from tenure.surfaces import views
 from tenure.surfaces.cli.database import Parts, database_option, with_client
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import json_option, moment, plain, print_json, styled, table
+from tenure.surfaces.redaction import Redaction
 
 MOST_EVENTS = 100
 """How many events are shown to people; handlers may leave thousands."""
@@ -48,21 +50,31 @@ def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
         return await client.get(job), await client.attempts(job), await client.events(job)
 
     found, attempts, events = with_client(parts, database, work)
+    redaction = Redaction(load({}).settings.redact)
     if as_json:
         print_json(
             Shown(
-                **msgspec.structs.asdict(views.job_detail(found)),
-                attempt_list=[views.attempt_item(attempt) for attempt in attempts],
-                event_list=[views.event_item(event) for event in events],
+                **msgspec.structs.asdict(views.job_detail(found, redaction)),
+                attempt_list=[views.attempt_item(attempt, redaction) for attempt in attempts],
+                event_list=[views.event_item(event, redaction) for event in events],
             )
         )
         return
-    for name, text in _facts(found):
+    for name, text in _facts(_without_secrets(found, redaction)):
         click.echo(f"{name.ljust(WIDTH)}{text}")
-    _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt) for attempt in attempts])
-    _print_table("history", _EVENTS, [_event_cells(event) for event in events[-MOST_EVENTS:]])
+    _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt, redaction) for attempt in attempts])
+    _print_table("history", _EVENTS, [_event_cells(event, redaction) for event in events[-MOST_EVENTS:]])
     if len(events) > MOST_EVENTS:
         click.echo(f"the last {MOST_EVENTS} of {len(events)}; --json has them all", err=True)
+
+
+def _without_secrets(job: Job, redaction: Redaction) -> Job:
+    return msgspec.structs.replace(
+        job,
+        params=redaction.document(job.params),
+        result=None if job.result is None else redaction.document(job.result),
+        error=None if job.error is None else views.failure(job.error, redaction),
+    )
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
@@ -103,7 +115,7 @@ def _print_table(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]
             click.echo(line)
 
 
-def _attempt_cells(attempt: Attempt) -> tuple[str, ...]:
+def _attempt_cells(attempt: Attempt, redaction: Redaction) -> tuple[str, ...]:
     took = None if attempt.ended_at is None else attempt.ended_at - attempt.started_at
     usage = attempt.usage
     return (
@@ -116,7 +128,7 @@ def _attempt_cells(attempt: Attempt) -> tuple[str, ...]:
         "-" if usage is None else f"{usage.cpu.total_seconds():.3f}s",
         "-" if usage is None else f"{usage.peak_memory / 2**20:.1f}M",
         plain(attempt.worker),
-        "" if attempt.error is None else plain(views.summary(attempt.error)),
+        "" if attempt.error is None else plain(redaction.text(views.summary(attempt.error))),
     )
 
 
@@ -128,9 +140,9 @@ def _exit(usage: Usage | None) -> str:
     return "-" if usage.exit_code is None else str(usage.exit_code)
 
 
-def _event_cells(event: Event) -> tuple[str, ...]:
-    said = f" ({event.reason})" if event.reason else ""
-    payload = f" {event.payload}" if event.payload is not None else ""
+def _event_cells(event: Event, redaction: Redaction) -> tuple[str, ...]:
+    said = f" ({redaction.text(event.reason)})" if event.reason else ""
+    payload = f" {redaction.document(event.payload)}" if event.payload is not None else ""
     return (
         str(event.n),
         moment(event.at),

@@ -14,6 +14,7 @@ from tenure.storage.contract import Store
 from tenure.surfaces import inputs
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.redaction import USUAL, Redaction
 
 FRESH = 1.0
 """Seconds for which one look at the schema answers everybody who asks whether the server is ready."""
@@ -49,11 +50,19 @@ class Answer(Struct, frozen=True):
 
 
 class Desk:
-    """The client on the store, whether the server is to stop, and whether it can work."""
+    """The client on the store, what is not shown, whether the server is to stop, and whether it can work."""
 
-    def __init__(self, store: Store, client: Client, *, is_ready: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        client: Client,
+        redaction: Redaction = USUAL,
+        *,
+        is_ready: Callable[[], bool] | None = None,
+    ) -> None:
         """`is_ready` speaks for what runs beside the server in its process."""
         self.client = client
+        self.redaction = redaction
         self.store: AccessStore = store
         self.stopping = asyncio.Event()
         self._store = store

@@ -55,7 +55,7 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
 async def job(desk: Desk, asked: Asked) -> Answer:
     """Everything that operators see of one job."""
     found = await desk.client.get(asked.job)
-    return Answer(200, _worded(views.job_detail(found), found, asked.query.get("vocabulary")))
+    return Answer(200, _worded(views.job_detail(found, desk.redaction), found, asked.query.get("vocabulary")))
 
 
 async def attempts(desk: Desk, asked: Asked) -> Answer:
@@ -63,7 +63,7 @@ async def attempts(desk: Desk, asked: Asked) -> Answer:
     part = _Part(asked, "attempts", ">q")
     [after] = part.after or (0,)
     found = await desk.client.attempts(asked.job, after=after, limit=part.limit + 1)
-    items = [views.attempt_item(attempt) for attempt in found[: part.limit]]
+    items = [views.attempt_item(attempt, desk.redaction) for attempt in found[: part.limit]]
     return Answer(200, Attempts(items=items, next_cursor=part.following(found, lambda last: (last.fence,))))
 
 
@@ -72,7 +72,7 @@ async def events(desk: Desk, asked: Asked) -> Answer:
     part = _Part(asked, "events", ">q")
     [after] = part.after or (0,)
     found = await desk.client.events(asked.job, after=after, limit=part.limit + 1)
-    items = [views.event_item(event) for event in found[: part.limit]]
+    items = [views.event_item(event, desk.redaction) for event in found[: part.limit]]
     return Answer(200, Events(items=items, next_cursor=part.following(found, lambda last: (last.n,))))
 
 
@@ -80,7 +80,7 @@ async def logs(desk: Desk, asked: Asked) -> Answer:
     """What the attempts of a job wrote, a page at a time."""
     part = _Part(asked, "logs", ">qq")
     found = await desk.client.log(asked.job, after=part.after, limit=part.limit + 1)
-    items = [views.log_item(*said) for said in found[: part.limit]]
+    items = [views.log_item(*said, desk.redaction) for said in found[: part.limit]]
     place = part.following(found, lambda last: (last.fence, last.line.n))
     return Answer(200, Logs(items=items, next_cursor=place))
 
@@ -95,8 +95,10 @@ async def result(desk: Desk, asked: Asked) -> Answer:
         return Answer(202, views.Accepted(job_id=found.id, status=found.state))
     if found.state is not State.SUCCEEDED:
         why = views.summary(found.error) if found.error else f"the job is {found.state}"
-        raise Refusal("no-result", why[:1000], job_status=found.state)
-    body = Result(job_id=found.id, status=found.state, result=Raw(found.result or NULL))
+        raise Refusal("no-result", desk.redaction.text(why)[:1000], job_status=found.state)
+    body = Result(
+        job_id=found.id, status=found.state, result=Raw(desk.redaction.document(found.result or NULL))
+    )
     return Answer(200, body)
 
 
