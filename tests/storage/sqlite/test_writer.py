@@ -3,8 +3,9 @@
 import asyncio
 import fcntl
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,49 @@ async def test_a_transaction_that_cannot_be_ended_is_taken_back(writer: Writer) 
     await add(writer, 2)
     assert await notes(writer) == [2]
     assert await run(writer, "SELECT * FROM reply") == []
+
+
+def _added(goes: list[int], connection: apsw.Connection, _now: Turn, numbers: Sequence[int]) -> list[int]:
+    """Add numbers; `goes` gathers how many were added at a time."""
+    goes.append(len(numbers))
+    connection.executemany(ADD, [(number,) for number in numbers])
+    return [10 * number for number in numbers]
+
+
+async def test_who_wants_the_same_done_has_it_done_in_one_go(writer: Writer) -> None:
+    goes: list[int] = []
+    work = partial(_added, goes)
+    go, holding = await held_up(writer, [])
+    calls = [asyncio.create_task(writer.run_on(work, given)) for given in ([1, 2], [3], [4, 5, 6])]
+    await asyncio.sleep(0)
+    go.set()
+    await holding
+    assert await asyncio.gather(*calls) == [[10, 20], [30], [40, 50, 60]]
+    assert goes == [6]
+
+
+async def test_whoever_spoils_a_common_go_fails_alone(writer: Writer) -> None:
+    goes: list[int] = []
+    work = partial(_added, goes)
+    go, holding = await held_up(writer, [])
+    calls = [asyncio.create_task(writer.run_on(work, given)) for given in ([1, 2], [3, 3], [4])]
+    await asyncio.sleep(0)
+    go.set()
+    await holding
+    first, guilty, last = await asyncio.gather(*calls, return_exceptions=True)
+    assert (first, last) == ([10, 20], [40])
+    assert isinstance(guilty, StoreRefused)
+    assert goes == [5, 2, 2, 1]
+    assert await notes(writer) == [1, 2, 4]
+
+
+async def test_a_common_go_has_its_bounds(writer: Writer) -> None:
+    goes: list[int] = []
+    work = partial(_added, goes)
+    go, holding = await held_up(writer, [])
+    numbers = [list(range(first, first + 400)) for first in range(0, 2_000, 400)]
+    calls = [asyncio.create_task(writer.run_on(work, given)) for given in numbers]
+    await asyncio.sleep(0)
+    go.set()
+    await asyncio.gather(holding, *calls)
+    assert goes == [800, 800, 400]

@@ -59,11 +59,7 @@ class SqliteStore(Reading, Operations, Trails, Access):
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         values.check_batch(jobs)
-        return (
-            await self._writer.run(lambda connection, turn: self._enqueue(connection, turn, jobs))
-            if jobs
-            else []
-        )
+        return await self._writer.run_on(self._enqueue, jobs) if jobs else []
 
     async def enqueue_strictly(
         self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()

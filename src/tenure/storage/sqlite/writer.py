@@ -5,8 +5,9 @@ to one thread, which takes whatever has gathered since the last commit, runs it 
 once, and only then answers. A lone write goes at once; a hundred concurrent ones share a sync.
 
 Within the transaction every task has a savepoint of its own: one that fails takes back its own changes and
-nobody else's. If the commit itself fails, nothing happened, and every task of the group is told so with an
-error of its own.
+nobody else's. Neighbours that want the same done to items of theirs have it done in one go, which costs
+little more than for one of them; should that fail, each has a go of its own after all. If the commit itself
+fails, nothing happened, and every task of the group is told so with an error of its own.
 
 Writers of several processes queue at a turnstile, and one at a time has SQLite's own lock. A task that waits
 for either longer than its patience is withdrawn before it has begun, and its caller told so.
@@ -19,7 +20,7 @@ import concurrent.futures
 import copy
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,17 +34,25 @@ from tenure.storage.sqlite.turnstile import Turnstile
 from tenure.storage.sqlite.whereabouts import Whereabouts
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 Task = Callable[[apsw.Connection, Turn], Any]
 """Work inside a transaction: it is given the connection, the store's time and the transaction's number."""
 
+Work = Callable[[apsw.Connection, Turn, Sequence[Any]], list[Any]]
+"""The same on items, with an answer for each, however many there are."""
+
 _MOST_A_GROUP = 256
+_MOST_IN_ONE_GO = 1_000
 
 
 class _Waiting:
     """A task on its way to the writer. Either the writer begins it or its caller withdraws it, never both."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, work: Work | None = None, items: Sequence[Any] = ()) -> None:
+        """With `work`, the task is that work on those items, and may be done with others."""
         self.task = task
+        self.work = work
+        self.items = items
         self.loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[Any] = self.loop.create_future()
         self._once = threading.Lock()
@@ -104,14 +113,24 @@ class Writer:
 
     async def run(self, task: Callable[[apsw.Connection, Turn], T]) -> T:
         """Run a task in a transaction; when the answer comes, it is durable."""
+        answer: T = await self._handed_in(_Waiting(task))
+        return answer
+
+    async def run_on(
+        self, work: Callable[[apsw.Connection, Turn, Sequence[Item]], list[T]], items: Sequence[Item]
+    ) -> list[T]:
+        """Do some work on items, all or none, in one go with the items of others who want the same."""
+        waiting = _Waiting(lambda connection, turn: work(connection, turn, items), work, items)
+        answers: list[T] = await self._handed_in(waiting)
+        return answers
+
+    async def _handed_in(self, waiting: _Waiting) -> Any:
         if self._thread is None:
             raise StoreUnavailable("the store is not open: call open() first")
-        waiting = _Waiting(task)
         self._waiting.put(waiting)
         bound = waiting.loop.call_later(self._patience, self._give_up, waiting)
         try:
-            answer: T = await waiting.answer
-            return answer
+            return await waiting.answer
         except asyncio.CancelledError:
             waiting.withdraw()
             raise
@@ -158,7 +177,11 @@ class Writer:
             begun = [waiting for waiting in group if waiting.begin()]
             with translated(self._path):
                 turn = clock.read(connection)
-                answers = [self._attempt(connection, waiting.task, turn) for waiting in begun]
+                answers = [
+                    answer
+                    for together in _in_one_go(begun)
+                    for answer in self._attempt_all(connection, together, turn)
+                ]
                 clock.keep(connection, turn)
             with translated(self._path, unknown=True):
                 connection.execute("COMMIT")
@@ -168,6 +191,17 @@ class Writer:
             holding.take_back()
             begun = begun or [waiting for waiting in group if waiting.begin()]
             return begun, [copy.copy(error) for _ in begun]
+
+    def _attempt_all(self, connection: apsw.Connection, together: list[_Waiting], turn: Turn) -> list[Any]:
+        """Tasks that want the same, in one go if it can be."""
+        work = together[0].work
+        if work is not None and len(together) > 1:
+            items = [item for waiting in together for item in waiting.items]
+            found = self._attempt(connection, lambda connection, turn: work(connection, turn, items), turn)
+            if not isinstance(found, Exception):
+                answers = iter(found)
+                return [[next(answers) for _ in waiting.items] for waiting in together]
+        return [self._attempt(connection, waiting.task, turn) for waiting in together]
 
     def _attempt(self, connection: apsw.Connection, task: Task, turn: Turn) -> Any:
         """One task in a savepoint; what it raises is its answer, unless SQLite gave up the transaction."""
@@ -198,6 +232,21 @@ def _next_group(waiting: "queue.SimpleQueue[_Waiting | None]") -> list[_Waiting]
             break
         group.append(first)
     return group
+
+
+def _in_one_go(group: list[_Waiting]) -> Iterator[list[_Waiting]]:
+    """The group in its order, with neighbours together that want the same, within bounds."""
+    together: list[_Waiting] = []
+    size = 0
+    for waiting in group:
+        size += len(waiting.items)
+        is_alike = waiting.work is not None and together and together[0].work == waiting.work
+        if together and not (is_alike and size <= _MOST_IN_ONE_GO):
+            yield together
+            together, size = [], len(waiting.items)
+        together.append(waiting)
+    if together:
+        yield together
 
 
 def _tell(group: list[_Waiting], answers: list[Any]) -> None:

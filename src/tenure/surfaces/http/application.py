@@ -33,6 +33,7 @@ _ALWAYS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
 }
+_ALWAYS_RAW = [(name.encode(), value.encode()) for name, value in _ALWAYS.items()]
 _LARGE = 65_536
 """Bytes from which on a body is read beside the event loop: others must not wait for it."""
 
@@ -71,17 +72,19 @@ class Application:
             return
         finally:
             intake.release()
-        headers = {
-            **_ALWAYS,
-            "x-request-id": str(request),
-            "content-type": media_type,
-            "content-length": str(len(answer.value)),
-            **answer.headers,
-        }
+        raw = [
+            (b"x-request-id", str(request).encode()),
+            (b"content-type", media_type.encode()),
+            (b"content-length", b"%d" % len(answer.value)),
+        ]
+        if answer.headers:
+            headers = {**_ALWAYS, **answer.headers}
+            raw += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        else:
+            raw += _ALWAYS_RAW
         if not intake.is_complete:
             # The rest of the body would be taken for the next request, or come for ever.
-            headers["connection"] = "close"
-        raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+            raw.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": raw})
         await send({"type": "http.response.body", "body": answer.value})
 

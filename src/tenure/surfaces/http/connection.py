@@ -254,15 +254,34 @@ class Connection(HttpToolsProtocol):
 
 
 class _Letting:
-    """A transport that is let go as described above, in whatever way uvicorn closes it."""
+    """A transport that is let go as described above, in whatever way uvicorn closes it.
+
+    What is written waits for more until the loop comes round: uvicorn writes head and body of an answer one
+    after the other, and each call of the system costs as much as the handling of a small request.
+    """
 
     def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
         self._transport = transport
         self._connection = connection
         self._is_closing = False
+        self._held = b""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Write, together with what was held back, or hold back."""
+        if self._held:
+            self._transport.write(self._held + data)
+            self._held = b""
+        else:
+            self._held = data
+            self._connection.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        if self._held:
+            data, self._held = self._held, b""
+            self._transport.write(data)
 
     def is_closing(self) -> bool:
         """Whether nothing more will be said."""
@@ -273,6 +292,7 @@ class _Letting:
         if self.is_closing():
             return
         self._is_closing = True
+        self._flush()
         connection = self._connection
         connection.loop.call_later(connection._limits.drain_seconds, self._transport.abort)
         if connection.drain() and self._transport.can_write_eof():

@@ -116,12 +116,17 @@ class Router:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._by_length: dict[int, list[Route]] = {}
+        self._written_out: dict[tuple[str, str], Route] = {}
         # What is written out goes before what is variable.
         for route in sorted(routes, key=lambda route: len(route.names)):
             self._by_length.setdefault(route.path.count("/"), []).append(route)
+            if not route.names:
+                self._written_out[route.method, route.path] = route
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         """The route, and the variable parts of the path. Raises Refusal, with `Allow` for a wrong method."""
+        if known := self._written_out.get((method, path)):
+            return known, {}
         segments = path.split("/")
         matching = [
             (route, found)
