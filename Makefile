@@ -4,8 +4,8 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-rivals chaos chaos-counts lock \
-	clean
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-rivals \
+	chaos chaos-counts lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,6 +43,9 @@ bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--qu
 
 bench-worker: ## measure the worker, about six minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.worker $(BENCH_FLAGS)
+
+bench-http: ## measure the HTTP server, about three minutes (BENCH_FLAGS=--quick, too)
+	$(PYTHON) -m bench.http $(BENCH_FLAGS)
 
 bench-rivals: ## measure beside ten rivals, about 25 minutes (BENCH_FLAGS=--setup once, to install them)
 	$(PYTHON) -m bench.rivals $(BENCH_FLAGS)

@@ -58,6 +58,16 @@ WORKER_GOALS: dict[str, Goal] = {
 }
 """Of the worker."""
 
+HTTP_GOALS: dict[str, Goal] = {
+    "http-postgres": Goal(
+        "PostgreSQL: durable `POST /jobs`, 64 connections / the same without storage", 0.5, 0.7
+    ),
+    "http-sqlite": Goal(
+        "SQLite at FULL: durable `POST /jobs`, 64 connections / the same without storage", 0.5, 0.7
+    ),
+}
+"""Of the HTTP server."""
+
 RIVAL_GOALS: dict[str, Goal] = {
     "drain-async-beside-pgqueuer": Goal("PostgreSQL: drain, lane `async` / PgQueuer", 1, 2),
     "drain-async-beside-oban": Goal("PostgreSQL: drain, lane `async` / Oban (Python)", 4, 10),
@@ -91,4 +101,4 @@ RIVAL_GOALS: dict[str, Goal] = {
 }
 """Beside rivals, and of the lanes that rivals are held against."""
 
-ALL_GOALS = {**GOALS, **WORKER_GOALS, **RIVAL_GOALS}
+ALL_GOALS = {**GOALS, **WORKER_GOALS, **HTTP_GOALS, **RIVAL_GOALS}

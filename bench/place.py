@@ -53,6 +53,7 @@ class Size(Struct, frozen=True, kw_only=True):
     """For rivals that no goal speaks of."""
     peer_starts: int
     memory_jobs: int
+    http_calls: int
 
 
 FULL = Size(
@@ -81,6 +82,7 @@ FULL = Size(
     other_pairs=3,
     peer_starts=50,
     memory_jobs=500_000,
+    http_calls=8_000,
 )
 QUICK = Size(
     pairs=2,
@@ -108,6 +110,7 @@ QUICK = Size(
     other_pairs=1,
     peer_starts=3,
     memory_jobs=400,
+    http_calls=256,
 )
 
 

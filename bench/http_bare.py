@@ -1,0 +1,54 @@
+"""The product's server with the storage taken out: what `POST /jobs` costs before anything is kept."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from tenure.core.documents import write
+from tenure.core.job import Enqueued, NewJob
+from tenure.core.operations import Definition
+from tenure.core.spec import Spec
+from tenure.core.states import State
+from tenure.engine.client import Client
+from tenure.engine.registry import Registry
+from tenure.surfaces.cli.running import run
+from tenure.surfaces.http.desk import Desk
+from tenure.surfaces.http.server import Server, listen
+
+DEFINITION = "bench.welcome"
+SPEC = Spec(
+    key=DEFINITION,
+    params_schema=write({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}),
+)
+
+
+class Nothing:
+    """A store as far as the route needs one: it knows the definition, and says that a job is kept."""
+
+    async def definitions(self) -> list[Definition]:
+        return [registered()]
+
+    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        return [Enqueued(uuid4(), State.QUEUED, fresh=True, matches=True) for _ in jobs]
+
+
+def registered() -> Definition:
+    """The one definition, as a worker would register it."""
+    return Definition(key=SPEC.key, version=SPEC.version, spec=SPEC.document())
+
+
+async def _serve() -> int:
+    store: Any = Nothing()
+    server = Server(
+        Desk(store, Client(store, Registry())),
+        listen("127.0.0.1", 0),
+        tell=lambda text: print(text, file=sys.stderr),
+    )
+    print(f"{server.url} on nothing", file=sys.stderr, flush=True)
+    await server.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(_serve()))
