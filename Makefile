@@ -36,6 +36,7 @@ states: ## rewrite the files that are generated from the code and the tests
 	$(PYTHON) -m tools.states
 	$(PYTHON) -m tools.catalogue
 	$(PYTHON) -m tools.commands
+	$(PYTHON) -m tools.bounds
 	$(PYTHON) -m tools.requirements
 
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)

@@ -63,6 +63,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
     requests_per_second: float = 1000.0
+    http_connections: int = 512
+    http_body_bytes: int = 2**20
+    http_batch_bytes: int = 16 * 2**20
+    http_large_bodies: int = 64 * 2**20
+    http_head_bytes: int = 16_384
+    http_url_bytes: int = 8192
+    http_headers: int = 100
+    http_rest_seconds: float = 15.0
+    http_head_seconds: float = 10.0
+    http_body_seconds: float = 60.0
+    http_write_seconds: float = 60.0
+    http_request_seconds: float = 10.0
     webhook_allow: tuple[str, ...] = ()
     redact: tuple[str, ...] = REDACTED
 
@@ -120,6 +132,18 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "lost_margin_seconds": (0, _DAY),
     "port": (0, 65_535),
     "requests_per_second": (0, 1_000_000),
+    "http_connections": (1, 65_536),
+    "http_body_bytes": (1024, 2**26),
+    "http_batch_bytes": (1024, 2**28),
+    "http_large_bodies": (0, 2**32),
+    "http_head_bytes": (1024, 2**20),
+    "http_url_bytes": (256, 2**16),
+    "http_headers": (8, 10_000),
+    "http_rest_seconds": (1, 3600),
+    "http_head_seconds": (1, 3600),
+    "http_body_seconds": (1, 3600),
+    "http_write_seconds": (1, 3600),
+    "http_request_seconds": (0.1, 600),
 }
 """The least and the most that each number may be."""
 

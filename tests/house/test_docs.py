@@ -9,6 +9,7 @@ from tenure.core.spec import HOOKS, LANES
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options
 from tenure.surfaces.library.terms import Terms
+from tools import bounds
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARY = (DOCS / "how-to/library.md").read_text()
@@ -19,6 +20,11 @@ SETTINGS = (DOCS / "reference/settings.md").read_text()
 @pytest.mark.parametrize("name", [*settings.Settings.__struct_fields__, *settings.ALIASES])
 def test_every_setting_is_described(name: str) -> None:
     assert f"`TENURE_{name.upper()}`" in SETTINGS
+
+
+def test_the_table_of_bounds_is_what_the_code_says() -> None:
+    assert bounds.page(SETTINGS) == SETTINGS, "run `make states`"
+    assert "| `http_request_seconds` | 10 | 0.1 | 600 |" in SETTINGS
 
 
 @pytest.mark.parametrize("term", Terms.__annotations__)

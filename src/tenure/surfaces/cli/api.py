@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,7 @@ from tenure.surfaces.cli.running import FORCED, on_signals, run
 from tenure.surfaces.redaction import Redaction
 
 if TYPE_CHECKING:
+    from tenure.surfaces.http.desk import Desk
     from tenure.surfaces.http.server import Server
 
 
@@ -43,19 +45,11 @@ def api(**given: str | None) -> None:
 
 async def _serve(settings: Settings) -> int:
     from tenure.surfaces.http.desk import Desk
-    from tenure.surfaces.http.server import Server
 
     store, listening = await open_and_listen(settings)
     client = Client(store, Registry())
     try:
-        server = Server(
-            Desk(store, client, Redaction(settings.redact)),
-            listening,
-            shutdown_seconds=settings.shutdown_seconds,
-            hosts=settings.allowed_hosts,
-            requests_per_second=settings.requests_per_second,
-            tell=_tell,
-        )
+        server = server_of(Desk(store, client, Redaction(settings.redact)), listening, settings, _tell)
         _tell(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
         return await _until_told(server)
     finally:
@@ -98,6 +92,24 @@ async def open_and_listen(settings: Settings) -> tuple[Store, socket.socket]:
     except BaseException:
         await store.close()
         raise
+
+
+def server_of(
+    desk: "Desk", listening: socket.socket, settings: Settings, tell: Callable[[str], None]
+) -> "Server":
+    """A server as the settings would have it."""
+    from tenure.surfaces.http.connection import Limits
+    from tenure.surfaces.http.server import Server
+
+    return Server(
+        desk,
+        listening,
+        limits=Limits.of(settings),
+        shutdown_seconds=settings.shutdown_seconds,
+        hosts=settings.allowed_hosts,
+        requests_per_second=settings.requests_per_second,
+        tell=tell,
+    )
 
 
 async def open_to(store: Store) -> str:

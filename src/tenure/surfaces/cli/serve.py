@@ -14,7 +14,7 @@ from tenure.engine.registry import Registry
 from tenure.settings import Loaded, load
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
-from tenure.surfaces.cli.api import open_to
+from tenure.surfaces.cli.api import open_to, server_of
 from tenure.surfaces.cli.running import open_standard_streams, run
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import Teller
@@ -62,7 +62,7 @@ def serve(app: str | None, **given: str | None) -> None:
 
 async def _serve(app: str | None, loaded: Loaded) -> int:
     from tenure.surfaces.http.desk import Desk
-    from tenure.surfaces.http.server import Server, listen
+    from tenure.surfaces.http.server import listen
 
     settings = loaded.settings
     async with AsyncExitStack() as ends:
@@ -72,14 +72,7 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
         client = Client(place.store, Registry())
         ends.push_async_callback(client.close)
         desk = Desk(place.store, client, Redaction(settings.redact), is_ready=lambda: place.worker.is_ready)
-        server = Server(
-            desk,
-            listening,
-            shutdown_seconds=settings.shutdown_seconds,
-            hosts=settings.allowed_hosts,
-            requests_per_second=settings.requests_per_second,
-            tell=_tell,
-        )
+        server = server_of(desk, listening, settings, _tell)
         _tell(f"{server.url} on {masked(place.database)}, {await open_to(place.store)}")
         return await Together(server, place.worker, settings.shutdown_seconds, _tell).run()
 

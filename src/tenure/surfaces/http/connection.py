@@ -24,13 +24,19 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from tenure.settings import Settings
 from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one connection, and all of them, may take; `large_bodies` in bytes, for all of them together."""
+    """What one request, one connection, and all of them, may take.
+
+    `large_bodies` is in bytes, for all of them together; `request_seconds` is for the work on one request.
+    """
 
     connections: int = 512
+    body_bytes: int = 2**20
+    batch_bytes: int = 16 * 2**20
     large_bodies: int = 64 * 2**20
     head_bytes: int = 16_384
     url_bytes: int = 8192
@@ -39,7 +45,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     head_seconds: float = 10.0
     body_seconds: float = 60.0
     write_seconds: float = 60.0
+    request_seconds: float = 10.0
     drain_seconds: float = 2.0
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Limits":
+        """What the settings say."""
+        names = (name for name in cls.__struct_fields__ if f"http_{name}" in Settings.__struct_fields__)
+        return cls(**{name: getattr(settings, f"http_{name}") for name in names})
 
 
 class Phase(Enum):

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
@@ -13,6 +13,9 @@ from tenure.surfaces.http.problems import Refusal
 JSON = "application/json"
 USUAL_BODY = 2**20
 """Bytes that a body may have, unless its route takes more."""
+
+USUAL_SECONDS = 10.0
+"""How long the work on a request may take, unless its route has more to do."""
 
 ALWAYS = ("malformed-request", "not-acceptable", "misdirected-request", "internal", "busy")
 """Problems that any request may meet."""
@@ -64,7 +67,7 @@ class Route(Struct, frozen=True, kw_only=True):
     needs_body: bool = True
     fields: Mapping[str, str] = {}
     problems: tuple[str, ...] = ()
-    seconds: float = 10.0
+    seconds: float = USUAL_SECONDS
     reads_store: bool = True
     any_host: bool = False
     produces: str = JSON
@@ -75,6 +78,14 @@ class Route(Struct, frozen=True, kw_only=True):
     def names(self) -> list[str]:
         """The names of the path's variable parts."""
         return _PLACE.findall(self.path)
+
+    def bounded(self, body: int, large_body: int, seconds: float) -> "Route":
+        """The same route within bounds: of a body as usual, of one that may be large, of the work."""
+        return structs.replace(
+            self,
+            body_limit=body if self.body_limit == USUAL_BODY else large_body,
+            seconds=seconds if self.seconds == USUAL_SECONDS else max(seconds, self.seconds),
+        )
 
     @property
     def is_audited(self) -> bool:

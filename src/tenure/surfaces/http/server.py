@@ -69,7 +69,10 @@ class Server:
             hosts=access.LOOPBACK | {host} | {name.lower() for name in hosts},
             on_bug=self._on_bug,
             room=Room(limits.large_bodies),
-            routes=routes,
+            routes=[
+                route.bounded(limits.body_bytes, limits.batch_bytes, limits.request_seconds)
+                for route in routes
+            ],
             door=Door(desk.store, requests_per_second=requests_per_second),
         )
         self._server = _Uvicorn(

@@ -1,0 +1,74 @@
+"""Limits that are set are kept, with the same answers as the usual ones."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from tenure.settings import BOUNDS, Settings
+from tenure.storage.contract import Store
+from tenure.surfaces.http.connection import Limits
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.table import ROUTES
+from tests.surfaces.command import fails, tenure
+from tests.surfaces.http.serving import register, request, serving
+from tests.surfaces.keeping import MAIL
+
+WISH = {"jobType": "mail", "idempotencyKey": "k"}
+SMALL = Settings(
+    http_body_bytes=1024, http_batch_bytes=2048, http_head_bytes=1024, http_headers=8, http_url_bytes=256
+)
+
+
+def test_what_nobody_sets_is_as_the_server_has_it() -> None:
+    assert Limits.of(Settings()) == Limits()
+    settable = {name for name in Settings.__struct_fields__ if name.startswith("http_")}
+    assert settable == {f"http_{name}" for name in Limits.__struct_fields__} - {"http_drain_seconds"}
+    assert settable <= BOUNDS.keys()
+
+
+async def test_sizes_are_as_they_are_set(store: Store) -> None:
+    """S1.77: bodies by their route, heads by bytes and number."""
+    await register(store, MAIL)
+    async with serving(store, limits=Limits.of(SMALL)) as api:
+        assert (await api.post("/jobs", WISH)).status == 202
+        assert (await api.post("/jobs", {**WISH, "payload": {"to": "x" * 1024}})).kind == "too-large"
+        jobs = [{"definitionKey": "mail", "params": {"to": "x" * 300}}]
+        assert (await api.post("/v1/jobs/batch", {"jobs": 4 * jobs})).status == 202
+        assert (await api.post("/v1/jobs/batch", {"jobs": 7 * jobs})).kind == "too-large"
+        assert (await api.get(f"/healthz?{'x' * 300}")).kind == "uri-too-long"
+        many = {f"X-{n}": "1" for n in range(9)}
+        assert (await api.send(request("GET", "/healthz", many))).kind == "headers-too-large"
+        assert (await api.send(request("GET", "/healthz", {"X": "x" * 1024}))).kind == "headers-too-large"
+
+
+async def test_work_that_takes_too_long_is_answered_in_the_time_that_is_set(store: Store) -> None:
+    """Row 36: whatever holds the store up, the caller hears of it and may come back."""
+
+    async def hang(_desk: Desk, _asked: Asked) -> Answer:
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+    def hanging(route: Route) -> Route:
+        return (
+            structs.replace(route, handler=hang) if (route.method, route.path) == ("POST", "/jobs") else route
+        )
+
+    limits = Limits.of(Settings(http_request_seconds=0.1))
+    async with serving(store, limits=limits, routes=map(hanging, ROUTES)) as api:
+        reply = await api.post("/jobs", WISH)
+        assert (reply.status, reply.kind) == (503, "storage-unavailable")
+        assert int(reply.headers["retry-after"]) > 0
+        assert msgspec.json.decode(reply.body)["status"] == 503
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("TENURE_HTTP_HEADERS", "1"), ("TENURE_HTTP_BODY_BYTES", "many"), ("TENURE_HTTP_REQUEST_SECONDS", "0")],
+)
+def test_what_cannot_be_set_is_refused_at_the_start(tmp_path: Path, variable: str, value: str) -> None:
+    """Row 64."""
+    ran = tenure(tmp_path, "api", "--port", "0", **{variable: value})
+    assert fails(ran, 2, variable)
