@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from time import monotonic
 from uuid import UUID
 
 from msgspec import structs
@@ -309,7 +310,7 @@ class Client:
         return None if document is None else Override.read(document)
 
     def _is_stale(self) -> bool:
-        return self._read_at is None or asyncio.get_running_loop().time() - self._read_at > FRESH
+        return self._read_at is None or monotonic() - self._read_at > FRESH
 
     async def _read_definitions(self) -> None:
         registered = await self._store.definitions()
@@ -318,4 +319,4 @@ class Client:
         self._overrides = {
             (known.key, known.version): known.override for known in registered if known.override is not None
         }
-        self._read_at = asyncio.get_running_loop().time()
+        self._read_at = monotonic()

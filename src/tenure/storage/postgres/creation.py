@@ -151,13 +151,16 @@ class Creation(ABC):
         answers: dict[int, Enqueued] = {}
         recorded = await self._record(jobs, ids, record or self._alone)
         queued: dict[Place, int] = {}
+        is_timed = False
         for position, state, line, rank in recorded:
             index = position - 1
             answers[index] = Enqueued(ids[index], State(state), fresh=True)
-            if state == "queued":
+            if state == State.QUEUED:
                 queued[line, rank] = index
+            elif state == State.SCHEDULED:
+                is_timed = True
         self._note({place: line_of(jobs[index]) for place, index in queued.items()})
-        if any(row["state"] == State.SCHEDULED for row in recorded):
+        if is_timed:
             self._hints.timed()
         if (written := len(answers)) < len(jobs):
             try:

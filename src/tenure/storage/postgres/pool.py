@@ -6,8 +6,8 @@ not for an answer, and not for the driver, which tidies up behind a statement th
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from tenure.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreRefus
 from tenure.storage import statements
 from tenure.storage.postgres.deadlines import Deadlines
 from tenure.storage.postgres.literals import prepared
+from tenure.storage.postgres.users import Users
 
 T = TypeVar("T")
 Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
@@ -55,7 +56,7 @@ class Pool:
         self._deadlines = Deadlines()
         self._turning = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
-        self._users: set[asyncio.Future[None]] = set()
+        self._users = Users()
         self._at_hand: list[tuple[asyncpg.pool.PoolConnectionProxy, float]] = []
         self._waiting = 0
         self._statements = {
@@ -92,8 +93,7 @@ class Pool:
         async with self._turning:
             if self._pool is not None:
                 pool, self._pool = self._pool, None
-                if self._users:
-                    await asyncio.wait(self._users, timeout=self._timeout)
+                await self._users.gone(self._timeout)
                 while self._at_hand:
                     await self._returned(pool, self._at_hand.pop()[0])
                 try:
@@ -112,7 +112,8 @@ class Pool:
             # The driver's own timeout would not do: where it closes a statement meanwhile, it waits for ever.
             return self._deadlines.keep(deadline, connection.fetch(text, *arguments))
 
-        with self._in_use() as pool:
+        with self._users:
+            pool = self._opened()
             try:
                 return await self._lent(pool, deadline, fetch)
             except _Collision:
@@ -149,7 +150,8 @@ class Pool:
             ):
                 return await task(run)
 
-        with self._in_use() as pool:
+        with self._users:
+            pool = self._opened()
             try:
                 return await self._lent(pool, deadline, in_one)
             except _Collision:
@@ -163,8 +165,8 @@ class Pool:
             async with asyncio.timeout_at(deadline):
                 await connection.execute(text)
 
-        with self._in_use() as pool:
-            await self._lent(pool, deadline, execute)
+        with self._users:
+            await self._lent(self._opened(), deadline, execute)
 
     async def dial(self) -> asyncpg.Connection:
         """A connection of the caller's own, apart from the pool."""
@@ -176,28 +178,20 @@ class Pool:
 
     async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a task that needs several statements on one connection; the timeout is for each of them."""
-        with self._in_use() as pool:
-            return await self._lent(pool, self._deadline(), task)
+        with self._users:
+            return await self._lent(self._opened(), self._deadline(), task)
 
     def _asked(self, statement: str, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
         asked = self._statements[statement]
         return asked.text, asked.arguments(values)
 
-    @contextmanager
-    def _in_use(self) -> Iterator[asyncpg.Pool]:
-        """The pool; closing waits until it is not in use."""
+    def _opened(self) -> asyncpg.Pool:
         if self._pool is None:
             raise StoreUnavailable("the store is not open: call open() first")
-        user: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._users.add(user)
-        try:
-            yield self._pool
-        finally:
-            self._users.discard(user)
-            user.set_result(None)
+        return self._pool
 
     def _deadline(self) -> float:
-        return asyncio.get_running_loop().time() + self._timeout
+        return monotonic() + self._timeout  # which is the time of every loop
 
     async def _lent(
         self, pool: asyncpg.Pool, deadline: float, task: Callable[[Connection], Awaitable[T]]
@@ -208,8 +202,8 @@ class Pool:
         except (TimeoutError, asyncio.CancelledError) as error:
             # The driver asks the server to give the statement up, and waits for that; our caller does not.
             returning = asyncio.create_task(self._returned(pool, connection))
-            self._users.add(returning)
-            returning.add_done_callback(self._users.discard)
+            self._users.enter()
+            returning.add_done_callback(lambda _: self._users.leave())
             if isinstance(error, asyncio.CancelledError):
                 raise
             raise _ours(error, self._where()) from error
@@ -222,14 +216,14 @@ class Pool:
         if self._waiting or len(self._at_hand) == _AT_HAND or self._pool is not pool:
             await self._returned(pool, connection)
         else:
-            self._at_hand.append((connection, asyncio.get_running_loop().time()))
+            self._at_hand.append((connection, monotonic()))
         return answer
 
     async def _borrowed(self, pool: asyncpg.Pool, deadline: float) -> asyncpg.pool.PoolConnectionProxy:
         while self._at_hand:
             connection, since = self._at_hand.pop()
             if not _is_closed(connection):
-                if asyncio.get_running_loop().time() - since < _IDLE_FOR:
+                if monotonic() - since < _IDLE_FOR:
                     return connection
                 connection.terminate()
             await self._returned(pool, connection)
