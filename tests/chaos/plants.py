@@ -204,7 +204,7 @@ PLANTS = (
         Sabotage(
             {
                 "sqlite": (("reap.freed", "", NOTHING),),
-                "postgres": (("reap", "AND slot.job = held.id", "AND false"),),
+                "postgres": (("reap", "AND slot.n = held.n", "AND false"),),
             }
         ),
     ),

@@ -1,7 +1,8 @@
 """Statements live in SQL files named after their verb; this loads them.
 
 A file holds one statement (`cancel`), or several under lines such as `-- part: find` (`enqueue.find`). Lines
-between `-- only: limits` and `-- only: end` belong to a longer form of their statement (`turn+limits`) alone.
+between `-- only: limits` and `-- only: end` belong to a longer form of their statement (`turn+limits`) alone;
+several forms may be named.
 Values are written `:name`. SQLite takes them as they are; `numbered` makes them `$1, $2 …` for PostgreSQL.
 """
 
@@ -13,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 _PART = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
-_ONLY = re.compile(r"^-- only: (?!end$)(\w+)\n(.*?)^-- only: end\n", re.MULTILINE | re.DOTALL)
+_ONLY = re.compile(r"^-- only: (?!end$)(\w+(?:, \w+)*)\n(.*?)^-- only: end\n", re.MULTILINE | re.DOTALL)
 _VALUE = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
@@ -49,12 +50,13 @@ def _parts(verb: str, text: str) -> dict[str, str]:
 
 def _forms(name: str, text: str) -> dict[str, str]:
     """The statement as it always is, and with what is only there in a longer form."""
-    longer = {f"{name}+{kind}": _ONLY.sub(_kept(kind), text) for kind, _ in _ONLY.findall(text)}
+    kinds = {kind for named, _ in _ONLY.findall(text) for kind in named.split(", ")}
+    longer = {f"{name}+{kind}": _ONLY.sub(_kept(kind), text) for kind in sorted(kinds)}
     return {name: _ONLY.sub("", text), **longer}
 
 
 def _kept(kind: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: found[2] if found[1] == kind else ""
+    return lambda found: found[2] if kind in found[1].split(", ") else ""
 
 
 def _bare(text: str) -> str:

@@ -22,7 +22,7 @@ async def test_a_turn_passes_a_place_on_under_a_lowered_limit(store: Store, back
         assert [use.held for use in await store.limits()] == [2]
     if backend.kind == "postgres":
         # Whoever begins takes a slot within the size, so that those above it fall out of use.
-        assert await backend.sql("SELECT n FROM tenure.slot WHERE n > 2 AND job IS NOT NULL") == []
+        assert await backend.sql("SELECT n FROM tenure.slot WHERE n > 2 AND is_held") == []
 
 
 async def test_urgent_jobs_that_must_wait_do_not_shorten_a_claim(store: Store) -> None:

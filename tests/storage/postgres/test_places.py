@@ -43,7 +43,7 @@ def offered(places: Places, limit: int = 10, returning: int = 0) -> list[int]:
 
 def look_up(places: Places, *rows: Any) -> None:
     """Learn the rows as the statement gives them: the room of all limits stands in the first."""
-    room = {str(limit): free for row in rows for limit, free in row["room"].items()}
+    room = {str(limit): (free, 0) for row in rows for limit, free in row["room"].items()}
     written = [msgspec.json.encode(room).decode(), *([None] * len(rows))]
     places.learn([{**row, "room": text} for row, text in zip(rows, written, strict=False)], took=0.0)
 
@@ -61,8 +61,8 @@ def taken(seq: int, waited: int = 0) -> Any:
 
 def claimed(places: Places, seq: int, *, short: bool = False) -> None:
     """A job was claimed from line 1."""
+    places.turned([], {1: 1})
     places.claimed({(1, 0): taken(seq)}, short=short)
-    places.take_room([places.known[1]])
 
 
 def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:
@@ -91,8 +91,35 @@ def test_a_turn_may_give_its_own_room_to_a_line_that_had_none() -> None:
     claimed(places, 5)
     assert offered(places) == []
     assert offered(places, returning=1) == [1]
-    places.settled([(1, 1)])
+    assert places.turned([(1, 1)], {})
     assert offered(places) == [1]
+
+
+def test_a_claim_that_limits_have_kept_short_is_not_followed_by_a_look() -> None:
+    """Unless somebody says that there is news: all room was taken, and more may have become free since."""
+    places = looked_up(found(1, limits=(7,), free=1))
+    offered(places)
+    claimed(places, 5, short=True)
+    assert not places.are_stale
+    places.hear()
+    assert places.are_stale
+
+
+def test_room_is_left_where_more_jobs_end_than_begin() -> None:
+    places = looked_up(found(1, limits=(7,), free=5), found(2, limits=(7,)), found(3))
+    assert not places.turned([(1, 2)], {2: 2})
+    assert not places.turned([(3, 2)], {})
+    assert not places.turned([(1, 2)], {1: 3})
+    assert places.turned([(1, 2), (2, 1)], {1: 1, 3: 9})
+
+
+def test_a_limit_counts_as_lowered_until_a_look_up_says_otherwise() -> None:
+    row = {**found(1, limits=(7,)), "room": '{"7": [-1, 2]}'}
+    places = Places([MAIL])
+    places.learn([row], took=0.0)
+    assert [places.are_lowered(limits) for limits in ((7,), (8,), ())] == [True, False, False]
+    look_up(places, found(1, limits=(7,)))
+    assert not places.are_lowered((7,))
 
 
 def test_who_has_passed_a_line_over_looks_again_when_told_of_news() -> None:

@@ -36,9 +36,29 @@ _MISCOUNTED = """
                                      SELECT line, state, -1 FROM tenure.job_state) each_one
      GROUP BY line, state HAVING sum(n) <> 0"""
 
+_MISPLACED = {
+    "postgres": """
+        SELECT limited, n FROM (
+            SELECT unnest(line.limits) AS limited, unnest(string_to_array(s.slots, ' ')::smallint[]) AS n,
+                   1 AS jobs
+              FROM tenure.job_state s JOIN tenure.line ON line.id = s.line
+             WHERE s.state IN ('running', 'cancelling') AND line.limits <> '{}'
+             UNION ALL
+            SELECT limited, n, -1 FROM tenure.slot WHERE is_held) each_one
+         GROUP BY limited, n HAVING sum(jobs) <> 0
+         UNION ALL
+        SELECT line, NULL FROM tenure.job_state
+         WHERE state NOT IN ('running', 'cancelling') AND slots IS NOT NULL""",
+    "sqlite": """
+        SELECT limited.id, held FROM tenure.limited AS limited
+         WHERE held <> (SELECT count(*) FROM tenure.job_state s
+                          JOIN tenure.line AS line ON line.id = s.line, json_each(line.limits) part
+                         WHERE s.state IN ('running', 'cancelling') AND part.value = limited.id)""",
+}
+
 
 async def faults(backend: Backend) -> list[str]:
-    """What is wrong with any job, or with the totals.
+    """What is wrong with any job, with the totals, or with what is held under limits.
 
     A history with a gap or an illegal step, a job that nobody will find, or one of which only a part is left.
     """
@@ -55,6 +75,8 @@ async def faults(backend: Backend) -> list[str]:
     for wrong, text in _STRAYS.items():
         found += [f"{job}: {wrong}" for (job,) in await backend.sql(text)]
     found += [f"{n} too many {state} in line {line}" for line, state, n in await backend.sql(_MISCOUNTED)]
+    misplaced = await backend.sql(_MISPLACED[backend.kind])
+    found += [f"slot {n} of limit {limited} is not held by one job" for limited, n in misplaced]
     return found
 
 

@@ -82,6 +82,19 @@ async def test_a_slot_is_free_once_the_attempt_that_had_it_is_committed(store: S
     assert await held(store) == {"disk": 1}
 
 
+async def test_slots_that_are_being_passed_on_are_nobody_elses(store: Store, stage: Stage) -> None:
+    """All of them go from jobs that end to jobs that begin; on none of them does it show."""
+    await in_line(store, 9, API)
+    owned = (await stage.alice.ask(claims("a", 3))).answer.claimed
+
+    turn, other = await stage.meet(turns("a", map(succeeded, owned), 3), claims("b"), passes=True)
+
+    assert turn.settled.lost == ()
+    assert (len(turn.claimed), len(other.claimed)) == (3, 0)
+    assert await held(store) == {"api": 3}
+    assert await faults(stage.backend) == []
+
+
 async def test_slots_of_a_claim_that_came_to_nothing_are_free_again(store: Store, stage: Stage) -> None:
     """Its process died before the commit."""
     await in_line(store, 9, API)

@@ -47,7 +47,7 @@ Place = tuple[int, int]
 """A line's number and a rank in it; the lower rank is served first."""
 
 
-_room = msgspec.json.Decoder(dict[str, int]).decode
+_room = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
 
 
 class Standing(NamedTuple):
@@ -76,10 +76,12 @@ class Places:
         self._hints: dict[Place, int] = {}
         self._waited: dict[Place, int] = {}
         self._free: dict[int, int] = {}
+        self._lowered: set[int] = set()
         self._held: dict[int, int] = {}
         self._looked_up_at: float | None = None
         self._fresh_for = FRESH_FOR
         self._turn = 0
+        self._offered: set[tuple[int, ...]] = set()
         self._passed_over = False
 
     @property
@@ -96,6 +98,7 @@ class Places:
         self._hints.clear()
         self._waited.clear()
         self._free.clear()
+        self._lowered.clear()
         self.after_line = 0
         for row in found:
             if row["queue"] is None:
@@ -108,7 +111,9 @@ class Places:
             if row["waited"] is not None and row["waited"] >= STEP:
                 self._waited[row["line"], row["rank"]] = row["waited"] // STEP
             if row["room"] is not None:
-                self._free = {int(limit): free for limit, free in _room(row["room"]).items()}
+                room = {int(limit): slots for limit, slots in _room(row["room"]).items()}
+                self._free = {limit: free for limit, (free, _) in room.items()}
+                self._lowered = {limit for limit, (_, above) in room.items() if above}
         is_partial = self.after_line and not self._hints
         self._looked_up_at = None if is_partial else time.monotonic()
 
@@ -155,34 +160,42 @@ class Places:
                     continue
                 limited_room += room if limits else 0
                 offers.append(Offer(place, self._hints[place], standing))
+        self._offered = {offer.standing.limits for offer in offers}
         return offers
 
-    def settled(self, ended: Iterable[tuple[int, int]]) -> bool:
-        """So many attempts on jobs of these lines have ended; whether that has made room under some limit."""
-        made_room = False
-        for line, count in ended:
+    def has_room(self, limits: Iterable[int]) -> bool:
+        """Whether jobs under these limits may begin though none ends."""
+        return all(self._free.get(limit, 0) > 0 for limit in limits)
+
+    def are_lowered(self, limits: Iterable[int]) -> bool:
+        """Whether more run under some of these limits than there would be slots for."""
+        return not self._lowered.isdisjoint(limits)
+
+    def turned(self, ended: Iterable[tuple[int, int]], begun: Mapping[int, int]) -> bool:
+        """So many jobs of these lines have ended or begun; whether that leaves more room under some limit."""
+        taken: dict[int, int] = {}
+        for line, count in (*((line, -count) for line, count in ended), *begun.items()):
             for limit in self.known[line].limits if line in self.known else ():
-                self._free[limit] = self._free.get(limit, 0) + count
-                self._held[limit] = self._held.get(limit, 0) - count
-                made_room = True
-        return made_room
+                taken[limit] = taken.get(limit, 0) + count
+        for limit, count in taken.items():
+            self._free[limit] = self._free.get(limit, 0) - count
+            self._held[limit] = self._held.get(limit, 0) + count
+        return any(count < 0 for count in taken.values())
 
     def claimed(self, furthest: Mapping[Place, Row], *, short: bool) -> None:
-        """Move the hints behind what was claimed; after a short claim look again before the next one."""
+        """Move the hints behind what was claimed; after a short claim look again before the next one.
+
+        Where limits alone have kept it short, there is nothing to see.
+        """
         for place, last in furthest.items():
             if last["seq"] > self._hints.get(place, 0):
                 self._hints[place] = last["seq"]
             if place in self._waited:
                 self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
         if short and not self._passed_over:
-            self.forget()
-
-    def take_room(self, standings: Iterable[Standing]) -> None:
-        """Jobs of such lines run now, and take room under their limits."""
-        for standing in standings:
-            for limit in standing.limits:
-                self._free[limit] = self._free.get(limit, 0) - 1
-                self._held[limit] = self._held.get(limit, 0) + 1
+            self._passed_over = bool(self._offered) and not any(map(self.has_room, self._offered))
+            if not self._passed_over:
+                self.forget()
 
     def _room(self, limit: int, returning: int) -> int:
         return self._free.get(limit, 0) + min(returning, max(0, self._held.get(limit, 0)))

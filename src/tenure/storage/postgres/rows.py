@@ -227,6 +227,5 @@ def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:
         "lines": [offer.place[0] for offer in made],
         "ranks": [offer.place[1] for offer in made],
         "after_seqs": [offer.after for offer in made],
-        "limiteds": [bool(offer.standing.limits) for offer in made],
         "limits": sorted({limit for offer in made for limit in offer.standing.limits}),
     }

@@ -1,6 +1,7 @@
 """The PostgreSQL store, verb by verb; what each promises stands in `tenure.storage.contract`."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
@@ -22,6 +23,7 @@ from tenure.storage.postgres import places, rows, schema
 from tenure.storage.postgres.access import Access
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
+from tenure.storage.postgres.forms import Forms
 from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.operations import Operations
 from tenure.storage.postgres.places import Offer, Places
@@ -32,9 +34,6 @@ from tenure.storage.postgres.wakeups import Switchboard
 
 TIMED = frozenset({State.RETRYING, State.SUSPENDED})
 """The states in which an attempt's end gives a job a time to wait for."""
-
-MOST_FENCES = 10_000
-"""How many claims a process remembers of which no job stands under a limit."""
 
 MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
@@ -62,7 +61,7 @@ class PostgresStore(Creation, Reading, Operations, Trails, Access):
         self._lines = Lines(self._pool)
         self._hints = Switchboard(self._pool, enabled=notify and not pooled, heard=self._hear)
         self._places: dict[tuple[Line, ...], Places] = {}
-        self._unlimited: set[int] = set()
+        self._forms = Forms()
         self._identity: Identity | None = None
 
     async def open(self) -> None:
@@ -125,10 +124,12 @@ class PostgresStore(Creation, Reading, Operations, Trails, Access):
             known.forget()
             return Round(Settled({}, []), [])
         lines = {offer.place[0]: offer.standing for offer in offers}
-        is_limited = any(standing.limits for standing in lines.values())
-        free = not is_limited and self._unlimited.issuperset(report.lease.fence for report in given)
+        limits = {standing.limits for standing in lines.values()}
+        is_wide = order.limit > len(given) and any(map(known.has_room, limits))
+        fences = {report.lease.fence for report in given}
+        passes = not is_wide and not any(map(known.are_lowered, limits))
         answer = await self._pool.run(
-            "settle_and_claim.turn" if free else "settle_and_claim.turn+limits",
+            self._forms.choose(fences, limits, passes=passes),
             **rows.reports(given),
             **rows.offers(offers),
             worker=order.worker,
@@ -137,15 +138,14 @@ class PostgresStore(Creation, Reading, Operations, Trails, Access):
             most_suspensions=MOST_SUSPENSIONS,
         )
         groups, taken = rows.of_turn(answer)
-        if known.settled((group["line"], len(group["places"])) for group in groups):
+        begun = Counter(row["line"] for row in taken)
+        if known.turned([(group["line"], len(group["places"])) for group in groups], begun):
             self._hints.queued()
         self._tell_ended(groups)
         if any(group["state"] in TIMED for group in groups):
             self._hints.timed()
         known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
-        if is_limited:
-            known.take_room(lines[row["line"]] for row in taken)
-        self._note_claim({row["fence"] for row in taken}, is_limited=is_limited)
+        self._forms.note({row["fence"] for row in taken}, {lines[line].limits for line in begun})
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
             [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken],
@@ -196,15 +196,6 @@ class PostgresStore(Creation, Reading, Operations, Trails, Access):
         self, *, endings: bool = False, stops: bool = False, changes: bool = False
     ) -> AbstractAsyncContextManager[Wakeups]:
         return self._hints.listen(endings=endings, stops=stops, changes=changes)
-
-    def _note_claim(self, fences: set[int], *, is_limited: bool) -> None:
-        """Keep in mind under which fences no job holds a slot that would have to be given back."""
-        if is_limited:
-            self._unlimited -= fences  # a database that was restored counts from where it was before
-        elif len(self._unlimited) < MOST_FENCES:
-            self._unlimited |= fences
-        else:
-            self._unlimited = fences
 
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)

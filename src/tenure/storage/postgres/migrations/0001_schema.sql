@@ -62,7 +62,7 @@ CREATE TABLE tenure.limited (
 CREATE TABLE tenure.slot (
     limited  integer  NOT NULL,
     n        smallint NOT NULL,
-    job      uuid,
+    is_held  boolean  NOT NULL DEFAULT false,     -- by the job whose row names it, and by no other
     PRIMARY KEY (limited, n)
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
@@ -125,7 +125,7 @@ CREATE TABLE tenure.job_state (
     hand_backs           smallint     NOT NULL DEFAULT 0,
     notes                smallint     NOT NULL DEFAULT 0,       -- how many of the events are no steps
     has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is nobody's answer
-    slots                smallint[],              -- numbers of slots, in the order of the line's limits
+    slots                text,                    -- numbers of slots, in the order of the line's limits
     progress             text,
     CONSTRAINT lease_is_fence   CHECK (lease = fence),
     CONSTRAINT attempts_bounded CHECK (attempt BETWEEN 0 AND max_attempts)

@@ -51,11 +51,11 @@ recorded AS (
 ),
 -- The slots its limits had given each of them are free again.
 freed AS (
-    UPDATE tenure.slot SET job = NULL
-      FROM (SELECT returned.id, unnest(line.limits) AS limited, unnest(returned.slots) AS n
+    UPDATE tenure.slot SET is_held = false
+      FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(returned.slots, ' ')::smallint[]) AS n
               FROM returned JOIN tenure.line ON line.id = returned.line
              WHERE returned.slots IS NOT NULL) held
-     WHERE slot.limited = held.limited AND slot.n = held.n AND slot.job = held.id
+     WHERE slot.limited = held.limited AND slot.n = held.n
 ),
 tallied AS (
     INSERT INTO tenure.tally (line, state, n)

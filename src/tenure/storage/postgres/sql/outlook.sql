@@ -13,7 +13,7 @@ SELECT tenure.now() AS now_at,
                                     JOIN tenure.limited ON limited.id = wanted.id
                                     JOIN tenure.limit_size USING (name)
                                    WHERE size <= (SELECT count(*) FROM tenure.slot
-                                                   WHERE slot.limited = wanted.id AND slot.job IS NOT NULL))) AS waiting,
+                                                   WHERE slot.limited = wanted.id AND slot.is_held))) AS waiting,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
                            AS served (queue, definition, version)
                 CROSS JOIN LATERAL (SELECT FROM tenure.aftermath

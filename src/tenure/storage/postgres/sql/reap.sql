@@ -50,11 +50,11 @@ recorded AS (
 ),
 -- The slots its limits had given each of them are free again.
 freed AS (
-    UPDATE tenure.slot SET job = NULL
-      FROM (SELECT lost.id, unnest(line.limits) AS limited, unnest(lost.slots) AS n
+    UPDATE tenure.slot SET is_held = false
+      FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(lost.slots, ' ')::smallint[]) AS n
               FROM lost JOIN tenure.line ON line.id = lost.line
              WHERE lost.slots IS NOT NULL) held
-     WHERE slot.limited = held.limited AND slot.n = held.n AND slot.job = held.id
+     WHERE slot.limited = held.limited AND slot.n = held.n
 ),
 tallied AS (
     INSERT INTO tenure.tally (line, state, n)

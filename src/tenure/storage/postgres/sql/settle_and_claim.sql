@@ -1,6 +1,7 @@
 -- One turn of a worker, in one round trip: record how attempts ended, then claim the next jobs.
 -- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
--- PostgreSQL takes longer to get ready for what it then need not do than to do the rest.
+-- PostgreSQL takes longer to get ready for what it then need not do than to do the rest. For the same reason a turn
+-- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own.
 
 -- part: turn
 WITH
@@ -78,49 +79,60 @@ shelved AS (
     SELECT state, id FROM settled WHERE state IN ('failed', 'cancelled')
 ),
 -- only: limits
--- Slots for what is to be claimed: those that settled jobs give back, and free ones of the limits which the lines on
--- offer stand under. Those above a limit's size are left from when it was larger. While jobs still hold some of them, as
--- many of the lowest free ones are on offer as bring the total up to the size; nobody goes past these, not even where
--- somebody else has locked one, so that those who claim at one moment share them.
+-- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the
+-- limits which the lines on offer stand under. Those above a limit's size are left from when it was larger. While jobs
+-- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; nobody goes
+-- past these, not even where somebody else has locked one, so that those who claim at one moment share them.
 given_back AS MATERIALIZED (
-    SELECT unnest(line.limits) AS limited, unnest(decided.slots) AS n
+    SELECT unnest(line.limits) AS limited, unnest(string_to_array(decided.slots, ' ')::smallint[]) AS n
       FROM decided JOIN tenure.line ON line.id = decided.line
      WHERE decided.slots IS NOT NULL
 ),
-on_offer AS MATERIALIZED (
-    SELECT slots.limited, slots.n, row_number() OVER (PARTITION BY slots.limited) AS turn
+offered AS MATERIALIZED (
+    SELECT wanted.id AS limited,
+           ARRAY(SELECT n FROM given_back WHERE limited = wanted.id AND n <= highest.n)
+           || ARRAY(SELECT slot.n FROM tenure.slot
+                     WHERE slot.limited = wanted.id AND slot.n <= highest.n AND NOT slot.is_held
+                     ORDER BY slot.n
+                     LIMIT greatest(0, :limit::integer - (SELECT count(*) FROM given_back
+                                                           WHERE limited = wanted.id AND n <= highest.n))
+                       FOR UPDATE SKIP LOCKED) AS slots
       FROM unnest(:limits::integer[]) AS wanted (id)
       JOIN tenure.limited ON limited.id = wanted.id
       JOIN tenure.limit_size USING (name)
      CROSS JOIN LATERAL (
                SELECT CASE WHEN EXISTS (SELECT FROM tenure.slot
-                                         WHERE slot.limited = wanted.id AND slot.n > size AND slot.job IS NOT NULL)
-                           THEN (SELECT max(free.n)
-                                   FROM (SELECT slot.n, row_number() OVER (ORDER BY slot.n) AS place,
-                                                (SELECT count(*) FROM tenure.slot held
-                                                  WHERE held.limited = wanted.id AND held.job IS NOT NULL
-                                                    AND held.n NOT IN (SELECT n FROM given_back
-                                                                        WHERE given_back.limited = wanted.id)) AS held
-                                           FROM tenure.slot
-                                          WHERE slot.limited = wanted.id
-                                            AND (slot.job IS NULL OR slot.n IN (SELECT n FROM given_back
-                                                                                 WHERE given_back.limited = wanted.id))
-                                        ) free
-                                  WHERE free.place <= size - free.held AND free.n <= size)
+                                         WHERE slot.limited = wanted.id AND slot.n > size AND slot.is_held)
+                           THEN (SELECT max(n)
+                                   FROM (SELECT n FROM tenure.slot LEFT JOIN given_back USING (limited, n)
+                                          WHERE limited = wanted.id AND n <= size
+                                            AND (NOT is_held OR given_back.n IS NOT NULL)
+                                          ORDER BY n
+                                          LIMIT greatest(0, size
+                                            - (SELECT count(*) FROM tenure.slot WHERE limited = wanted.id AND is_held)
+                                            + (SELECT count(*) FROM given_back WHERE limited = wanted.id))) free)
                            ELSE size
                       END AS n
+               OFFSET 0
            ) highest
-     CROSS JOIN LATERAL (
-               SELECT given_back.limited, given_back.n FROM given_back
-                WHERE given_back.limited = wanted.id AND given_back.n <= highest.n
-                UNION ALL
-               SELECT free.limited, free.n
-                 FROM (SELECT slot.limited, slot.n FROM tenure.slot
-                        WHERE slot.limited = wanted.id AND slot.n <= highest.n AND slot.job IS NULL
-                        ORDER BY slot.n
-                        LIMIT :limit::integer
-                          FOR UPDATE SKIP LOCKED) free
-           ) slots
+),
+-- only: end
+-- only: passing
+-- What may pass on: the slots of jobs under the limits which the lines on offer stand under. None while jobs still hold
+-- slots above a limit's size, from when it was larger.
+alike AS MATERIALIZED (
+    SELECT array_agg(line.id) AS lines
+      FROM tenure.line
+     WHERE line.id = ANY (ARRAY(SELECT line FROM decided) || :lines::integer[]) AND line.limits = :limits::integer[]
+       AND NOT EXISTS (SELECT FROM unnest(:limits::integer[]) AS wanted (id)
+                         JOIN tenure.limited ON limited.id = wanted.id
+                         JOIN tenure.limit_size USING (name)
+                         JOIN tenure.slot ON slot.limited = wanted.id AND slot.n > size AND slot.is_held)
+),
+given_back AS MATERIALIZED (
+    SELECT coalesce(array_agg(slots), '{}') AS slots
+      FROM decided
+     WHERE slots IS NOT NULL AND line = ANY ((SELECT lines FROM alike)::integer[])
 ),
 -- only: end
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
@@ -129,51 +141,50 @@ on_offer AS MATERIALIZED (
 -- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
     SELECT next.*, place.turn
-      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[], :limiteds::boolean[])
-           WITH ORDINALITY AS place (line, rank, after, limited, turn)
+      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[])
+           WITH ORDINALITY AS place (line, rank, after, turn)
+-- only: limits
+     CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
+-- only: end
       JOIN LATERAL (
-               SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, place.limited,
-                      greatest(tenure.now(), s.updated_at) AS at
+               SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at
+-- only: limits
+                      , under.limits
+-- only: end
                  FROM tenure.ready r
                  JOIN tenure.job_state s ON s.id = r.job
                 WHERE r.line = place.line AND r.rank = place.rank AND r.seq > place.after
+-- only: passing
+                  AND place.line = ANY ((SELECT lines FROM alike)::integer[])
+-- only: end
                 ORDER BY r.line, r.rank, r.seq
                 LIMIT least(:limit::integer
 -- only: limits
-                           , CASE WHEN place.limited
-                                  THEN (SELECT min((SELECT count(*) FROM on_offer WHERE on_offer.limited = wanted.id))
-                                          FROM tenure.line CROSS JOIN unnest(line.limits) AS wanted (id)
-                                         WHERE line.id = place.line)
-                             END
+                           , (SELECT min(coalesce(cardinality(offered.slots), 0))
+                                FROM unnest(under.limits) AS need (limited) LEFT JOIN offered USING (limited))
 -- only: end
                            )
                   FOR UPDATE OF r, s SKIP LOCKED
            ) next ON next.line = place.line AND next.rank = place.rank
-     LIMIT :limit::integer + 0 * (SELECT count(*) FROM settled)
+     LIMIT least(:limit::integer
+-- only: passing
+                , (SELECT cardinality(slots) FROM given_back)
+-- only: end
+                ) + 0 * (SELECT count(*) FROM settled)
 ),
 -- only: limits
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
 -- that misses a single slot stays in line.
-needed AS (
-    SELECT picked.job, need.limited, need.place,
-           row_number() OVER (PARTITION BY need.limited ORDER BY picked.turn, picked.seq) AS turn
-      FROM picked
-      JOIN tenure.line ON line.id = picked.line
-     CROSS JOIN unnest(line.limits) WITH ORDINALITY AS need (limited, place)
-     WHERE picked.limited AND picked.state = 'queued'
-),
 granted AS MATERIALIZED (
-    SELECT needed.job, array_agg(on_offer.limited ORDER BY place) AS limits, array_agg(on_offer.n ORDER BY place) AS slots
-      FROM needed LEFT JOIN on_offer USING (limited, turn)
-     GROUP BY needed.job
-    HAVING bool_and(on_offer.n IS NOT NULL)
-),
-occupied AS (
-    UPDATE tenure.slot SET job = passed_on.job
-      FROM (SELECT limited, n, holder.job
-              FROM (SELECT unnest(limits) AS limited, unnest(slots) AS n, job FROM granted) holder
-              FULL JOIN given_back USING (limited, n)) passed_on
-     WHERE slot.limited = passed_on.limited AND slot.n = passed_on.n
+    SELECT job, string_agg(n::text, ' ' ORDER BY place) AS slots
+      FROM (SELECT picked.job, need.place,
+                   offered.slots[row_number() OVER (PARTITION BY limited ORDER BY picked.turn, picked.seq)] AS n
+              FROM picked
+             CROSS JOIN unnest(picked.limits) WITH ORDINALITY AS need (limited, place)
+              LEFT JOIN offered USING (limited)
+             WHERE picked.state = 'queued') needed
+     GROUP BY job
+    HAVING bool_and(n IS NOT NULL)
 ),
 -- only: end
 taken AS MATERIALIZED (
@@ -181,15 +192,41 @@ taken AS MATERIALIZED (
 -- only: limits
            , granted.slots
 -- only: end
+-- only: passing
+           , (SELECT slots FROM given_back)[row_number() OVER ()] AS slots
+-- only: end
       FROM picked
 -- only: limits
       LEFT JOIN granted USING (job)
 -- only: end
      WHERE picked.state = 'queued'
 -- only: limits
-       AND (NOT picked.limited OR granted.slots IS NOT NULL)
+       AND (picked.limits = '{}' OR granted.slots IS NOT NULL)
 -- only: end
 ),
+-- only: passing
+freed AS (
+    UPDATE tenure.slot SET is_held = false
+      FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(decided.slots, ' ')::smallint[]) AS n
+              FROM decided JOIN tenure.line ON line.id = decided.line
+             WHERE decided.slots IS NOT NULL
+               AND NOT (decided.line = ANY ((SELECT lines FROM alike)::integer[])
+                        AND decided.slots IN (SELECT slots FROM taken))) held
+     WHERE slot.limited = held.limited AND slot.n = held.n
+),
+-- only: end
+-- only: limits
+-- A slot that goes from a job that ends to one that begins stays as it is: only the difference is written.
+changed AS (
+    UPDATE tenure.slot SET is_held = NOT is_held
+      FROM (SELECT limited, n
+              FROM (SELECT unnest(limits) AS limited, unnest(string_to_array(slots, ' ')::smallint[]) AS n
+                      FROM taken) needed
+              FULL JOIN given_back USING (limited, n)
+             WHERE needed.n IS NULL OR given_back.n IS NULL) difference
+     WHERE slot.limited = difference.limited AND slot.n = difference.n
+),
+-- only: end
 out_of_line AS (
     DELETE FROM tenure.ready
      WHERE ctid = ANY (ARRAY(SELECT tid FROM taken UNION ALL SELECT tid FROM picked WHERE state <> 'queued'))
@@ -206,7 +243,7 @@ started AS (
        SET state      = 'running',
            lease      = leased.id,
            fence      = leased.id,
--- only: limits
+-- only: limits, passing
            slots      = taken.slots,
 -- only: end
            n          = s.n + 1,
@@ -279,10 +316,12 @@ served AS MATERIALIZED (
                           AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
 ),
--- Once for each limit, however many lines stand under it.
+-- How many slots are free, and how many above the size are held; once a limit, however many lines stand under it.
 room AS MATERIALIZED (
-    SELECT coalesce(json_object_agg(limited.id, size - (SELECT count(*) FROM tenure.slot
-                                                         WHERE slot.limited = limited.id AND slot.job IS NOT NULL)),
+    SELECT coalesce(json_object_agg(limited.id,
+                                    (SELECT json_build_array(size - count(*), count(*) FILTER (WHERE n > size))
+                                       FROM tenure.slot
+                                      WHERE slot.limited = limited.id AND slot.is_held)),
                     '{}')::text AS by_limit
       FROM (SELECT DISTINCT unnest(limits) AS id FROM served) wanted
       JOIN tenure.limited ON limited.id = wanted.id
