@@ -12,6 +12,7 @@ import asyncio
 import hmac
 import ipaddress
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from tenure.core import key_text
@@ -53,7 +54,7 @@ class Door:
         """The caller. Raises Refusal for a key that opens nothing, and for one that is used too often."""
         if not await self._has_lock():
             return ANYBODY
-        if key_text.PATTERN.search(unquote_to_bytes(query).decode("latin-1")):
+        if query and key_text.PATTERN.search(unquote_to_bytes(query).decode("latin-1")):
             raise _unknown("a key is never taken from the address, where others can read it: revoke this one")
         held = await self._held(authorization)
         if held is None:
@@ -62,14 +63,7 @@ class Door:
             raise _too_many(wait, "this key is used too often")
         if held.was_idle:
             await self._note_use(held.id)
-        return Caller(
-            name=held.name,
-            scopes=opened_by(held.scopes),
-            key=held.id,
-            definitions=frozenset(held.definitions),
-            queues=frozenset(held.queues),
-            namespace=held.namespace,
-        )
+        return _caller(held)
 
     async def _has_lock(self) -> bool:
         now = asyncio.get_running_loop().time()
@@ -127,8 +121,21 @@ class Lookup:
 
     async def _read(self) -> Keyring:
         async with self._turn:
+            await asyncio.sleep(0)  # for those who have come in the same moment
             wanted, self._wanted, self._next = self._wanted, set(), None
             return await self._store.find_keys(wanted)
+
+
+@lru_cache(maxsize=1024)
+def _caller(held: HeldKey) -> Caller:
+    return Caller(
+        name=held.name,
+        scopes=opened_by(held.scopes),
+        key=held.id,
+        definitions=frozenset(held.definitions),
+        queues=frozenset(held.queues),
+        namespace=held.namespace,
+    )
 
 
 def _neighbourhood(peer: str) -> str:
