@@ -1,7 +1,7 @@
 """What is asked of a store by those who only look: lists, the feed of all events, what comes next."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -89,6 +89,23 @@ class Entry(Struct, frozen=True):
     event: Event
     line: Line
     namespace: str
+
+
+class End(Struct, frozen=True):
+    """How a job ended, when, and how long its last attempt had waited and had run; None where it had not."""
+
+    state: State
+    at: datetime
+    waited: timedelta | None
+    ran: timedelta | None
+
+
+class Recent(Struct, frozen=True):
+    """The jobs that ended lately. `since` is from when on all of them are here; None when these are all."""
+
+    now: datetime
+    since: datetime | None
+    ends: Sequence[End]
 
 
 class Outlook(Struct, frozen=True):

@@ -27,6 +27,7 @@ from tenure.engine.following import Said
 from tenure.engine.registering import register
 from tenure.engine.registry import Registry
 from tenure.engine.schemas import check_schema
+from tenure.engine.statistics import Statistics
 from tenure.engine.sweeping import Sweeps
 from tenure.engine.waiting import Endings
 from tenure.storage.contract import Store
@@ -42,6 +43,7 @@ class Client:
     def __init__(self, store: Store, registry: Registry) -> None:
         """The store is opened already, and closed by whoever opened it."""
         self.sweeps = Sweeps(store)
+        self.statistics = Statistics(store)
         self._store = store
         self._registry = registry
         self._endings = Endings(store)

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from tenure.core.bounds import LARGEST_FEED
 from tenure.core.documents import Document
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
@@ -29,7 +30,7 @@ from tenure.core.operations import (
     WorkerStatus,
 )
 from tenure.core.outcome import Attempt, Report, Round, Settled
-from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import UNFINISHED, State
 from tenure.core.trail import Logged, Note, Recorded, Trail
 from tenure.storage.access import AccessStore
@@ -297,6 +298,9 @@ class Store(AccessStore, Protocol):
 
     async def end_of_feed(self) -> Position:
         """The position behind all that the feed would give now."""
+
+    async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
+        """How jobs ended lately, as far as the last `limit` events tell: it costs the same at any age."""
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         """What is to come, at the cost of a few look-ups: for a worker that has nothing to do."""

@@ -9,7 +9,7 @@ from tenure.core.job import Event
 from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
 from tenure.core.operations import Definition, LineStatus, Pause, Replayed, Worker, WorkerStatus
-from tenure.core.reading import Entry, Listed, Outlook, Position
+from tenure.core.reading import End, Entry, Listed, Outlook, Position, Recent
 from tenure.core.states import State
 from tenure.storage.values import Row, event_from, tags_of
 
@@ -45,6 +45,24 @@ def outlook_from(row: Row) -> Outlook:
         row["next_expiry_at"],
         next_resume=row["next_resume_at"],
         owed=bool(row["owed"]),
+    )
+
+
+def recent_from(rows: Iterable[Row]) -> Recent:
+    """The rows of `recent`."""
+    found = list(rows)
+    [bound] = [row for row in found if row["state"] is None]
+    return Recent(bound["at"], bound["started_at"], [_end_from(row) for row in found if row["state"]])
+
+
+def _end_from(row: Row) -> End:
+    queued, started, at = row["queued_at"], row["started_at"], row["at"]
+    has_run = started is not None and (queued is None or queued <= started)
+    return End(
+        State(row["state"]),
+        at,
+        started - queued if has_run and queued is not None else None,
+        at - started if has_run else None,
     )
 
 

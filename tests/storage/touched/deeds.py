@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID, uuid4
 
-from tenure.core.job import NewJob
+from tenure.core.job import NewJob, Taken
 from tenure.core.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.operations import Retention
 from tenure.core.reading import Filter
@@ -145,6 +145,16 @@ async def _lines(store: Store, _: Scene) -> int:
     return len(await store.lines())
 
 
+async def _recent(store: Store, _: Scene) -> int:
+    return int(bool((await store.recent(limit=1_000)).ends))
+
+
+async def _strictly(store: Store, _: Scene) -> int:
+    new = [NewJob(definition="mail", key=str(uuid4())) for _ in range(_MANY)]
+    answers = await store.enqueue_strictly([*KEYED, *new])
+    return 0 if isinstance(answers, Taken) else len(answers)
+
+
 async def _outlook(store: Store, _: Scene) -> int:
     return int((await store.outlook(LINES)).waiting)
 
@@ -183,6 +193,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "the feed at its end": (_feed_at_end, 0),
     "lines": (_lines, len(LINES)),
     "outlook": (_outlook, 1),
+    "how jobs ended lately": (_recent, 1),
     "workers": (_workers, 1),
     **CLAIMS,
     "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),
@@ -198,6 +209,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "give up": (_give_up, 20),
     "replay": (_replay, 20),
     "enqueue": (_enqueue, _MANY),
+    "enqueue all or none": (_strictly, _MANY + len(KEYED)),
     "spawn": (_spawn, _MANY),
     "enqueue again": (_enqueue_again, 20),
     "prune": (_prune, 75),

@@ -10,7 +10,7 @@ from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
 from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerStatus
 from tenure.core.outcome import Attempt
-from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
 from tenure.storage.postgres import rows
@@ -88,6 +88,10 @@ class Reading:
     async def end_of_feed(self) -> Position:
         [row] = await self._pool.run("end_of_feed")
         return Position(row["mark"], _LAST_JOB, _LAST_EVENT)
+
+    async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
+        whole("limit", limit, 1, LARGEST_FEED)
+        return reading.recent_from(await self._pool.run("recent", limit=limit))
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         [row] = await self._pool.run("outlook", **rows.lines(lines))

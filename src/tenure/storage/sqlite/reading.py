@@ -12,7 +12,7 @@ from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
 from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerStatus
 from tenure.core.outcome import Attempt
-from tenure.core.reading import Entry, Filter, Outlook, Page, Position
+from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
 from tenure.storage.contract import Wakeups
@@ -78,6 +78,10 @@ class Reading(Database):
     async def end_of_feed(self) -> Position:
         [mark] = await self._read("end_of_feed", lambda row: int(row["mark"]))
         return Position(mark, _LAST_ID, _LAST_N)
+
+    async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
+        whole("limit", limit, 1, LARGEST_FEED)
+        return reading.recent_from(await self._read("recent", lambda row: row, limit=limit))
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         [outlook] = await self._read("outlook", reading.outlook_from, lines=reading.written_lines(lines))

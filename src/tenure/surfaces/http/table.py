@@ -6,6 +6,7 @@ from tenure.surfaces import definition_views, views
 from tenure.surfaces.access_views import AuditPage
 from tenure.surfaces.http import (
     auditing,
+    counting,
     creating,
     defining,
     intent,
@@ -256,6 +257,13 @@ ROUTES = (
         parameters=(LIMIT, CURSOR),
         answers={200: AuditPage},
         problems=("invalid-cursor",),
+        is_shared=True,
+    ),
+    _reader(
+        "/v1/stats",
+        handler=counting.stats,
+        summary="How many jobs there are, how many ended lately and how long they took",
+        answers={200: counting.Stats},
         is_shared=True,
     ),
     _of_process(

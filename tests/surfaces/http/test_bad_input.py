@@ -1,0 +1,254 @@
+"""Every bad input that a client may send to the server, by its number: one table, so that none is forgotten.
+
+A row is either asked here, at both stores, or names the tests that ask it: on a socket of their own, or
+because it takes jobs that have come some way.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+
+from tenure.storage.contract import Store
+from tenure.surfaces.http.problems import KINDS
+from tests.storage.telling import EVERY_JOB
+from tests.surfaces.http import (
+    test_access,
+    test_command,
+    test_creating,
+    test_framing,
+    test_intent,
+    test_looking,
+    test_operating,
+    test_sweeping,
+)
+from tests.surfaces.http.serving import Api, Reply
+
+JSON = {"content-type": "application/json"}
+NOBODY = "01890000-0000-7000-8000-000000000000"
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+class Case(NamedTuple):
+    """A request, and what it is answered with: a status, and the kind of problem if it is one."""
+
+    status: int
+    kind: str | None
+    method: str = "POST"
+    path: str = "/v1/jobs"
+    body: Any = None
+    raw: bytes | None = None
+    headers: Mapping[str, str] = MappingProxyType({})
+
+    async def ask(self, api: Api) -> Reply:
+        if self.raw is not None:
+            return await api.call(self.method, self.path, content=self.raw, headers={**JSON, **self.headers})
+        return await api.call(self.method, self.path, self.body, headers=self.headers)
+
+
+def raw(status: int, kind: str, *bodies: bytes) -> list[Case]:
+    return [Case(status, kind, raw=body) for body in bodies]
+
+
+def job(status: int, kind: str | None, *fields: dict[str, Any]) -> list[Case]:
+    return [Case(status, kind, body={"definitionKey": "mail", **some}) for some in fields]
+
+
+def get(status: int, kind: str | None, *paths: str, **headers: str) -> list[Case]:
+    return [Case(status, kind, "GET", path, headers=headers) for path in paths]
+
+
+def listed(status: int, kind: str, *queries: str) -> list[Case]:
+    return get(status, kind, *(f"/v1/jobs?{query}" for query in queries))
+
+
+def forms(*types: dict[str, str]) -> list[Case]:
+    return [Case(415, "unsupported-media-type", raw=b"{}", headers=headers) for headers in types]
+
+
+def schema(*schemas: Any) -> list[Case]:
+    bodies = [{"paramsSchema": one} for one in schemas]
+    return [Case(422, "validation", "PUT", "/v1/definitions/new/1", body) for body in bodies]
+
+
+ROWS: dict[int, list[Case]] = {
+    1: raw(400, "malformed-json", b"", b'{"definitionKey":', b"{} x"),
+    2: raw(422, "validation", b"[]", b"null", b'"x"', b"3"),
+    3: forms(
+        {"content-type": "text/plain"},
+        {"content-type": "application/x-www-form-urlencoded"},
+        {"content-type": "application/json; charset=utf-16"},
+        {"content-type": ""},
+    ),
+    4: raw(400, "malformed-json", b'{"a":"\xff"}', b"\xef\xbb\xbf{}"),
+    5: raw(400, "malformed-json", b'{"a":NaN}', b'{"a":Infinity}', b'{"a":-Infinity}'),
+    6: raw(400, "duplicate-key", b'{"a":1,"a":2}', b'{"params":{"a":[{"b":1,"b":2}]}}'),
+    7: raw(400, "too-deep", DEEP),
+    8: raw(422, "number-range", b'{"a":' + b"9" * 5000 + b"}", b'{"a":1e400000}'),
+    9: raw(422, "invalid-character", b'{"a":"\\u0000"}', b'{"\\u0000":1}'),
+    10: raw(422, "invalid-character", b'{"a":"\\ud800"}'),
+    14: forms({"content-encoding": "gzip"}, {"content-encoding": "br"}),
+    17: [
+        Case(405, "method-not-allowed", method, path)
+        for method in ("DELETE", "PATCH", "TRACE")
+        for path in ("/v1/jobs", "/jobs", "/v1/definitions/mail/1")
+    ],
+    18: get(406, "not-acceptable", "/v1/jobs", "/v1/stats", accept="text/html"),
+    20: job(
+        422, "unknown-field", {"state": "succeeded"}, {"attempts": 0}, {"workerId": "x"}, {"tenant": "x"}
+    ),
+    21: [
+        Case(422, "validation", body={"params": {}}),
+        *job(422, "validation", *({"definitionKey": key} for key in ("", "x" * 201, "mail\n", "../x", 7))),
+    ],
+    22: [
+        *job(422, "unknown-definition", {"definitionKey": "nope"}, {"definitionVersion": 7}),
+        *job(422, "validation", *({"definitionVersion": version} for version in (0, -1, 1.0, "1", 2**31))),
+    ],
+    23: job(422, "validation", *({"priority": priority} for priority in ("5", 5.5, True, 10**9))),
+    24: job(422, "validation", *({"maxAttempts": most} for most in (0, -1, 10**6, None))),
+    25: job(422, "validation", *({"timeoutSeconds": seconds} for seconds in (0, -1, 604_801))),
+    26: job(
+        422,
+        "datetime",
+        *(
+            {"runAt": at}
+            for at in (
+                *("2030-01-01T00:00:00", "2030-02-30T00:00:00Z", "2030-01-01T00:00:60Z", "tomorrow"),
+                *("2030-W01-1T00:00:00Z", 1_900_000_000),
+            )
+        ),
+    ),
+    27: [
+        *job(202, None, {"runAt": "1999-12-31T23:59:59Z"}),
+        *job(422, "datetime", {"runAt": "2126-01-01T00:00:00Z"}),
+    ],
+    28: job(422, "invalid-params", {"params": {"to": 5}}, {"params": {"cc": "x"}}, {"params": []}),
+    29: schema(
+        {"$ref": "https://localhost:1/schema.json"},
+        {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
+        {"properties": {"a": {"pattern": "(a*)*\\1"}}},
+        {"properties": {"a": {"pattern": "((a{0,99}){0,99}){0,99}"}}},
+    ),
+    30: job(422, "idempotency-key", *({"idempotencyKey": key} for key in ("", "x" * 256, "a\x07"))),
+    35: [
+        Case(422, "validation", path="/v1/jobs/batch", body={"jobs": []}),
+        Case(422, "validation", path="/v1/jobs/batch", body={"jobs": [{"definitionKey": "mail"}] * 10_001}),
+        Case(
+            422,
+            "invalid-params",
+            path="/v1/jobs/batch",
+            body={"jobs": [{"definitionKey": "mail"}, {"definitionKey": "mail", "params": {"to": 5}}]},
+        ),
+    ],
+    38: get(
+        404,
+        "not-found",
+        *(
+            f"/v1/jobs/{text}"
+            for text in (
+                *("1", "%27%20OR%201=1--", f"%7B{NOBODY}%7D", f"urn:uuid:{NOBODY}", NOBODY.replace("-", "")),
+                *("%00", "x" * 7000),
+            )
+        ),
+    ),
+    39: get(404, "not-found", f"/v1/jobs/{NOBODY}", f"/jobs/{NOBODY}", f"/v1/jobs/{NOBODY}/events"),
+    40: listed(422, "validation", "limit=0", "limit=-1", "limit=abc", "limit=1000000000"),
+    41: listed(400, "invalid-cursor", "cursor=garbage", "cursor=", "cursor=" + "A" * 5000),
+    42: [
+        *listed(422, "validation", "status=nope", "&".join(["status=queued"] * 500)),
+        *listed(422, "validation", "sort=id;drop%20table%20jobs"),
+        *listed(422, "unknown-field", "frobnicate=1"),
+    ],
+    43: listed(422, "validation", "tag=%25_%5C", "queue=%25", "definitionKey=_%25"),
+    48: [
+        *get(200, None, "/docs", range="bytes=" + ",".join(f"{n}-{n}" for n in range(1000))),
+        *get(404, "not-found", "/%2e%2e%2fetc%2fpasswd", "/docs/%2e%2e%2f", "/docs/..%2f..%2fetc"),
+    ],
+    49: get(421, "misdirected-request", "/v1/jobs", host="evil.example"),
+    50: [
+        Case(405, "method-not-allowed", "OPTIONS", headers={"origin": "http://evil.example"}),
+        Case(403, "csrf", body={"definitionKey": "mail"}, headers={"origin": "http://evil.example"}),
+    ],
+}
+
+ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
+    11: (
+        test_framing.test_a_body_that_says_it_is_too_large_is_refused_before_it_is_read,
+        test_command.test_the_command_bounds_requests_as_the_server_does,
+    ),
+    12: (test_framing.test_a_chunked_body_that_grows_past_the_limit_is_cut_off,),
+    13: (
+        test_framing.test_a_request_that_comes_too_slowly_is_given_up,
+        test_framing.test_slow_clients_take_no_place_from_others,
+    ),
+    15: (
+        test_framing.test_what_is_not_http_is_refused,
+        test_framing.test_after_a_garbled_request_nothing_more_is_read,
+    ),
+    16: (test_framing.test_heads_are_bounded,),
+    19: (test_framing.test_who_leaves_in_the_middle_of_a_body_leaves_nothing,),
+    31: (test_intent.test_the_same_key_again_is_the_same_job_and_looks_the_same,),
+    32: (test_creating.test_a_key_binds_what_was_asked,),
+    33: (test_creating.test_a_hundred_at_once_with_one_key_are_one_job,),
+    34: (test_creating.test_a_key_binds_what_was_asked,),
+    35: (test_creating.test_every_job_of_a_batch_that_cannot_be_taken_is_told,),
+    36: (
+        test_command.test_while_the_server_is_away_nothing_is_promised,
+        test_command.test_while_the_file_is_held_nothing_is_promised,
+    ),
+    41: (
+        test_looking.test_a_cursor_belongs_to_its_list,
+        test_sweeping.test_a_cursor_belongs_to_its_sweep,
+    ),
+    44: (
+        test_operating.test_a_job_that_waits_is_cancelled_once,
+        test_operating.test_a_job_that_runs_is_asked_to_stop,
+    ),
+    45: (test_operating.test_a_job_that_has_ended_stays_as_it_is,),
+    46: (test_creating.test_a_job_that_has_not_ended_is_not_run_again,),
+    49: (
+        test_access.test_only_the_servers_own_names_lead_here,
+        test_access.test_whoever_forwards_is_not_believed,
+    ),
+    50: (test_access.test_no_page_of_another_origin_may_read_or_ask_beforehand,),
+}
+"""The tests that ask a row, or the rest of one; each says so."""
+
+NOT_YET = {37: "quota", 47: "invalid-event-id"}
+"""The kinds of problem of what the server does not have yet: quotas, and streams of events."""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row}")
+async def test_a_bad_input_is_answered_as_the_table_says(api: Api, store: Store, row: int) -> None:
+    """The same on both stores; nothing is written, and nothing goes wrong inside."""
+    before = len(await store.definitions())
+    for case in ROWS[row]:
+        reply = await case.ask(api)
+        assert reply.status == case.status, (case, reply)
+        if case.kind is not None:
+            assert reply.kind == case.kind, (case, reply)
+        assert not [name for name in reply.headers if name.startswith("access-control-")]
+    taken = sum(case.status == 202 for case in ROWS[row])
+    assert len((await store.page(EVERY_JOB)).jobs) == taken
+    assert len(await store.definitions()) == before
+    assert not api.told
+    assert (await api.get("/healthz")).status == 200
+
+
+@pytest.mark.parametrize("row", ELSEWHERE, ids=lambda row: f"row-{row}")
+def test_what_is_asked_elsewhere_is_asked_there(row: int) -> None:
+    """Rows 11 to 16 on a socket in bytes, others with jobs that have come some way."""
+    for test in ELSEWHERE[row]:
+        said = re.search(r"[Rr]ows? ([\d, and]+)", test.__doc__ or "")
+        assert said, test.__name__
+        assert str(row) in re.findall(r"\d+", said[1]), test.__name__
+
+
+def test_no_row_is_forgotten() -> None:
+    """Rows 1 to 50. What is not there yet is named; once it is there, its row has to be as well."""
+    assert sorted({*ROWS, *ELSEWHERE, *NOT_YET}) == list(range(1, 51))
+    assert not NOT_YET.keys() & {*ROWS, *ELSEWHERE}
+    assert not set(NOT_YET.values()) & KINDS.keys()
