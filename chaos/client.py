@@ -13,6 +13,7 @@ from uuid import UUID
 
 from chaos.history import History, Verb
 from chaos.load import Ask, Wanted
+from tenure.core.documents import canonical_hash
 from tenure.core.errors import JobNotFound, StoreBusy, StoreError, StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, NewJob, Standing
 from tenure.core.operations import Replayed
@@ -47,20 +48,31 @@ class Client:
                 await asyncio.sleep(max(0.0, began + ask.at - loop.time()))
                 calls.create_task(self._make_call(ask))
 
+    async def attempt(self, wanted: Sequence[Wanted]) -> None:
+        """Ask for jobs once, whatever is said to it."""
+        await self._record(wanted, tries=1)
+
     async def enqueue(self, wanted: Sequence[Wanted], *, batch: bool = False) -> list[UUID]:
         """Have jobs recorded."""
+        answers = await self._record(wanted, batch=batch) or []
+        ids = [answer.id for answer in answers]
+        self._jobs.update(zip((one.key for one in wanted), ids, strict=True))
+        return ids
+
+    async def _record(
+        self, wanted: Sequence[Wanted], *, batch: bool = False, tries: int | None = None
+    ) -> list[Enqueued] | None:
         jobs = [self._make(one) for one in wanted]
-        keys = [one.key for one in wanted]
-        answers: list[Enqueued] = await self._insist(
+        answers: list[Enqueued] | None = await self._insist(
             "enqueue",
             lambda: self._store.enqueue(jobs),
             lambda found: ([one.id for one in found], [one.id for one in found if one.fresh]),
-            keys=keys,
+            keys=[one.key for one in wanted],
+            bodies=[canonical_hash(job.params).hex() for job in jobs],
             batch=batch,
+            tries=tries,
         )
-        ids = [answer.id for answer in answers]
-        self._jobs.update(zip(keys, ids, strict=True))
-        return ids
+        return answers
 
     async def cancel(self, job: UUID) -> None:
         """Have a job stopped."""
@@ -124,6 +136,7 @@ class Client:
         read: Callable[[Any], tuple[list[UUID], list[UUID]]],
         *,
         keys: Sequence[str] = (),
+        bodies: Sequence[str] = (),
         asked: Sequence[UUID] = (),
         batch: bool = False,
         tries: int | None = None,
@@ -131,7 +144,7 @@ class Client:
         """Make a call until it is acknowledged, each time as one call of the history."""
         was_unknown = False
         while True:
-            number = self._history.sent(verb, keys=keys, asked=asked, batch=batch)
+            number = self._history.sent(verb, keys=keys, bodies=bodies, asked=asked, batch=batch)
             try:
                 answer = await call()
             except StoreError as error:

@@ -28,8 +28,8 @@ from typing import Any, Literal, NamedTuple
 VARIABLE = "TENURE_TEST_FAILPOINTS"
 FIRED = "TENURE_TEST_FAILPOINTS_FIRED"
 
-Side = Literal["worker", "zygote"]
-"""Who arms a place: the worker, or the zygote for itself and its children."""
+Side = Literal["worker", "zygote", "api"]
+"""Who arms a place: the worker, the zygote for itself and its children, or a server."""
 
 
 class Place(NamedTuple):
@@ -90,7 +90,13 @@ PLACES: dict[str, Place] = {
     "child.effect": Place("zygote", "tenure.execution.child:_perform", "after", _is_no_rehearsal),
     "child.report": Place("zygote", "tenure.execution.child:_flush", "after"),
 }
-"""Every failpoint by name."""
+"""Every failpoint of a worker by name."""
+
+API_PLACES: dict[str, Place] = {
+    **_around("api", "api.enqueue", _verb("enqueue")),
+    "api.answer": Place("api", "tenure.surfaces.http.application:Application._answered", "after"),
+}
+"""Every failpoint of a server: before a job is recorded, after it, and with the answer in its hand."""
 
 
 class Armed(NamedTuple):
@@ -107,7 +113,7 @@ class Armed(NamedTuple):
         name, _, rest = text.strip().partition("=")
         rest, _, times = rest.partition("*")
         action, _, passing = rest.partition("@")
-        if name not in PLACES or action.partition(":")[0] not in _ACTIONS:
+        if name not in PLACES | API_PLACES or action.partition(":")[0] not in _ACTIONS:
             raise ValueError(f"{text!r} is no failpoint")
         return cls(name, action, int(passing or 1), int(times or 1))
 
@@ -116,7 +122,7 @@ def arm(side: Side) -> None:
     """Arm what the environment names for this side."""
     for text in filter(None, os.environ.get(VARIABLE, "").split(",")):
         armed = Armed.read(text)
-        place = PLACES[armed.name]
+        place = (PLACES | API_PLACES)[armed.name]
         if place.side == side:
             trigger = _Trigger(armed, Path(os.environ[FIRED]))
             for target in place.target.split():

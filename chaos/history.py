@@ -21,15 +21,17 @@ Outcome = Literal["acknowledged", "refused", "unknown"]
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request. Times are CLOCK_MONOTONIC.
 
-    `keys` are the idempotency keys of an enqueue, in order; `asked` the ids that the request names: those to
-    cancel, accept or replay, or those that a caller made itself. `jobs` are the ids that the answer names,
-    in order (of a replay: the new jobs), and `moved` those of them that this call made or moved by its own
-    account. A call that was `refused` has, by its answer, done nothing.
+    `keys` are the idempotency keys of an enqueue, in order, and `bodies` what each is to stand for: the hash
+    of the job's params, as hexadecimal digits, or nothing where that is not to be judged. `asked` are the ids
+    that the request names: those to cancel, accept or replay, or those that a caller made itself. `jobs` are
+    the ids that the answer names, in order (of a replay: the new jobs), and `moved` those of them that this
+    call made or moved by its own account. A call that was `refused` has, by its answer, done nothing.
     """
 
     number: int
     verb: Verb
     keys: list[str] = []
+    bodies: list[str] = []
     asked: list[UUID] = []
     batch: bool = False
     sent_at: float
@@ -61,7 +63,13 @@ class History:
         self._calls = 0
 
     def sent(
-        self, verb: Verb, *, keys: Sequence[str] = (), asked: Sequence[UUID] = (), batch: bool = False
+        self,
+        verb: Verb,
+        *,
+        keys: Sequence[str] = (),
+        bodies: Sequence[str] = (),
+        asked: Sequence[UUID] = (),
+        batch: bool = False,
     ) -> int:
         """Record that a request is about to go out; answers with its number."""
         self._calls += 1
@@ -69,6 +77,7 @@ class History:
             number=self._calls,
             verb=verb,
             keys=list(keys),
+            bodies=list(bodies),
             asked=list(asked),
             batch=batch,
             sent_at=time.monotonic(),

@@ -15,7 +15,7 @@ import msgspec
 from chaos import failpoints
 from tenure import assemble
 from tenure.core.signals import AttemptStarted, Signal
-from tenure.surfaces.cli import telling, worker
+from tenure.surfaces.cli import telling, workplace
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ def _keep_signals(path: str) -> None:
             os.write(record, msgspec.json.encode(line) + b"\n")
         tell(signal)
 
-    vars(worker)["Teller"] = lambda: told
+    vars(workplace)["Teller"] = lambda: told
 
 
 if __name__ == "__main__":

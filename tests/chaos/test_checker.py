@@ -10,6 +10,7 @@ from chaos.checker import INVARIANTS, check
 from chaos.evidence import Terms, Watch, gather
 from tenure.storage.contract import Store
 from tests.chaos.plants import PLANTS
+from tests.chaos.test_planted_api import SERVERS
 from tests.chaos.test_planted_sabotage import BY_FUNCTION
 from tests.chaos.test_planted_worker import CASES
 from tests.storage.clock import Clock
@@ -26,6 +27,7 @@ SABOTAGE = {
     **{plant.name: plant.notice for plant in PLANTS},
     **{name: numbers for name, (numbers, _, _) in CASES.items()},
     **BY_FUNCTION,
+    **SERVERS,
 }
 
 

@@ -19,7 +19,7 @@ from chaos.checker import INVARIANTS, check
 from chaos.evidence import Leftovers, Outage, Stay
 from chaos.history import Call
 from chaos.invariants.serving import excused_by_the_machine
-from tenure.core.documents import Document
+from tenure.core.documents import Document, canonical_hash
 from tenure.core.lease import Line
 from tenure.core.limit import Limit, LimitUse
 from tenure.core.operations import Retention
@@ -73,6 +73,22 @@ def enqueue_again(forger: Forger) -> Forger:
     return forger.but(history=[*forger.evidence.history, again])
 
 
+def refused_for_nothing(forger: Forger) -> Forger:
+    """A job sent again as it was, and refused because its key was used for something else."""
+    first = forger.evidence.history[0]
+    job = next(job for job in forger.evidence.jobs if job.id == first.jobs[0])
+    again = replace(
+        first,
+        number=99,
+        outcome="refused",
+        jobs=[],
+        moved=[],
+        bodies=[canonical_hash(job.params).hex()],
+        error="idempotency-key-reused: /idempotencyKey",
+    )
+    return forger.but(history=[*forger.evidence.history, again])
+
+
 def half_a_batch(forger: Forger) -> Forger:
     twins = next(call for call in forger.evidence.history if call.batch)
     return forger.without("other twin").call(twins.number, outcome="unknown", jobs=[], moved=[])
@@ -121,6 +137,8 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I2"}, "a job of a call that was refused", lambda f: f.call(1, outcome="refused", jobs=[], moved=[])),
     ({"I3"}, "a key with two rows", lambda f: f.job("other twin", key="twin")),
     ({"I3"}, "a key with two answers", enqueue_again),
+    ({"I4"}, "a key that stands for something else", lambda f: f.call(1, bodies=["00"])),
+    ({"I4"}, "a refusal without a reason", refused_for_nothing),
     ({"I5"}, "half a batch", half_a_batch),
     ({"I5"}, "a batch in two steps", lambda f: f.job("twin", created_at=START + seconds(0.01))),
     ({"I6"}, "at rest while a job runs", lambda f: f.terms(quiet=True)),

@@ -1,0 +1,82 @@
+"""Servers as a store: what the client of a run asks of one, asked over HTTP of any server that is there.
+
+Whoever hears nothing cannot know what was done; a server that says 503 does not promise that nothing was.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+import httpx
+import msgspec
+
+from tenure.core.errors import StoreRefused, StoreUnavailable
+from tenure.core.job import Enqueued, NewJob, Standing
+from tenure.core.states import State
+
+PATIENCE = 60.0
+
+
+class HttpStore:
+    """The verbs of a store that the client of a run has need of. Whether a job was new is nowhere told."""
+
+    def __init__(self, door: Callable[[], str]) -> None:
+        """`door` says where to ask next."""
+        self._door = door
+        self._client = httpx.AsyncClient(timeout=PATIENCE, trust_env=False)
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._client.aclose()
+
+    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """One job by itself, several in a batch."""
+        bodies = [_body(job) for job in jobs]
+        if len(bodies) == 1:
+            answers = [await self._ask("POST", "/v1/jobs", bodies[0])]
+        else:
+            answer = await self._ask("POST", "/v1/jobs/batch", {"jobs": bodies})
+            if "errors" in answer:
+                raise StoreRefused(f"{answer['errors'][0]['code']}: {answer['errors'][0]['message']}")
+            answers = answer["items"]
+        return [Enqueued(UUID(one["jobId"]), State(one["status"]), fresh=False) for one in answers]
+
+    async def cancel(self, ids: Sequence[UUID]) -> list[Standing]:
+        """Ask jobs to stop, one by one."""
+        return [await self._move(job, "cancel") for job in ids]
+
+    async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
+        """Let held jobs go, one by one."""
+        return [await self._move(job, "release") for job in ids]
+
+    async def _move(self, job: UUID, verb: str) -> Standing:
+        answer = await self._ask("POST", f"/v1/jobs/{job}/{verb}")
+        return Standing(job, State(answer.get("jobStatus", answer["status"])), moved=False)
+
+    async def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {} if body is None else {"content-type": "application/json"}
+        try:
+            reply = await self._client.request(method, self._door() + path, content=content, headers=headers)
+        except httpx.TransportError as error:
+            unknown = not isinstance(error, httpx.ConnectError)
+            raise StoreUnavailable(f"no answer: {error!r}", unknown=unknown) from error
+        answer: dict[str, Any] = reply.json()
+        if reply.status_code == 503:
+            raise StoreUnavailable(answer["detail"], unknown=True)
+        if reply.is_success or "jobStatus" in answer:
+            return answer
+        raise StoreRefused(f"{answer['type'].removeprefix('/docs#')}: {answer['detail']}")
+
+
+def _body(job: NewJob) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "definitionKey": job.definition,
+        "params": msgspec.Raw(job.params.encode()),
+        "priority": job.priority,
+        "hold": job.hold,
+        "idempotencyKey": job.key,
+    }
+    if job.delay is not None:
+        body["delaySeconds"] = job.delay.total_seconds()
+    return body
