@@ -75,6 +75,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     http_body_seconds: float = 60.0
     http_write_seconds: float = 60.0
     http_request_seconds: float = 10.0
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = None
     webhook_allow: tuple[str, ...] = ()
     redact: tuple[str, ...] = REDACTED
 
@@ -144,6 +146,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "http_body_seconds": (1, 3600),
     "http_write_seconds": (1, 3600),
     "http_request_seconds": (0.1, 600),
+    "metrics_port": (0, 65_535),
 }
 """The least and the most that each number may be."""
 

@@ -16,7 +16,7 @@ from tenure.core.job import Job, NewJob
 from tenure.core.lease import Line
 from tenure.core.operations import Worker as Introduction
 from tenure.core.policy import Policy, RetryPolicy
-from tenure.core.signals import Signal
+from tenure.core.signals import Signal, to_all
 from tenure.core.spec import Spec
 from tenure.core.states import State
 from tenure.engine.manner import Manner
@@ -26,6 +26,7 @@ from tenure.engine.worker import Worker
 from tenure.execution.handler import Handler
 from tenure.execution.lanes import Lanes
 from tenure.storage.contract import Store
+from tenure.telemetry.worker import WorkerMetrics
 from tests.worker.sample import HANDLERS
 
 TARGET = "tests.worker.sample:app"
@@ -79,6 +80,7 @@ async def employ(
     target: str = TARGET,
     folder: Path = ROOT,
     handlers: Mapping[str, Handler] = HANDLERS,
+    metrics: WorkerMetrics | None = None,
 ) -> AsyncIterator[Employed]:
     """A worker that works while the context lasts, and then stops in good order."""
     name = f"worker-{secrets.token_hex(4)}"
@@ -96,7 +98,11 @@ async def employ(
     )
     await register(store, registry(handlers).specs(), name)
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)
-    worker = Worker(store, lanes, introduction, registry(handlers), manner, heard.append)
+    announce = heard.append if metrics is None else to_all(metrics, heard.append)
+    measured = store if metrics is None else metrics.on(store)
+    worker = Worker(measured, lanes, introduction, registry(handlers), manner, announce)
+    if metrics is not None:
+        metrics.watch(worker, lanes)
     task = asyncio.create_task(worker.run())
     employed = Employed(worker, heard)
     try:

@@ -43,11 +43,16 @@ class AttemptStarted(Struct, frozen=True):
 
 
 class AttemptSettled(Struct, frozen=True):
-    """An attempt's outcome is on record, and the state that it led to."""
+    """An attempt's outcome is on record, and the state that it led to.
+
+    `took` is how many seconds it ran, `waited` how many more passed until its outcome was on record.
+    """
 
     claimed: Claimed
     report: Report
     state: State
+    took: float = 0.0
+    waited: float = 0.0
 
 
 class AttemptLost(Struct, frozen=True):
@@ -100,3 +105,13 @@ Signal = (
     | Recovered
 )
 Announce = Callable[[Signal], None]
+
+
+def to_all(*subscribers: Announce) -> Announce:
+    """Announces to each of them, in this order; one that raises keeps the rest from hearing it."""
+
+    def announce(signal: Signal) -> None:
+        for subscriber in subscribers:
+            subscriber(signal)
+
+    return announce

@@ -16,7 +16,7 @@ killed between its commit and its hint, what it spoke of is found at the next lo
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -109,6 +109,16 @@ class Crew:
     def running(self) -> int:
         """How many attempts run now."""
         return sum(len(desk.attempts.running) for desk in self.desks)
+
+    @property
+    def active(self) -> Iterator[str]:
+        """The definition of each of them."""
+        return (one.claimed.definition for desk in self.desks for one in desk.attempts.running.values())
+
+    @property
+    def waiting(self) -> int:
+        """How many attempts are claimed and wait for a slot."""
+        return sum(len(desk.attempts.waiting) for desk in self.desks)
 
     @property
     def handed_back(self) -> int:

@@ -160,12 +160,14 @@ class Dispatcher:
         return Order(worker=manner.worker, lines=self._share.lines, limit=limit, lease_for=manner.lease_for)
 
     def _tell(self, done: dict[Lease, Done], settled: Settled) -> None:
+        now = time.monotonic()
         for lease, one in done.items():
             del self._attempts.done[lease]
             claimed = one.running.claimed
             if (state := settled.accepted.get(lease)) is None:
                 self._announce(AttemptLost(lease, claimed.definition, fenced=False))
             else:
-                accepted = AttemptSettled(claimed, one.report, state)
+                took = one.at - one.running.since
+                accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)
                 self._announce(accepted)
                 self._settled(accepted)

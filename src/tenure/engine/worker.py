@@ -6,7 +6,7 @@ out.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
@@ -60,6 +60,16 @@ class Worker:
     def running(self) -> int:
         """How many attempts run now."""
         return 0 if self._crew is None else self._crew.running
+
+    @property
+    def active(self) -> Iterable[str]:
+        """The definition of each attempt that runs now."""
+        return () if self._crew is None else self._crew.active
+
+    @property
+    def waiting(self) -> int:
+        """How many attempts are claimed and wait for a slot."""
+        return 0 if self._crew is None else self._crew.waiting
 
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""

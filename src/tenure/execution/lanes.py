@@ -65,6 +65,11 @@ class Lanes:
         """What an operator should know of how attempts are started; None where all is as it should be."""
         return self._process.notice
 
+    @property
+    def children(self) -> int:
+        """How many processes were asked for so far, for attempts and for runners."""
+        return self._process.nurseries.children + self._spawn.nurseries.children
+
     async def start(self) -> bytes:
         """Import the app in a zygote; answers with its manifest, raises `AppFailed` when it has none."""
         return await self._process.start()

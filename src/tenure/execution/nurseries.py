@@ -38,6 +38,7 @@ class Nurseries:
         self._guards = guards or Guards()
         self._anew = anew
         self._nurseries: set[Nursery] = set()
+        self._of_those_gone = 0
         self._opening = asyncio.Lock()
         self._is_closed = False
         self.current: Nursery | None = None
@@ -46,6 +47,11 @@ class Nurseries:
         """Jobs that were running when one died."""
         self.notice: str | None = None
         """What an operator should know of how attempts are started; None where all is as it should be."""
+
+    @property
+    def children(self) -> int:
+        """How many children were asked for so far, of all zygotes."""
+        return self._of_those_gone + sum(nursery.children for nursery in self._nurseries)
 
     def own(self, names: Iterable[str]) -> dict[str, str]:
         """The variables that an attempt is given beyond what its zygote has."""
@@ -80,7 +86,9 @@ class Nurseries:
         nursery = Nursery(
             self._target, self._folder, spares, self._environment, self._guards, anew=self._anew
         )
-        self._nurseries = {known for known in self._nurseries if not known.is_gone} | {nursery}
+        gone = {known for known in self._nurseries if known.is_gone}
+        self._of_those_gone += sum(known.children for known in gone)
+        self._nurseries = (self._nurseries - gone) | {nursery}
         try:
             ready = await nursery.open()
         except BaseException:

@@ -139,6 +139,11 @@ class Nursery:
             ending.set_result(Lost(is_alone=False))
         return self._count, ending
 
+    @property
+    def children(self) -> int:
+        """How many were asked for so far."""
+        return self._count
+
     def signal(self, number: int, sent: int) -> None:
         """Have a signal sent to a child's group."""
         if self.is_open:

@@ -38,6 +38,7 @@ class _Place(NamedTuple):
 @click.option("--port", metavar="N", help="8000 without it; 0 for any that is free.")
 @click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
 @click.option("--queues", help="Serve these queues only, with commas between them.", metavar="NAMES")
+@click.option("--metrics-port", help="Offer what the worker counts to Prometheus there.", metavar="N")
 @click.option("--lease-seconds", help="How long a job is ours without a sign of life.", metavar="S")
 @click.option(
     "--shutdown-seconds", metavar="S", help="How long requests and jobs may take to finish when told to stop."

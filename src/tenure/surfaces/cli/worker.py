@@ -21,6 +21,7 @@ from tenure.surfaces.cli.workplace import workplace
 )
 @click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
 @click.option("--queues", help="Serve these queues only, with commas between them.", metavar="NAMES")
+@click.option("--metrics-port", help="Offer what the worker counts to Prometheus there.", metavar="N")
 @click.option("--lease-seconds", help="How long a job is ours without a sign of life.", metavar="S")
 @click.option("--shutdown-seconds", help="How long to wait for what runs when told to stop.", metavar="S")
 def worker(app: str, **given: str | None) -> None:

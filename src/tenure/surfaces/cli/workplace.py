@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
 import click
 
-from tenure.core.signals import Troubled
+from tenure.core.signals import Troubled, to_all
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name
 from tenure.engine.registering import register
-from tenure.engine.registry import Manifest
+from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
 from tenure.execution.guards import Guards
 from tenure.execution.lanes import Lanes
@@ -21,6 +21,9 @@ from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.isolation import isolation
 from tenure.surfaces.cli.telling import Teller
+from tenure.surfaces.http import metrics as scraped
+from tenure.telemetry.lag import watched
+from tenure.telemetry.worker import WorkerMetrics
 
 
 class Workplace(NamedTuple):
@@ -32,34 +35,65 @@ class Workplace(NamedTuple):
 
 
 @asynccontextmanager
-async def workplace(app: str, loaded: Loaded) -> AsyncIterator[Workplace]:
-    """A place for a worker that serves an app; says on standard error what it serves, and how."""
+async def workplace(
+    app: str, loaded: Loaded, metrics: WorkerMetrics | None = None
+) -> AsyncIterator[Workplace]:
+    """A place for a worker that serves an app; says on standard error what it serves, and how.
+
+    What it does is counted in `metrics`, or in some of its own where the settings name a port for them.
+    """
     settings = loaded.settings
     tell = Teller()
-    guards = Guards.adopting(give_up=lambda left: tell(Troubled("guards", left, 1)))
-    lanes = Lanes(app, environment=_environment(settings), guards=guards)
-    try:
+    async with AsyncExitStack() as ends:
+        listening = None
+        if settings.metrics_port is not None:
+            listening = ends.enter_context(scraped.listen(settings.metrics_host, settings.metrics_port))
+            metrics = metrics or WorkerMetrics()
+        guards = Guards.adopting(give_up=lambda left: tell(Troubled("guards", left, 1)))
+        lanes = Lanes(app, environment=_environment(settings), guards=guards)
+        ends.push_async_callback(lanes.close)
         manifest = Manifest.read(await lanes.start())
         registry = manifest.registry()
         database = settings.database
         if "database" not in loaded.sources and manifest.database is not None:
             database = manifest.database
         store = await open_store(database)
-        try:
-            name = new_name()
-            hired = hire(store, lanes, registry, tell, worker=name, settings=settings)
-            for changed in await register(store, registry.specs(), name):
-                click.echo(f"{changed} was registered before and says something else now", err=True)
-            click.echo(f"{app} on {masked(database)}", err=True)
-            for line in isolation(registry.specs(), is_root=os.geteuid() == 0):
-                click.echo(line, err=True)
-            if lanes.notice:
-                click.echo(lanes.notice, err=True)
-            yield Workplace(hired, store, database)
-        finally:
-            await store.close()
-    finally:
-        await lanes.close()
+        ends.push_async_callback(store.close)
+        name = new_name()
+        hired = _hired(store, lanes, registry, tell, name, settings, metrics)
+        for changed in await register(store, registry.specs(), name):
+            _tell(f"{changed} was registered before and says something else now")
+        _tell(f"{app} on {masked(database)}")
+        for line in isolation(registry.specs(), is_root=os.geteuid() == 0):
+            _tell(line)
+        if lanes.notice:
+            _tell(lanes.notice)
+        if metrics is not None:
+            ends.enter_context(watched(metrics.lag))
+        if metrics is not None and listening is not None:
+            await ends.enter_async_context(scraped.port(listening, store, metrics, _tell))
+        yield Workplace(hired, store, database)
+
+
+def _hired(
+    store: Store,
+    lanes: Lanes,
+    registry: Registry,
+    tell: Teller,
+    name: str,
+    settings: Settings,
+    metrics: WorkerMetrics | None,
+) -> Worker:
+    if metrics is None:
+        return hire(store, lanes, registry, tell, worker=name, settings=settings)
+    # The metrics first: a terminal that is gone must not keep anything from being counted.
+    hired = hire(metrics.on(store), lanes, registry, to_all(metrics, tell), worker=name, settings=settings)
+    metrics.watch(hired, lanes)
+    return hired
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def _environment(settings: Settings) -> dict[str, str]:

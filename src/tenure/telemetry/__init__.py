@@ -1,0 +1,1 @@
+"""What a process measures of itself: subscribers of signals, and what they count in Prometheus' words."""

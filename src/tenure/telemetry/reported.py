@@ -1,0 +1,74 @@
+"""What handlers measure: calls of other services, uploads, images, and whatever else they count."""
+
+from tenure.telemetry.instruments import Counter, Histogram, Instrument, Names
+
+CALLS = (0.1, 0.3, 0.5, 1, 2, 5, 10)
+OBJECT_CALLS = (0.1, 0.3, 0.5, 1, 3, 5, 7, 10)
+SIZES = tuple(2**n for n in range(10, 21))
+ANY_SIZE = tuple(float(f"1e{n}") for n in range(-3, 10))
+
+
+class Reported:
+    """The families that only handlers feed."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._images = Counter(
+            "image_processing_errors_total", "Images that could not be processed.", "error_type"
+        )
+        self._s3 = Histogram(
+            *("s3_operation_duration_seconds", "How long calls of S3 took.", "operation", "bucket"),
+            bounds=OBJECT_CALLS,
+        )
+        self._s3_errors = Counter(
+            *("s3_operation_errors_total", "Calls of S3 that failed."),
+            *("operation", "bucket", "error_code"),
+        )
+        self._cloudfront = Histogram(
+            *("cloudfront_operation_duration_seconds", "How long calls of CloudFront took.", "operation"),
+            bounds=OBJECT_CALLS,
+        )
+        self._cloudfront_errors = Counter(
+            "cloudfront_operation_errors_total", "Calls of CloudFront that failed.", "operation", "error_code"
+        )
+        self.external = External()
+
+    @property
+    def instruments(self) -> list[Instrument]:
+        """Every one."""
+        return [
+            *(self._images, self._s3, self._s3_errors, self._cloudfront, self._cloudfront_errors),
+            *self.external.instruments,
+        ]
+
+
+class External:
+    """Calls of other services and what was uploaded, in the registries of both kinds of process."""
+
+    def __init__(self) -> None:
+        self._duration = Histogram(
+            *("external_duration_seconds", "How long calls of other services took.", "service", "operation"),
+            bounds=CALLS,
+        )
+        self._errors = Counter(
+            *("external_error_total", "Calls of other services that failed."),
+            *("service", "operation", "error_code"),
+        )
+        self._uploads = Histogram(
+            "upload_size_bytes", "How large what was sent here is.", "mime_type", bounds=SIZES
+        )
+
+    @property
+    def instruments(self) -> list[Instrument]:
+        """Every one."""
+        return [self._duration, self._errors, self._uploads]
+
+    def called(self, service: str, operation: str, seconds: float, error_code: str) -> None:
+        """A call has ended; without an error code it went well."""
+        self._duration.observe((service, operation), seconds)
+        if error_code:
+            self._errors.add((service, operation, error_code))
+
+    def uploaded(self, mime_type: str, size: float) -> None:
+        """Something was sent here."""
+        self._uploads.observe((mime_type,), size)

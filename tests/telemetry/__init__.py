@@ -1,0 +1,1 @@
+"""What processes count, and how it is told."""

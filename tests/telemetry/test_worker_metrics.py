@@ -1,0 +1,160 @@
+"""What a worker counts of jobs that end in every way, on both stores."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tenure.core.documents import Document
+from tenure.core.errors import StoreError
+from tenure.core.job import NewJob
+from tenure.core.lease import Claimed, Lease, Line, Order
+from tenure.core.outcome import Report, Succeeded
+from tenure.core.policy import Policy
+from tenure.core.signals import AttemptLost, AttemptSettled, AttemptStarted, DutyDone
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tenure.telemetry.instruments import OTHER
+from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
+from tests.telemetry.scraping import Scrape
+from tests.worker.employing import appear, employ, enqueue, reach, until
+
+
+async def scraped(metrics: WorkerMetrics) -> Scrape:
+    return Scrape(await metrics.text())
+
+
+async def test_attempts_are_counted_by_how_they_ended(store: Store, tmp_path: Path) -> None:
+    """S2.51, S2.52, S2.53."""
+    metrics = WorkerMetrics()
+    wait = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
+    async with employ(store, metrics=metrics) as employed:
+        good = await enqueue(store, "echo")
+        again = await enqueue(store, "fail_first", {"failures": 1})
+        dead = await enqueue(store, "die", policy={"max_attempts": 1})
+        stopped = await enqueue(store, "wait", wait)
+        await appear(tmp_path / "begun")
+        for job in (good, again, dead):
+            await reach(store, job, State.SUCCEEDED, State.FAILED)
+        told = await scraped(metrics)
+        assert told.value("job_active_count", job_type="wait") == 1
+        assert told.value("job_active_count", job_type="echo") == 0
+        await store.cancel([stopped])
+        await reach(store, stopped, State.CANCELLED)
+        await until(lambda: len(employed.told(DutyDone)) > 0)
+    told = await scraped(metrics)
+    ended = {
+        ("echo", "succeeded"): 1,
+        ("fail_first", "retrying"): 1,
+        ("fail_first", "succeeded"): 1,
+        ("die", "failed"): 1,
+        ("wait", "cancelled"): 1,
+    }
+    for (job_type, status), n in ended.items():
+        labels = {"job_type": job_type, "status": status}
+        assert told.value("job_processed_total", **labels) == n
+        assert told.value("job_processing_duration_seconds_count", **labels) == n
+        assert told.value("job_processing_duration_seconds_sum", **labels) > 0
+    assert sum(told.families["job_processed_total"].samples.values()) == sum(ended.values())
+    assert told.value("job_queue_latency_milliseconds_count", job_type="fail_first") == 2
+    assert told.value("tenure_retries_total", job_type="fail_first") == 1
+    assert told.value("tenure_settle_delay_seconds_count") == sum(ended.values())
+    assert told.value("tenure_jobs_promoted_total", state="queued") == 1
+    assert told.value("tenure_child_starts_total") == sum(ended.values())
+    assert told.value("tenure_worker_slots") == 4
+
+
+async def test_what_stands_in_line_is_told_for_all_of_the_store(store: Store) -> None:
+    """S2.62, S1.75, S3.66: depth and age of what nobody has claimed, whoever serves it."""
+    metrics = WorkerMetrics()
+    metrics.on(store)
+    for _ in range(3):
+        await enqueue(store, "echo")
+    await enqueue(store, "die", hold=True)
+    told = await scraped(metrics)
+    assert told.value("job_queue_depth", job_type="echo") == 3
+    assert told.value("job_queue_depth", job_type="die") == 0
+    assert told.value("tenure_queue_oldest_seconds", job_type="echo") > 0
+    assert told.value("tenure_jobs", job_type="die", state="created") == 1
+    assert told.value("tenure_store_up") == 1
+
+
+async def test_the_store_s_verbs_are_timed_and_their_failures_named(store: Store) -> None:
+    """S2.57, S2.58."""
+    metrics = WorkerMetrics()
+    measured = metrics.on(store)
+    await measured.now()
+    await measured.close()
+    with pytest.raises(StoreError) as raised:
+        await measured.now()
+    told = await scraped(metrics)
+    assert told.value("db_query_duration_seconds_count", query_type="now") == 2
+    assert told.value("tenure_store_seconds_count", verb="now") == 2
+    assert told.value("db_query_errors_total", query_type="now", error_type=raised.type.__name__) == 1
+    assert told.value("tenure_store_up") == 0
+    assert not told.families["job_queue_depth"].samples
+
+
+async def test_leases_that_ran_out_and_writes_that_came_too_late_are_counted(store: Store) -> None:
+    """S1.75: by the one who reaps, and by the one who was refused."""
+    metrics = WorkerMetrics()
+    async with employ(store, lease=1, metrics=metrics) as employed:
+        job = await enqueue(store, "wait_elsewhere")
+        order = Order(
+            worker="lost", lines=(Line("default", "wait_elsewhere"),), limit=1, lease_for=timedelta(seconds=1)
+        )
+        [claimed] = (await store.settle_and_claim([], order)).claimed
+        await until(lambda: any(signal.duty == "reap" for signal in employed.told(DutyDone)))
+        round_ = await store.settle_and_claim([Report(claimed.lease, Succeeded())], order)
+        assert round_.settled.lost
+        assert claimed.lease.job == job
+    told = await scraped(metrics)
+    assert told.value("tenure_lease_expirations_total", state="queued") == 1
+
+
+async def test_ten_thousand_definitions_are_a_bounded_number_of_series(store: Store) -> None:
+    """S2.51, S2.53, S2.62."""
+    metrics = WorkerMetrics()
+    metrics.on(store)
+    await store.enqueue([NewJob(definition=f"d{n}") for n in range(MOST_TYPES + 50)])
+    for n in range(10_000):
+        claimed = claimed_of(f"d{n}")
+        metrics(AttemptStarted(claimed))
+        metrics(AttemptSettled(claimed, Report(claimed.lease, Succeeded()), State.SUCCEEDED, 0.1, 0.1))
+    told = await scraped(metrics)
+    for name in ("job_processed_total", "job_queue_depth", "job_active_count", "tenure_jobs"):
+        samples = told.families[name].samples
+        assert len(samples) <= MOST_TYPES + 1, name
+    assert told.value("job_processed_total", job_type=OTHER, status="succeeded") == 10_000 - MOST_TYPES
+    assert told.value("job_queue_depth", job_type=OTHER) == 50
+    assert sum(len(family.samples) for family in told.families.values()) < 10_000
+
+
+def test_a_lost_attempt_is_counted_by_who_noticed() -> None:
+    metrics = WorkerMetrics()
+    lease = claimed_of("a").lease
+    metrics(AttemptLost(lease, "a", fenced=True))
+    metrics(AttemptLost(lease, "a", fenced=False))
+    metrics(AttemptLost(lease, "a", fenced=False))
+    told = asyncio.run(scraped(metrics))
+    assert told.value("tenure_leases_given_up_total", job_type="a") == 1
+    assert told.value("tenure_stale_writes_refused_total", job_type="a") == 2
+
+
+def claimed_of(definition: str) -> Claimed:
+    now = datetime.now(UTC)
+    return Claimed(
+        lease=Lease(uuid4(), 1),
+        namespace="default",
+        definition=definition,
+        version=1,
+        queue="default",
+        params=Document("{}"),
+        policy=Policy(),
+        attempt=1,
+        traceparent=None,
+        queued_at=now,
+        started_at=now,
+    )
