@@ -59,7 +59,7 @@ class Coalescer(Generic[Item, Answer]):
     async def call(self, items: Sequence[Item]) -> list[Answer]:
         """Have the items done together with whatever else is waiting; all or none of them."""
         loop = asyncio.get_running_loop()
-        if self._idle_lanes and not self._is_shared and not self._waiting:
+        if not self._under_way and not self._is_shared:
             return await self._at_once(items, loop.create_future())
         answer: asyncio.Future[list[Answer]] = loop.create_future()
         self._waiting.append(_Call(items, answer, loop.time() + self._patience))
@@ -94,7 +94,7 @@ class Coalescer(Generic[Item, Answer]):
     async def _drain(self) -> None:
         try:
             while batch := self._next_batch():
-                self._is_shared = len(batch) > 1
+                self._is_shared = len(batch) > 1 or len(self._under_way) > 1
                 await self._do(batch)
         finally:
             self._idle_lanes += 1

@@ -117,13 +117,22 @@ class Runtime:
             raise StoreForbidden
         with self._starting:
             if self._loop is None:
-                self._loop, self._opening = asyncio.new_event_loop(), asyncio.Lock()
+                self._loop, self._opening = _new_loop(), asyncio.Lock()
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="tenure-library", daemon=True
                 )
                 self._thread.start()
                 _close_at_exit(self)
             return self._loop
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """Of uvloop where that is installed: it spends less on every round trip."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def _close_at_exit(runtime: Runtime) -> None:

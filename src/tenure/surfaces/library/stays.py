@@ -21,7 +21,7 @@ from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.storage.address import open_store
 
-OFTEN = 50
+OFTEN = 20
 """Calls after which a loop is given a store of its own."""
 
 _PATIENCE = 5.0
