@@ -119,11 +119,12 @@ offered AS MATERIALIZED (
 -- only: end
 -- only: passing
 -- What may pass on: the slots of jobs under the limits which the lines on offer stand under. None while jobs still hold
--- slots above a limit's size, from when it was larger.
+-- slots above a limit's size, from when it was larger. LIMIT keeps this a look-up by id: there may be many lines.
 alike AS MATERIALIZED (
-    SELECT array_agg(line.id) AS lines
-      FROM tenure.line
-     WHERE line.id = ANY (ARRAY(SELECT line FROM decided) || :lines::integer[]) AND line.limits = :limits::integer[]
+    SELECT array_agg(asked.id) AS lines
+      FROM (SELECT line AS id FROM decided UNION SELECT unnest(:lines::integer[])) asked
+     CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = asked.id LIMIT 1) line
+     WHERE line.limits = :limits::integer[]
        AND NOT EXISTS (SELECT FROM unnest(:limits::integer[]) AS wanted (id)
                          JOIN tenure.limited ON limited.id = wanted.id
                          JOIN tenure.limit_size USING (name)
