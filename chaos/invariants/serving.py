@@ -2,14 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from chaos.casebook import Casebook, Finding, Life, in_seconds
-from chaos.evidence import Stay
+from chaos.evidence import Outage, Stay
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt, Ending
 from tenure.core.states import State
@@ -37,20 +37,20 @@ def i30_caps_hold(book: Casebook) -> Iterator[Finding]:
     """I30: never more at once than a limit or a worker's slots allow, and no place is held by nobody."""
     running: Counter[tuple[str, str]] = Counter()
     sizes: dict[tuple[str, str], int] = {}
-    under: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
+    under: dict[tuple[str, str], list[tuple[datetime, datetime]]] = defaultdict(list)
     at_work: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for job, life in book.known():
         for limit in job.limits:
             place = (limit.name, limit.key)
             sizes[place] = max(limit.size, sizes.get(place, 0))
             running[place] += job.state.is_owned
-            under[place] += life.attempts.values()
+            under[place] += [_held(book, life, attempt) for attempt in life.attempts.values()]
         share = book.terms.shares.get(job.definition, "process")
         for attempt in life.attempts.values():
             # By the ledger: what a worker holds to begin in a moment is on record as begun.
             at_work[attempt.worker, share] += _spans(life, attempt.fence)
     for place, size in sizes.items():
-        if (most := _most_at_once(book, under[place])) > size:
+        if (most := _most_together(span for span in under[place] if span[0] < span[1])) > size:
             yield None, f"{most} ran at once under limit {place}, which is {size}"
     for use in book.evidence.limits:
         if use.held != (run := running[use.name, use.key]):
@@ -124,8 +124,9 @@ def i34_no_deaf_workers(book: Casebook) -> Iterator[Finding]:
         later = [(at, queued) for at, queued in starts if at > back]
         # Who stood in line may stand there for long, behind others or a limit: any claim shows who hears.
         if any(queued <= back for _, queued in later) and not is_cut_short and min(later)[0] > by:
-            waited = min(later)[0] - back
-            yield None, f"{in_seconds(waited)} after the database was back came the first claim"
+            first = min(later)[0]
+            if first > by + _kept_waiting(book, outage, back, first):
+                yield None, f"{in_seconds(first - back)} after the database was back came the first claim"
 
 
 def i35_unknown_kind_is_not_loss(book: Casebook) -> Iterator[Finding]:
@@ -184,6 +185,16 @@ def _after_its_stop(book: Casebook, stay: Stay, attempt: Attempt) -> Iterator[Fi
         yield attempt.job, f"was lost when {stay.worker} was asked to stop"
 
 
+def _kept_waiting(book: Casebook, outage: Outage, back: datetime, first: datetime) -> timedelta:
+    """For how long the machine had no time for any of the workers that were there when the store was back."""
+    there = (
+        stay
+        for stay in book.evidence.stays
+        if stay.started_at <= outage.ended and (stay.ended_at is None or stay.ended_at > outage.ended)
+    )
+    return min((book.starved(stay, back, first) for stay in there), default=timedelta(0))
+
+
 def _is_excused(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
     """Whether an attempt was lost before its worker was asked to stop, or when it could not give it back."""
     begin, end = _when_lost(book, attempt)
@@ -201,13 +212,12 @@ def _spans(life: Life, fence: int) -> list[tuple[float, float]]:
     return [(start, max(end, start + _LEAST)) for start, end in zip(starts, ends, strict=False)]
 
 
-def _most_at_once(book: Casebook, attempts: list[Attempt]) -> int:
-    # Two transactions may be dated in the other order than they took effect.
-    spans = [
-        (attempt.started_at, (attempt.ended_at or book.evidence.now) - book.terms.fuzz)
-        for attempt in attempts
-    ]
-    return _most_together(span for span in spans if span[0] < span[1])
+def _held(book: Casebook, life: Life, attempt: Attempt) -> tuple[datetime, datetime]:
+    """When an attempt surely had its place: two transactions may be dated in the other order than they took
+    effect, and a claim that had to wait is dated from before it waited."""
+    starts = [entry.at for entry in life.entries if (entry.kind, entry.fence) == ("start", attempt.fence)]
+    begun = book.time.earliest(min(starts)) if starts and book.time else attempt.started_at
+    return max(begun, attempt.started_at), (attempt.ended_at or book.evidence.now) - book.terms.fuzz
 
 
 def _most_together(spans: Iterable[tuple[Any, Any]]) -> int:

@@ -114,6 +114,19 @@ def counted_at_the_end(forger: Forger) -> Forger:
     return forged.attempt("rescued", 2, number=1).but(ledger=second)
 
 
+def narrow(forger: Forger) -> Forger:
+    return forger.job("good", **NARROW).job("retried", **NARROW)
+
+
+def crowded(forger: Forger) -> Forger:
+    """Two at once under a limit of one: the good one had begun when it was claimed."""
+    early = [
+        replace(one, at=1.0) if (one.job, one.kind) == (forger.jobs["good"], "start") else one
+        for one in forger.evidence.ledger
+    ]
+    return narrow(forger).but(ledger=early)
+
+
 def event_of_nobody(forger: Forger) -> Forger:
     return forger.but(events=[*forger.evidence.events, replace(forger.evidence.events[0], job=uuid4())])
 
@@ -189,7 +202,7 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I27"}, "a cancellation done twice", cancelled_again),
     ({"I28"}, "a process left", lambda f: f.but(leftovers=Leftovers(processes=["4711 sleep"]))),
     ({"I29"}, "lost from a worker that lives", lambda f: f.stay("a", **ALIVE)),
-    ({"I30"}, "more at once than the limit", lambda f: f.job("good", **NARROW).job("retried", **NARROW)),
+    ({"I30"}, "more at once than the limit", crowded),
     ({"I30"}, "a place held by nobody", lambda f: f.but(limits=[LimitUse("api", "", 2, 1)])),
     ({"I30"}, "more at once than slots", lambda f: f.terms(slots=0)),
     ({"I31"}, "asked to stop, and failed", lambda f: f.stay("b", exit_code=1)),
@@ -260,6 +273,19 @@ def test_a_worker_that_was_held_up_has_a_lease_longer_to_stop_a_job(forger: Forg
     assert broken_by(late.stay("a", held_up=[(5.0, 6.0)])) == set()
     assert broken_by(late.stay("a", held_up=[(39.0, 40.0)])) == {"I26"}
     assert broken_by(late.stay("a", held_up=[(5.0, 6.0)]).terms(lease=seconds(0.1))) >= {"I26"}
+
+
+def test_a_claim_that_waited_has_its_place_from_when_its_work_began(forger: Forger) -> None:
+    """Its date is from before it waited, perhaps for this very place."""
+    assert broken_by(narrow(forger)) == set()
+    assert broken_by(crowded(forger)) == {"I30"}
+
+
+def test_a_store_that_is_back_is_not_claimed_from_by_who_has_no_time(forger: Forger) -> None:
+    away = forger.but(outages=[Outage(20.0, 25.0)])
+    everybody = away.stay("a", starved=[(25.0, 33.0)]).stay("b", starved=[(25.0, 33.0)])
+    assert "I34" in broken_by(away)
+    assert "I34" not in broken_by(everybody)
 
 
 def broken_by(forger: Forger) -> set[str]:
