@@ -5,6 +5,7 @@ import signal
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,7 +14,7 @@ from tenure.core.documents import write
 from tenure.core.job import NewJob
 from tenure.core.outcome import Ending
 from tenure.core.policy import Policy
-from tenure.core.states import State
+from tenure.core.states import FINAL, State
 from tenure.engine.attempts import HELD_FOR
 from tenure.storage.contract import Store
 from tests.worker.commanding import Ledger, commanded, descendants
@@ -39,18 +40,23 @@ def laned(address: str, **variables: str) -> Any:
     return commanded(address, target=TARGET, TENURE_WARM_SLOTS="2", **variables)
 
 
-@pytest.mark.parametrize("lane", LANES)
-async def test_what_attempts_say_is_their_own(store: Store, address: str, lane: str) -> None:
+async def one_in_each_lane(store: Store, what: str, ledger: Ledger) -> list[UUID]:
+    """A job for every lane; one worker runs them side by side."""
+    return [await enqueue(store, f"{lane}.{what}", ledger.params) for lane in LANES]
+
+
+async def test_what_attempts_say_is_their_own(store: Store, address: str) -> None:
     """Many at once: each one's output, log and events are with its job."""
-    jobs = {n: await enqueue(store, f"{lane}.tell", {"name": f"job {n}"}) for n in range(20)}
+    names = {f"{lane} {n}": f"{lane}.tell" for n in range(20) for lane in LANES}
+    jobs = {name: await enqueue(store, definition, {"name": name}) for name, definition in names.items()}
     async with laned(address):
-        for n, job in jobs.items():
+        for name, job in jobs.items():
             done = await reach(store, job, State.SUCCEEDED)
-            assert done.result == f'"job {n}"'
+            assert done.result == f'"{name}"'
             said = [logged.line.text for logged in await store.logs(job)]
-            assert sorted(said) == [f"logged by job {n}", f"printed by job {n}"]
+            assert sorted(said) == [f"logged by {name}", f"printed by {name}"]
             events = [event.payload for event in await store.events(job) if event.type == "custom:said"]
-            assert events == [f'{{"by":"job {n}"}}']
+            assert events == [f'{{"by":"{name}"}}']
 
 
 @pytest.mark.parametrize("lane", SHARED)
@@ -82,16 +88,14 @@ async def test_a_warm_process_is_used_again_and_never_by_two(
     assert len({entry.pid for entry in ledger.entries("start")}) == 2
 
 
-@pytest.mark.parametrize("lane", LANES)
-async def test_a_job_that_runs_can_be_cancelled(
-    store: Store, address: str, lane: str, tmp_path: Path
-) -> None:
+async def test_a_job_that_runs_can_be_cancelled(store: Store, address: str, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    job = await enqueue(store, f"{lane}.wait", ledger.params)
+    jobs = await one_in_each_lane(store, "wait", ledger)
     async with laned(address):
-        await ledger.reach("start", 1)
-        await store.cancel([job])
-        await reach(store, job, State.CANCELLED)
+        await ledger.reach("start", len(jobs))
+        await store.cancel(jobs)
+        for job in jobs:
+            assert (await reach(store, job, *FINAL)).state is State.CANCELLED
     assert not ledger.entries("effect")
 
 
@@ -148,39 +152,37 @@ async def test_a_blocked_loop_costs_no_lease_and_delays_no_other_lane(
     assert attempt.ending is (Ending.SUCCEEDED if IS_WHOLE else Ending.KILLED)
 
 
-@pytest.mark.parametrize("seconds", [0.25, 1.2], ids=["a-moment", "longer-than-anything-is-held"])
-async def test_waves_of_attempts_use_up_nobodys_hand_backs(
-    store: Store, address: str, seconds: float
-) -> None:
+async def test_waves_of_attempts_use_up_nobodys_hand_backs(store: Store, address: str) -> None:
     """All slots are busy at once: who was claimed behind them would be handed back each time.
 
-    What is over in little more than a moment is claimed ahead and begins in time; behind longer ones nobody
-    waits under a lease.
+    Behind attempts that take longer than anything is held, nobody waits under a lease. What is over in little
+    more than a moment is claimed ahead, and begins in time.
     """
-    nap = NewJob(definition="async.nap", params=write({"seconds": seconds}), policy=Policy(max_attempts=1))
-    waves = await store.enqueue([nap] * (WAVES * SLOTS))
     async with laned(address, TENURE_ASYNC_SLOTS=str(SLOTS)):
-        done = [await reach(store, made.id, State.SUCCEEDED) for made in waves]
-    assert {job.attempt for job in done} == {1}
-    most = max(job.hand_backs for job in done)
-    assert most == 0 if seconds > HELD_FOR else most < MOST_HAND_BACKS
+        assert max(await waves(store, 1.2 * HELD_FOR)) == 0
+        assert max(await waves(store, 0.25)) < MOST_HAND_BACKS
 
 
-@pytest.mark.parametrize("lane", LANES)
-async def test_a_crash_is_named_and_costs_its_own_attempt(
-    store: Store, address: str, lane: str, tmp_path: Path
-) -> None:
+async def waves(store: Store, seconds: float) -> list[int]:
+    """How often each of many jobs was handed back that all take so long, and have one attempt."""
+    nap = NewJob(definition="async.nap", params=write({"seconds": seconds}), policy=Policy(max_attempts=1))
+    made = await store.enqueue([nap] * (WAVES * SLOTS))
+    return [(await reach(store, job.id, State.SUCCEEDED)).hand_backs for job in made]
+
+
+async def test_a_crash_is_named_and_costs_its_own_attempt(store: Store, address: str, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    job = await enqueue(store, f"{lane}.die", ledger.params)
+    jobs = await one_in_each_lane(store, "die", ledger)
     async with laned(address):
-        await ledger.reach("start", 1)
+        await ledger.reach("start", len(jobs))
         ledger.let_go()
-        done = await reach(store, job, State.SUCCEEDED)
-        assert done.attempt == 2
-        first, second = await store.attempts(job)
-        assert first.error is not None
-        assert "SIGKILL" in first.error.message
-        assert second.ending is Ending.SUCCEEDED
+        for job in jobs:
+            done = await reach(store, job, State.SUCCEEDED)
+            assert done.attempt == 2
+            first, second = await store.attempts(job)
+            assert first.error is not None
+            assert "SIGKILL" in first.error.message
+            assert second.ending is Ending.SUCCEEDED
 
 
 @pytest.mark.parametrize("lane", SHARED)
@@ -204,32 +206,32 @@ async def test_a_crash_among_many_is_charged_to_who_did_it(
             assert done.hand_backs > 0
 
 
-@pytest.mark.parametrize("lane", LANES)
-async def test_nobody_outlives_a_worker_that_is_killed(
-    store: Store, address: str, lane: str, tmp_path: Path
-) -> None:
+async def test_nobody_outlives_a_worker_that_is_killed(store: Store, address: str, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    job = await enqueue(store, f"{lane}.wait", ledger.params)
+    jobs = await one_in_each_lane(store, "wait", ledger)
     async with laned(address, **SHORT) as worker:
-        [start] = await ledger.reach("start", 1)
+        starts = await ledger.reach("start", len(jobs))
         worker.send(signal.SIGKILL)
-        await vanish(start.pid)
+        for start in starts:
+            await vanish(start.pid)
     async with laned(address, **SHORT):
-        await ledger.reach("start", 2)
+        await ledger.reach("start", 2 * len(jobs))
         ledger.let_go()
-        assert (await reach(store, job, State.SUCCEEDED)).attempt == 2
+        for job in jobs:
+            assert (await reach(store, job, State.SUCCEEDED)).attempt == 2
 
 
-@pytest.mark.parametrize("lane", LANES)
 async def test_a_worker_that_ends_hands_back_what_does_not(
-    store: Store, address: str, lane: str, tmp_path: Path
+    store: Store, address: str, tmp_path: Path
 ) -> None:
     ledger = Ledger(tmp_path)
-    job = await enqueue(store, f"{lane}.wait", ledger.params)
+    jobs = await one_in_each_lane(store, "wait", ledger)
     async with laned(address, TENURE_SHUTDOWN_SECONDS="0") as worker:
-        [start] = await ledger.reach("start", 1)
+        starts = await ledger.reach("start", len(jobs))
         worker.send(signal.SIGTERM)
         assert await worker.ended() == 0
-        await vanish(start.pid)
-    returned = await reach(store, job, State.QUEUED)
-    assert (returned.attempt, returned.hand_backs) == (0, 1)
+        for start in starts:
+            await vanish(start.pid)
+    for job in jobs:
+        returned = await reach(store, job, State.QUEUED)
+        assert (returned.attempt, returned.hand_backs) == (0, 1)
