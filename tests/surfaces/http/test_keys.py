@@ -19,7 +19,11 @@ from tests.surfaces.http.serving import Api, Reply, serving
 from tests.surfaces.keeping import NOBODY
 
 GUARDED = [route for route in ROUTES if route.scope is not None]
-BODIES: dict[str, Any] = {"/v1/jobs/batch": {"jobs": [{"definitionKey": "mail"}]}}
+BODIES: dict[str, Any] = {
+    "/v1/jobs/batch": {"jobs": [{"definitionKey": "mail"}]},
+    "/v1/jobs/cancel": {"all": True},
+    "/v1/jobs/replay": {"all": True},
+}
 """What routes take that need more than an empty object."""
 
 WISH = {"jobType": "mail", "payload": {"to": "ada"}, "idempotencyKey": "k"}
@@ -146,24 +150,26 @@ async def test_a_key_is_not_taken_from_the_address_and_told_to_nobody(api: Api, 
     assert api.told == []
 
 
-async def test_who_guesses_keys_is_told_to_wait_and_others_are_not(api: Api, store: Store) -> None:
+async def test_who_guesses_keys_is_told_to_wait_and_others_are_not(store: Store, monkeypatch: Any) -> None:
     """Row 55: the good key comes even from the very same peer."""
+    monkeypatch.setattr(door, "BAD_KEYS_WITHIN", 1e6)  # however slow the machine is
     key = await make(store, "read")
-    statuses = [(await api.get("/v1/jobs", **bearing("x"))).status for _ in range(door.BAD_KEYS + 5)]
-    assert statuses[: door.BAD_KEYS] == [401] * door.BAD_KEYS
-    reply = await api.get("/v1/jobs", **bearing(key_text.mint().text))
-    assert (reply.status, reply.kind) == (429, "too-many-requests")
-    assert int(reply.headers["retry-after"]) >= 1
-    assert (await api.get("/v1/jobs", **bearing(key))).status == 200
+    async with serving(store) as api:
+        for _ in range(door.BAD_KEYS):
+            assert (await api.get("/v1/jobs", **bearing("x"))).status == 401
+        reply = await api.get("/v1/jobs", **bearing(key_text.mint().text))
+        assert (reply.status, reply.kind) == (429, "too-many-requests")
+        assert int(reply.headers["retry-after"]) >= 1
+        assert (await api.get("/v1/jobs", **bearing(key))).status == 200
 
 
 async def test_a_key_that_is_used_too_often_has_to_wait(store: Store) -> None:
     key, other = await make(store, "read"), await make(store, "read")
-    async with serving(store, requests_per_second=1) as api:
-        replies = [await api.get("/v1/jobs", **bearing(key)) for _ in range(3)]
+    async with serving(store, requests_per_second=1e-6) as api:
+        replies = [await api.get("/v1/jobs", **bearing(key)) for _ in range(2)]
         assert replies[0].status == 200
         assert replies[-1].kind == "too-many-requests"
-        assert replies[-1].headers["retry-after"] == "1"
+        assert int(replies[-1].headers["retry-after"]) >= 1
         assert (await api.get("/v1/jobs", **bearing(other))).status == 200
 
 

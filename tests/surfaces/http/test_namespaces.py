@@ -1,17 +1,17 @@
 """Two namespaces on one server: neither has a byte of the other's, whatever is asked for."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from tenure.storage.contract import Store
+from tenure.surfaces.http.auditing import audit
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
 from tests.surfaces.http.serving import Api
 from tests.surfaces.http.test_keys import GUARDED, bearing, call, make, same
 from tests.surfaces.keeping import NOBODY
-
-OF_ACME = ("acme", "acme's word")
 
 
 async def jobs_of(api: Api, key: str, name: str) -> list[str]:
@@ -33,11 +33,13 @@ async def tenants(api: Api, store: Store) -> dict[str, Any]:
 
 @pytest.mark.parametrize("route", GUARDED, ids=lambda route: f"{route.method} {route.path}")
 async def test_no_answer_has_a_byte_of_another_namespace(
-    api: Api, tenants: dict[str, Any], route: Route
+    api: Api, store: Store, tenants: dict[str, Any], route: Route
 ) -> None:
-    """Rows 39 and 41: another's job is not there, in the very words for one that is not."""
+    """Rows 39 and 41: another's job is not there, in the words for one that is not, and stays as it is."""
     key, theirs = tenants["keys"]["acme"], tenants["jobs"]["globex"]
+    before = [await store.get(UUID(job)) for job in theirs]
     reply = await call(api, route, key, theirs[0])
+    assert [await store.get(UUID(job)) for job in theirs] == before
     for text in ("globex", *theirs):
         assert text.encode() not in reply.body
     if "jobId" in route.names:
@@ -77,8 +79,10 @@ async def test_a_cursor_leads_nobody_else_on(api: Api, store: Store, tenants: di
     assert (await api.get(f"/v1/jobs?limit=1&cursor={cursor}", **bearing(acme))).status == 200
 
 
-def test_what_all_namespaces_share_is_marked() -> None:
+def test_what_all_namespaces_share_is_closed_and_so_is_whatever_says_nothing_of_them() -> None:
     shared = {route.path for route in ROUTES if route.is_shared}
     for path in {route.path for route in ROUTES}:
         about_all = path.startswith(("/v1/queues", "/v1/workers", "/v1/stats", "/v1/limits", "/v1/audit"))
         assert (path in shared) >= about_all, path
+    new = Route(method="GET", path="/x", audience="x", scope="read", handler=audit, summary="", answers={})
+    assert new.is_shared

@@ -48,8 +48,9 @@ class Route(Struct, frozen=True, kw_only=True):
     `fields` has the names of the body's fields by the engine's words, for what is said of bad values.
     `seconds` is how long it may take, beyond what it is asked to wait.
     `each` names the field of the body that holds many things, and of which type each of them is.
-    `is_shared` says that it is about what all namespaces share, `is_routine` that what it changes tells by
-    itself who changed it, or changes too often to be put on record call by call.
+    `is_fenced` says that the handler keeps to the caller's namespace; where it does not say so, and the path
+    names no job, the route is closed to keys that are bound to one. `is_routine` says that what it changes
+    tells by itself who changed it, or changes too often to be put on record call by call.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
     """
 
@@ -71,7 +72,7 @@ class Route(Struct, frozen=True, kw_only=True):
     reads_store: bool = True
     any_host: bool = False
     produces: str = JSON
-    is_shared: bool = False
+    is_fenced: bool = False
     is_routine: bool = False
 
     @property
@@ -86,6 +87,11 @@ class Route(Struct, frozen=True, kw_only=True):
             body_limit=body if self.body_limit == USUAL_BODY else large_body,
             seconds=seconds if self.seconds == USUAL_SECONDS else max(seconds, self.seconds),
         )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is about what all namespaces share. A job that is named is looked at before all else."""
+        return self.scope is not None and not self.is_fenced and "jobId" not in self.names
 
     @property
     def is_audited(self) -> bool:

@@ -14,6 +14,7 @@ from tenure.core.states import FINAL, UNFINISHED, State
 from tenure.engine.sweeping import LARGEST_SWEEP, Swept
 from tenure.surfaces import inputs
 from tenure.surfaces.http import cursors
+from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.operating import said_reason
 from tenure.surfaces.http.problems import invalid
@@ -66,7 +67,7 @@ class SweepItem(Struct, frozen=True, kw_only=True, rename="camel"):
 async def cancel_all(desk: Desk, asked: Asked) -> Answer:
     """Ask the jobs of a filter to stop. Without a status, all that have not ended."""
     body: CancelAllBody = asked.body
-    which = _filter(body, UNFINISHED, "that has not ended")
+    which = _filter(body, asked.caller, UNFINISHED, "that has not ended")
     bind = _bound("cancel", which)
     swept = await desk.client.sweeps.cancel(
         which, after=_after(body, bind), limit=body.limit, dry=body.dry_run, reason=said_reason(body)
@@ -77,7 +78,7 @@ async def cancel_all(desk: Desk, asked: Asked) -> Answer:
 async def replay_all(desk: Desk, asked: Asked) -> Answer:
     """Run the finished jobs of a filter again, as new ones. Without a status, the failed and buried ones."""
     body: ReplayAllBody = asked.body
-    which = _filter(body, FINAL, "that has ended")
+    which = _filter(body, asked.caller, FINAL, "that has ended")
     bind = _bound("replay", which)
     swept = await desk.client.sweeps.replay(
         which, after=_after(body, bind), limit=body.limit, dry=body.dry_run, key=given(body.replay_key)
@@ -85,7 +86,9 @@ async def replay_all(desk: Desk, asked: Asked) -> Answer:
     return _answer(swept, bind)
 
 
-def _filter(body: CancelAllBody | ReplayAllBody, meant: Collection[State], which: str) -> Filter:
+def _filter(
+    body: CancelAllBody | ReplayAllBody, caller: Caller, meant: Collection[State], which: str
+) -> Filter:
     said = body.filter
     for place, state in enumerate(said.status):
         if state not in meant:
@@ -98,6 +101,7 @@ def _filter(body: CancelAllBody | ReplayAllBody, meant: Collection[State], which
         definition=given(said.definition_key),
         queue=given(said.queue),
         tag=given(said.tag),
+        namespace=caller.namespace,
         created_after=_moment(said.created_after, "createdAfter"),
         created_before=_moment(said.created_before, "createdBefore"),
     )

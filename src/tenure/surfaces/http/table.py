@@ -50,6 +50,7 @@ ROUTES = (
         fields=intent.FIELDS,
         problems=("unknown-definition", "invalid-params", "idempotency-key", "idempotency-key-reused"),
         is_routine=True,
+        is_fenced=True,
     ),
     _client(
         "GET",
@@ -68,6 +69,7 @@ ROUTES = (
         fields=creating.FIELDS,
         problems=(*_NEW_JOB, "idempotency-key-reused"),
         is_routine=True,
+        is_fenced=True,
     ),
     _operator(
         "/v1/jobs/batch",
@@ -80,6 +82,7 @@ ROUTES = (
         answers={202: shapes.BatchAccepted},
         fields=creating.FIELDS,
         problems=(*_NEW_JOB, "idempotency-key-reused"),
+        is_fenced=True,
     ),
     _operator(
         "/v1/jobs/cancel",
@@ -89,6 +92,7 @@ ROUTES = (
         seconds=60.0,
         answers={200: sweeping.SweepItem},
         problems=("datetime", "invalid-cursor"),
+        is_fenced=True,
     ),
     _operator(
         "/v1/jobs/replay",
@@ -99,6 +103,7 @@ ROUTES = (
         answers={200: sweeping.SweepItem},
         fields=creating.OF_REPLAYS,
         problems=("datetime", "invalid-cursor"),
+        is_fenced=True,
     ),
     _reader(
         "/v1/jobs",
@@ -107,6 +112,7 @@ ROUTES = (
         parameters=OF_LISTS,
         answers={200: views.JobPage},
         problems=("invalid-cursor",),
+        is_fenced=True,
     ),
     _reader(
         "/v1/jobs/{jobId}",
@@ -186,6 +192,7 @@ ROUTES = (
         handler=operating.definitions,
         summary="Every definition that workers have registered",
         answers={200: shapes.Definitions},
+        is_fenced=True,
     ),
     _reader(
         "/v1/definitions/{key}",
@@ -193,6 +200,7 @@ ROUTES = (
         summary="Every version of one definition",
         answers={200: shapes.Definitions},
         problems=("not-found",),
+        is_fenced=True,
     ),
     Route(
         method="PUT",
@@ -211,7 +219,6 @@ ROUTES = (
         handler=operating.queues,
         summary="Every queue, and how much stands in it",
         answers={200: shapes.Queues},
-        is_shared=True,
     ),
     _operator(
         "/v1/queues/{queue}/pause",
@@ -222,7 +229,6 @@ ROUTES = (
         answers={200: shapes.QueueState},
         fields={"time": "until"},
         problems=("not-found",),
-        is_shared=True,
     ),
     _operator(
         "/v1/queues/{queue}/resume",
@@ -230,14 +236,12 @@ ROUTES = (
         summary="Let workers claim from a queue again",
         answers={200: shapes.QueueState},
         problems=("not-found",),
-        is_shared=True,
     ),
     _reader(
         "/v1/workers",
         handler=operating.workers,
         summary="Who runs jobs",
         answers={200: shapes.Workers},
-        is_shared=True,
     ),
     _operator(
         "/v1/workers/{workerId}/drain",
@@ -245,7 +249,6 @@ ROUTES = (
         summary="Ask a worker to claim no more and end",
         answers={202: shapes.Draining},
         problems=("not-found",),
-        is_shared=True,
     ),
     Route(
         method="GET",
@@ -257,14 +260,12 @@ ROUTES = (
         parameters=(LIMIT, CURSOR),
         answers={200: AuditPage},
         problems=("invalid-cursor",),
-        is_shared=True,
     ),
     _reader(
         "/v1/stats",
         handler=counting.stats,
         summary="How many jobs there are, how many ended lately and how long they took",
         answers={200: counting.Stats},
-        is_shared=True,
     ),
     _of_process(
         "/healthz",
