@@ -1,9 +1,12 @@
 """How long a worker that does the clock's work rests, when others do it too."""
 
 from typing import Any
+from uuid import uuid4
 
+from tenure.core.access import AUDIT_KEPT, Deed
 from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order
+from tenure.engine import duties
 from tenure.engine.duties import Duties
 from tenure.engine.manner import Manner
 from tenure.storage.contract import Store
@@ -76,3 +79,12 @@ async def test_what_somebody_has_locked_is_looked_at_again_soon(store: Store, cl
 
     meddled.interferences["reap"] = locked_by_another
     assert 0 < await duties_of(meddled.seen).look() <= 0.2
+
+
+async def test_what_was_done_over_a_year_ago_is_removed(store: Store, clock: Clock, monkeypatch: Any) -> None:
+    monkeypatch.setattr(duties, "PRUNE_EVERY", 0.0)
+    await store.begin_deed(Deed(who="ann", action="old", target="", request=uuid4()))
+    await clock.advance(AUDIT_KEPT + seconds(1))
+    await store.begin_deed(Deed(who="ann", action="new", target="", request=uuid4()))
+    await duties_of(store).tidy()
+    assert [one.deed.action for one in await store.deeds()] == ["new"]

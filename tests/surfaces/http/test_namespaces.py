@@ -60,6 +60,25 @@ async def test_each_sees_and_changes_its_own(api: Api, store: Store, tenants: di
     assert {item["namespace"] for item in listed} == {"acme", "globex"}
 
 
+@pytest.mark.parametrize("verb", ["cancel", "replay"])
+async def test_all_jobs_are_all_of_the_namespace(api: Api, tenants: dict[str, Any], verb: str) -> None:
+    """Row 39: a filter that says nothing else still says that."""
+    acme, globex = tenants["keys"].values()
+    if verb == "replay":
+        for name, key in tenants["keys"].items():
+            for job in tenants["jobs"][name]:
+                await api.post(f"/v1/jobs/{job}/cancel", {}, **bearing(key))
+    asked = {"all": True, "limit": 1}
+    first = (await api.post(f"/v1/jobs/{verb}", asked, **bearing(acme))).json
+    again = asked | {"cursor": first["nextCursor"]}
+    assert (await api.post(f"/v1/jobs/{verb}", again, **bearing(globex))).kind == "invalid-cursor"
+    rest = (await api.post(f"/v1/jobs/{verb}", again | {"limit": 100}, **bearing(acme))).json
+    assert (first["changed"], rest["changed"]) == (1, 2)
+    theirs = (await api.get("/v1/jobs", **bearing(globex))).json["items"]
+    assert len(theirs) == 3
+    assert {item["status"] for item in theirs} == {"cancelled" if verb == "replay" else "queued"}
+
+
 async def test_the_same_idempotency_key_is_another_in_each(api: Api, tenants: dict[str, Any]) -> None:
     """S0.56: unique within its namespace, on both APIs."""
     wish = {"jobType": "bill", "idempotencyKey": "1"}
