@@ -22,6 +22,12 @@ def test_a_lock_satisfies_every_declared_dependency(name: str) -> None:
         assert requirement.specifier.contains(version, prereleases=True), f"{name}: run `make lock`"
 
 
+@pytest.mark.parametrize("name", LOCKS)
+def test_nothing_leans_on_somebody_elses_workflow_engine(name: str) -> None:
+    """S1.9: neither Temporal's SDK nor Vercel's is among what is installed."""
+    assert not [package for package in _locked(name) if re.search("temporal|vercel|workflow", package)]
+
+
 def test_both_locks_agree() -> None:
     assert _locked("requirements.lock").items() <= _locked("requirements-dev.lock").items()
 

@@ -107,6 +107,9 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     actor: str
     reason: str | None
     payload: Raw | None
+    source_word: str | UnsetType | None = UNSET
+    target_word: str | UnsetType | None = UNSET
+    """Where it came from and where it went, in the vocabulary that was asked for."""
 
 
 class LogItem(Struct, frozen=True, kw_only=True, rename="camel"):

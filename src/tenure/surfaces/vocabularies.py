@@ -2,7 +2,11 @@
 
 from typing import Literal
 
-from tenure.core.states import State
+from tenure.core.job import Event
+from tenure.core.states import STEPS, State
+
+CLAIMED = next(step.event for step in STEPS if step.target is State.RUNNING)
+"""The type of the event that a claim leaves."""
 
 IntentStatus = Literal["PENDING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
 
@@ -77,6 +81,14 @@ VOCABULARIES: dict[str, dict[State, str | None]] = {
     },
 }
 """By its name, each vocabulary's word for each state; None where it has none."""
+
+
+def words_of(vocabulary: str, event: Event) -> tuple[str | None, str | None]:
+    """A vocabulary's words for where an event left from and where it led; a job to be was nowhere."""
+    # A claim counts its attempt: before it, there was one less.
+    before = event.attempt - (event.type == CLAIMED)
+    source = None if event.source is None else word(vocabulary, event.source, before)
+    return source, word(vocabulary, event.target, event.attempt)
 
 
 def word(vocabulary: str, state: State, attempts: int) -> str | None:

@@ -17,6 +17,21 @@ from tests.surfaces.keeping import NOBODY
 WISH = {"jobType": "mail", "payload": {"to": "ada"}, "idempotencyKey": "order-7"}
 
 
+async def test_any_server_on_the_database_will_do(api: Api, store: Store) -> None:
+    """S1.13, S0.43: a server keeps nothing; what one was told, another shows, changes and goes on with."""
+    async with serving(store) as other:
+        job = (await api.post("/v1/jobs", {"definitionKey": "mail"})).json["jobId"]
+        for _ in range(2):
+            await api.post("/v1/jobs", {"definitionKey": "mail"})
+        assert (await other.get(f"/v1/jobs/{job}")).json == (await api.get(f"/v1/jobs/{job}")).json
+        assert (await other.post(f"/v1/jobs/{job}/cancel")).status == 202
+        assert (await api.get(f"/jobs/{job}")).json["status"] == "CANCELLED"
+        cursor = (await api.get("/v1/jobs?limit=1")).json["nextCursor"]
+        assert (await other.get(f"/v1/jobs?limit=1&cursor={cursor}")).status == 200
+        events = (await other.get(f"/v1/jobs/{job}/events")).json["items"]
+        assert [event["type"] for event in events] == ["queued", "cancelled"]
+
+
 async def test_a_new_wish_is_accepted_and_kept(api: Api, store: Store) -> None:
     """S0.34, S0.36, S0.37: when the answer comes, the row is there."""
     reply = await api.post("/jobs", WISH)

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 from uuid import UUID
 
 import pytest
@@ -308,6 +309,51 @@ async def test_a_status_is_told_in_other_words(api: Api, store: Store) -> None:
     [item] = (await api.get("/v1/jobs?vocabulary=tasks")).json["items"]
     assert item["statusWord"] == "Ready"
     assert item["jobId"] == job
+
+
+LEGAL = {
+    "worker": {
+        *((None, "queued"), ("queued", "processing"), ("processing", "completed")),
+        *(("processing", "failed_retryable"), ("processing", "failed"), ("failed_retryable", "processing")),
+        ("failed_retryable", "failed"),
+    },
+    "queue": {
+        *((None, "queued"), ("queued", "processing"), ("processing", "done"), ("processing", "failed")),
+        ("processing", "queued"),
+    },
+    "orchestrator": {
+        *((None, "QUEUED"), ("QUEUED", "RUNNING"), ("RUNNING", "SUCCESS"), ("RUNNING", "RETRY")),
+        *(("RETRY", "QUEUED"), ("RETRY", "DEAD")),
+        *(("RUNNING", "DEAD"), ("RUNNING", "QUEUED")),  # a fatal error, and a lease that ran out
+    },
+}
+"""Which steps each description has for jobs that nobody held or stopped; a step to the same word is none."""
+
+
+@pytest.mark.parametrize("vocabulary", LEGAL)
+async def test_in_other_words_only_legal_steps_are_told(
+    api: Api, store: Store, clock: Clock, vocabulary: str
+) -> None:
+    """S2.24: whatever becomes of jobs, no reader of another description sees a step that it forbids."""
+    jobs = [await _create(api) for _ in range(3)]
+    for _ in range(3):
+        owned = await claim(store)
+        reports = [succeeded(owned[0])] if len(owned) == 3 else []
+        await settle(
+            store, reports + [recoverable(one, timedelta(seconds=5)) for one in owned[len(reports) :]]
+        )
+        await clock.advance(timedelta(seconds=6))
+        await store.promote(10)
+    [lost] = [await _create(api)]
+    await claim(store)
+    await clock.advance(timedelta(seconds=60))
+    await store.reap(10)
+    for job in (*jobs, lost):
+        items = (await api.get(f"/v1/jobs/{job}/events?vocabulary={vocabulary}")).json["items"]
+        told = [(item["sourceWord"], item["targetWord"]) for item in items]
+        assert {step for step in told if step[0] != step[1]} <= LEGAL[vocabulary], told
+        for before, after in pairwise(told):
+            assert before[1] == after[0], told
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)

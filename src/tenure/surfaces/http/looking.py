@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, structs
 
 from tenure.core.documents import NULL
-from tenure.core.job import Job
+from tenure.core.job import Event, Job
 from tenure.core.reading import Filter, Listed
 from tenure.core.states import State
 from tenure.surfaces import views
@@ -18,7 +18,7 @@ from tenure.surfaces.http import cursors
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
-from tenure.surfaces.vocabularies import word
+from tenure.surfaces.vocabularies import word, words_of
 
 USUAL_PAGE = 50
 T = TypeVar("T")
@@ -72,7 +72,9 @@ async def events(desk: Desk, asked: Asked) -> Answer:
     part = _Part(asked, "events", ">q")
     [after] = part.after or (0,)
     found = await desk.client.events(asked.job, after=after, limit=part.limit + 1)
-    items = [views.event_item(event, desk.redaction) for event in found[: part.limit]]
+    vocabulary = asked.query.get("vocabulary")
+    items = [_reworded(views.event_item(event, desk.redaction), event, vocabulary) for event in found]
+    del items[part.limit :]
     return Answer(200, Events(items=items, next_cursor=part.following(found, lambda last: (last.n,))))
 
 
@@ -141,6 +143,13 @@ async def _wait(desk: Desk, asked: Asked) -> None:
 def _written(which: Filter, newest_first: bool) -> bytes:
     """A list as it was asked for, the same for the same."""
     return msgspec.json.encode([which, newest_first], order="deterministic")
+
+
+def _reworded(item: views.EventItem, of: Event, vocabulary: str | None) -> views.EventItem:
+    if vocabulary is None:
+        return item
+    source, target = words_of(vocabulary, of)
+    return structs.replace(item, source_word=source, target_word=target)
 
 
 def _worded(item: views.JobItem, of: Listed | Job, vocabulary: str | None) -> views.JobItem:

@@ -63,7 +63,7 @@ VOCABULARY = Parameter(
     name="vocabulary",
     read=_read_vocabulary,
     schema=_vocabulary_schema,
-    text="adds `statusWord`, the status in the words of another description",
+    text="adds the status in the words of another description: `statusWord`, or both sides of an event",
 )
 WAIT = Parameter(
     name="waitSeconds",

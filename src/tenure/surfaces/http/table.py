@@ -175,7 +175,7 @@ ROUTES = (
         "/v1/jobs/{jobId}/events",
         handler=looking.events,
         summary="Its history",
-        parameters=(LIMIT, CURSOR),
+        parameters=(LIMIT, CURSOR, VOCABULARY),
         answers={200: shapes.Events},
         problems=("not-found", "invalid-cursor"),
     ),
