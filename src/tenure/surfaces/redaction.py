@@ -14,6 +14,7 @@ from tenure.core.documents import Document
 from tenure.settings import REDACTED
 
 HIDDEN = "[redacted]"
+_MOST_KNOWN = 1_000
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -31,10 +32,15 @@ class Redaction:
     def __init__(self, names: Iterable[str] = REDACTED) -> None:
         patterns = [translate(_in_words(name)) for name in names]
         self._hides = re.compile("|".join(patterns)) if patterns else None
+        self._known: dict[str, bool] = {}
 
     def hides(self, name: str) -> bool:
         """Whether the value of a name is left out."""
-        return self._hides is not None and self._hides.match(_in_words(name)) is not None
+        if name not in self._known:
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+            self._known[name] = self._hides is not None and bool(self._hides.match(_in_words(name)))
+        return self._known[name]
 
     def document(self, document: Document) -> Document:
         """The document without the values of such names; as it was where there are none."""

@@ -130,12 +130,20 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("GET", "/v1/definitions/{key}", None),
         ("GET", "/v1/queues", None),
         ("GET", "/v1/workers", None),
+        ("GET", "/v1/stats", None),
         ("GET", "/healthz", None),
         ("GET", "/readyz", None),
         ("POST", "/jobs", {"jobType": "mail", "idempotencyKey": "k"}),
         ("POST", "/v1/jobs", {"definitionKey": "mail"}),
         ("POST", "/v1/jobs", {"definitionKey": "nope"}),
         ("POST", "/v1/jobs/batch", {"jobs": [{"definitionKey": "mail"}]}),
+        ("POST", "/v1/jobs/batch", {"jobs": [{"definitionKey": "nope"}]}),
+        ("POST", "/v1/jobs/cancel", {"all": True, "dryRun": True}),
+        ("POST", "/v1/jobs/replay", {"all": True, "replayKey": "k"}),
+        ("POST", "/v1/jobs/replay", {}),
+        ("PUT", "/v1/definitions/{key}/{version}", {"limits": {"gpu": 1}, "replace": True}),
+        ("PUT", "/v1/definitions/{key}/{version}", {"priority": 1}),
+        ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": {"type": "x"}}),
         ("POST", "/v1/jobs/{jobId}/replay", {}),
         ("POST", "/v1/jobs/{jobId}/give-up", None),
         ("POST", "/v1/jobs/{jobId}/release", None),
@@ -146,7 +154,7 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("POST", "/v1/workers/{workerId}/drain", None),
     ]
     for method, path, body in asked:
-        filled = path.format(jobId=job, key="mail", queue="default", workerId="nobody")
+        filled = path.format(jobId=job, key="mail", version=1, queue="default", workerId="nobody")
         reply = await api.call(method, filled, body)
         _check(method, path, reply.status, reply.headers["content-type"], reply.body)
 
