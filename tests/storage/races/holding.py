@@ -1,6 +1,6 @@
 """Both stores as they are, but for one seam: a verb can be stopped between its statements and its commit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,7 @@ from tenure.storage.sqlite.store import SqliteStore
 from tenure.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 STEPPING = {
     "enqueue": ("enqueue.record", "enqueue.one", "enqueue.alike"),
@@ -110,6 +111,11 @@ class HoldingWriter(Writer):
             return answer
 
         return await super().run(held)
+
+    async def run_on(
+        self, work: Callable[[apsw.Connection, Turn, Sequence[Item]], list[T]], items: Sequence[Item]
+    ) -> list[T]:
+        return await self.run(lambda connection, turn: work(connection, turn, items))
 
 
 class _HeldPostgres(PostgresStore):
