@@ -208,3 +208,26 @@ def test_what_cannot_be_served_is_told_at_the_start(tmp_path: Path, database: st
     refused = tenure(tmp_path, *common, "app:app", "--host", "0.0.0.0")  # noqa: S104
     assert refused.returncode == 2
     assert refused.stderr.splitlines()[-1].startswith("Error: host: ")
+
+
+def test_both_registries_can_be_scraped(start: Start, database: str, tmp_path: Path) -> None:
+    """S2.44, S2.53: what one name means in one of them it need not mean in the other."""
+    with served(start, database, "app:app") as one:
+        job = submit(one.client, params := wish(tmp_path, "a"))
+        Path(params["end"]).touch()
+        assert one.client.get(f"/v1/jobs/{job}/result?waitSeconds=30").status_code == 200
+        requests = one.client.get("/metrics").text
+        attempts = one.client.get("/metrics/worker").text
+        assert 'http_requests_total{method="POST",route="/jobs",status_code="202"} 1.0' in requests
+        assert 'db_query_duration_seconds_count{operation="enqueue' in requests
+        assert "job_queue_depth" not in requests
+        assert 'job_queue_latency_milliseconds_count{job_type="wait"} 1.0' in attempts
+        assert 'db_query_duration_seconds_count{query_type="settle_and_claim"}' in attempts
+        assert "http_requests_total" not in attempts
+        one.told_to_stop()
+
+
+def test_without_an_app_the_duties_are_counted(start: Start, database: str) -> None:
+    with served(start, database) as one:
+        assert 'query_type="outlook"' in one.client.get("/metrics/worker").text
+        one.told_to_stop()

@@ -17,6 +17,8 @@ from tenure.storage.contract import Store
 from tenure.surfaces.cli.notifying import Manager
 from tenure.surfaces.cli.running import FORCED, on_signals, run
 from tenure.surfaces.redaction import Redaction
+from tenure.telemetry.api import ApiMetrics
+from tenure.telemetry.lag import watched
 
 if TYPE_CHECKING:
     from tenure.surfaces.http.desk import Desk
@@ -47,11 +49,14 @@ async def _serve(settings: Settings) -> int:
     from tenure.surfaces.http.desk import Desk
 
     store, listening = await open_and_listen(settings)
-    client = Client(store, Registry())
+    metrics = ApiMetrics()
+    client = Client(metrics.on(store), Registry())
     try:
-        server = server_of(Desk(store, client, Redaction(settings.redact)), listening, settings, _tell)
+        desk = Desk(store, client, Redaction(settings.redact), metrics=metrics)
+        server = server_of(desk, listening, settings, _tell)
         _tell(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
-        return await _until_told(server)
+        with watched(metrics.lag):
+            return await _until_told(server)
     finally:
         await client.close()
         await store.close()

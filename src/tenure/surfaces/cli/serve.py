@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import click
 
+from tenure.core.signals import to_all
 from tenure.core.urls import masked
 from tenure.engine.caretaker import Caretaker
 from tenure.engine.client import Client
@@ -21,6 +22,9 @@ from tenure.surfaces.cli.telling import Teller
 from tenure.surfaces.cli.together import Together, Worker
 from tenure.surfaces.cli.workplace import workplace
 from tenure.surfaces.redaction import Redaction
+from tenure.telemetry.api import ApiMetrics
+from tenure.telemetry.lag import watched
+from tenure.telemetry.worker import WorkerMetrics
 
 
 class _Place(NamedTuple):
@@ -67,30 +71,42 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
 
     settings = loaded.settings
     async with AsyncExitStack() as ends:
-        place = await ends.enter_async_context(_alone(loaded) if app is None else _staffed(app, loaded))
+        metrics, counted = ApiMetrics(), WorkerMetrics()
+        place = await ends.enter_async_context(
+            _alone(loaded, counted) if app is None else _staffed(app, loaded, counted)
+        )
         is_locked = (await place.store.find_keys([])).is_locked
         listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
-        client = Client(place.store, Registry())
+        client = Client(metrics.on(place.store), Registry())
         ends.push_async_callback(client.close)
-        desk = Desk(place.store, client, Redaction(settings.redact), is_ready=lambda: place.worker.is_ready)
+        ends.enter_context(watched(metrics.lag))
+        desk = Desk(
+            place.store,
+            client,
+            Redaction(settings.redact),
+            is_ready=lambda: place.worker.is_ready,
+            metrics=metrics,
+            worker_metrics=counted,
+        )
         server = server_of(desk, listening, settings, _tell)
         _tell(f"{server.url} on {masked(place.database)}, {await open_to(place.store)}")
         return await Together(server, place.worker, settings.shutdown_seconds, _tell).run()
 
 
 @asynccontextmanager
-async def _staffed(app: str, loaded: Loaded) -> AsyncIterator[_Place]:
-    async with workplace(app, loaded) as place:
+async def _staffed(app: str, loaded: Loaded, metrics: WorkerMetrics) -> AsyncIterator[_Place]:
+    async with workplace(app, loaded, metrics) as place:
         yield _Place(*place)
 
 
 @asynccontextmanager
-async def _alone(loaded: Loaded) -> AsyncIterator[_Place]:
+async def _alone(loaded: Loaded, metrics: WorkerMetrics) -> AsyncIterator[_Place]:
     settings = loaded.settings
     store = await open_store(settings.database)
     try:
         _tell("no app was named: requests and duties are served, and no job is run")
-        yield _Place(Caretaker(store, settings, Teller()), store, settings.database)
+        caretaker = Caretaker(metrics.on(store), settings, to_all(metrics, Teller()))
+        yield _Place(caretaker, store, settings.database)
     finally:
         await store.close()
 

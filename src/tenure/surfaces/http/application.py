@@ -6,6 +6,7 @@ no need of the body is refused before the body is read.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from time import perf_counter
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -20,8 +21,9 @@ from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.door import Door
 from tenure.surfaces.http.intake import Gone, Intake, Room, check_accept
 from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal, refusal_of
-from tenure.surfaces.http.routes import Route, Router
+from tenure.surfaces.http.routes import JSON, Route, Router
 from tenure.surfaces.http.table import ROUTES
+from tenure.telemetry.api import NOWHERE
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -65,13 +67,15 @@ class Application:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = uuid4()
+        began = perf_counter()
         intake = Intake(scope, receive, self._room)
         try:
-            answer, media_type = await self._answered(request, intake)
+            answer, media_type, path = await self._answered(request, intake)
         except Gone:
             return
         finally:
             intake.release()
+        self._desk.metrics.answered(intake.method, path, answer.status, perf_counter() - began)
         raw = [
             (b"x-request-id", str(request).encode()),
             (b"content-type", media_type.encode()),
@@ -88,15 +92,15 @@ class Application:
         await send({"type": "http.response.start", "status": answer.status, "headers": raw})
         await send({"type": "http.response.body", "body": answer.value})
 
-    async def _answered(self, request: UUID, intake: Intake) -> tuple[Answer, str]:
-        """The answer with its body encoded, whatever happens, and of what type that is."""
+    async def _answered(self, request: UUID, intake: Intake) -> tuple[Answer, str, str]:
+        """The answer with its body encoded, whatever happens; of what type that is, and its route's path."""
         route: Route | None = None
         try:
             route, path = self._router.find(intake.method, intake.path)
             answer = await self._handled(request, route, path, intake)
             is_encoded = isinstance(answer.value, bytes)
             body = answer.value if is_encoded else msgspec.json.encode(answer.value)
-            return Answer(answer.status, body, answer.headers), route.produces
+            return Answer(answer.status, body, answer.headers), route.produces, route.path
         except Gone:
             raise
         except asyncio.CancelledError:
@@ -106,7 +110,8 @@ class Application:
             refusal = refusal_of(error, route.fields if route else {})
             if refusal.kind == "internal":
                 self._on_bug(request, error)
-        return Answer(refusal.status, refusal.body(request), refusal.headers), MEDIA_TYPE.decode()
+        answer = Answer(refusal.status, refusal.body(request), refusal.headers)
+        return answer, MEDIA_TYPE.decode(), route.path if route else NOWHERE
 
     async def _handled(self, request: UUID, route: Route, path: dict[str, str], intake: Intake) -> Answer:
         headers = intake.headers()
@@ -120,6 +125,7 @@ class Application:
         raw = await intake.body(headers, route)
         body = None
         if raw:
+            self._desk.metrics.external.uploaded(JSON, len(raw))  # nothing else is taken
             if len(raw) > _LARGE:
                 body = await asyncio.to_thread(read_body, route, raw)
             else:

@@ -15,6 +15,7 @@ from tenure.surfaces import inputs
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.redaction import USUAL, Redaction
+from tenure.telemetry.api import ApiMetrics
 from tenure.telemetry.worker import WorkerMetrics
 
 FRESH = 1.0
@@ -60,10 +61,12 @@ class Desk:
         redaction: Redaction = USUAL,
         *,
         is_ready: Callable[[], bool] | None = None,
+        metrics: ApiMetrics | None = None,
         worker_metrics: WorkerMetrics | None = None,
     ) -> None:
         """`is_ready` speaks for what runs beside the server in its process, and `worker_metrics` of it."""
         self.client = client
+        self.metrics = metrics or ApiMetrics()
         self.worker_metrics = worker_metrics
         self.redaction = redaction
         self.store: AccessStore = store

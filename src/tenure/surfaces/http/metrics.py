@@ -16,6 +16,11 @@ from tenure.telemetry.exposition import MEDIA_TYPE
 from tenure.telemetry.worker import WorkerMetrics
 
 
+async def api(desk: Desk, _asked: Asked) -> Answer:
+    """The registry of the process that answers, in the text format of Prometheus."""
+    return Answer(200, await desk.metrics.text())
+
+
 async def worker(desk: Desk, _asked: Asked) -> Answer:
     """The registry of the worker in this process, in the text format of Prometheus."""
     if desk.worker_metrics is None:

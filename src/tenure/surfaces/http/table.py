@@ -11,6 +11,7 @@ from tenure.surfaces.http import (
     defining,
     intent,
     looking,
+    metrics,
     operating,
     process,
     shapes,
@@ -18,6 +19,7 @@ from tenure.surfaces.http import (
 )
 from tenure.surfaces.http.parameters import CURSOR, LIMIT, OF_LISTS, VOCABULARY, WAIT
 from tenure.surfaces.http.routes import Route
+from tenure.telemetry.exposition import MEDIA_TYPE
 
 LARGEST_BATCH_BODY = 16 * 2**20
 _NEW_JOB = ("unknown-definition", "invalid-params", "datetime", "idempotency-key")
@@ -281,6 +283,23 @@ ROUTES = (
         summary="Whether the store answers, with this version's schema",
         answers={200: shapes.Health},
         any_host=True,
+    ),
+    _reader(
+        "/metrics",
+        handler=metrics.api,
+        summary="What this process has counted, for Prometheus",
+        answers={200: str},
+        reads_store=False,
+        produces=MEDIA_TYPE,
+    ),
+    _reader(
+        "/metrics/worker",
+        handler=metrics.worker,
+        summary="What the worker in this process has counted",
+        answers={200: str},
+        problems=("not-found",),
+        reads_store=False,
+        produces=MEDIA_TYPE,
     ),
     _of_process(
         "/openapi.json",
