@@ -33,6 +33,7 @@ class Heard:
     lines: list[LogLine] = field(default_factory=list)
     progresses: list[Progress] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    measures: list[tuple[str, tuple[str, ...], float]] = field(default_factory=list)
     spawned: list[NewJob] = field(default_factory=list)
     refusal: TenureError | None = None
 
@@ -44,6 +45,9 @@ class Heard:
 
     def emit(self, note: Note) -> None:
         self.notes.append(note)
+
+    def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
+        self.measures.append((what, labels, value))
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if self.refusal is not None:

@@ -63,6 +63,15 @@ class AttemptLost(Struct, frozen=True):
     fenced: bool
 
 
+class Measured(Struct, frozen=True):
+    """A handler has measured something: see `tenure.execution.measuring` for what, and with which labels."""
+
+    definition: str
+    what: str
+    labels: tuple[str, ...]
+    value: float
+
+
 class HookFailed(Struct, frozen=True):
     """A hook did not end well; the outcome of its job stands."""
 
@@ -99,6 +108,7 @@ Signal = (
     | AttemptStarted
     | AttemptSettled
     | AttemptLost
+    | Measured
     | HookFailed
     | DutyDone
     | Troubled

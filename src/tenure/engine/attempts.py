@@ -110,13 +110,13 @@ class Attempts:
 
     def take(self, claimed: Claimed, hold: Hold) -> None:
         """Run a job that was just claimed, as soon as there is a slot."""
-        self.waiting[claimed.lease] = Running(claimed, hold, self._spawn)
+        self.waiting[claimed.lease] = Running(claimed, hold, self._spawn, self._announce)
         self.idle.clear()
         self._fill()
 
     def decline(self, claimed: Claimed, hold: Hold) -> None:
         """Do not run a job that was just claimed."""
-        self.unstarted[claimed.lease] = Running(claimed, hold, self._spawn)
+        self.unstarted[claimed.lease] = Running(claimed, hold, self._spawn, self._announce)
 
     @property
     def is_settled(self) -> bool:

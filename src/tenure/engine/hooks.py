@@ -10,7 +10,6 @@ worker.
 import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -20,7 +19,7 @@ from tenure.core.job import Enqueued, Job, NewJob
 from tenure.core.lease import Claimed, Lease, Line, Progress
 from tenure.core.outcome import Failure, Recoverable, Unrecoverable
 from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
-from tenure.core.signals import Announce, AttemptSettled, HookFailed
+from tenure.core.signals import Announce, AttemptSettled, HookFailed, Measured
 from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.engine.attempts import Specs, assignment
@@ -129,7 +128,7 @@ class Hooks:
             timeout=claimed.policy.timeout,
             grace=claimed.policy.grace,
             halt=halting,
-            listener=_Aftermath(self._store, claimed.lease.job),
+            listener=_Aftermath(self._store, claimed, self._announce),
         )
         if (problem := _problem(ended)) is not None:
             self._announce(HookFailed(str(claimed.lease.job), name, f"{problem.kind}: {problem.message}"))
@@ -142,9 +141,10 @@ class Hooks:
 class _Aftermath:
     """Hears a hook. Its job is over: what it says is not recorded, what it enqueues is fenced no more."""
 
-    def __init__(self, store: Store, job: UUID) -> None:
+    def __init__(self, store: Store, claimed: Claimed, announce: Announce) -> None:
         self._store = store
-        self._job = job
+        self._claimed = claimed
+        self._announce = announce
 
     def log(self, line: LogLine) -> None:
         """Not kept."""
@@ -155,9 +155,13 @@ class _Aftermath:
     def emit(self, note: Note) -> None:
         """Not kept."""
 
+    def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
+        """Counted as the handler's own."""
+        self._announce(Measured(self._claimed.definition, what, labels, value))
+
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue jobs as children of the one that is over."""
-        return await self._store.enqueue([replace(job, parent=self._job) for job in jobs])
+        return await self._store.enqueue([replace(job, parent=self._claimed.lease.job) for job in jobs])
 
 
 def _problem(ended: Ended) -> Failure | None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tenure.core.job import USUAL_NAMESPACE, Enqueued, NewJob
 from tenure.core.lease import Claimed, Lease, Progress
+from tenure.core.signals import Announce, Measured
 from tenure.core.trail import LogLine, Note, Trail
 from tenure.engine.manner import Hold
 from tenure.execution.halting import Halting
@@ -18,7 +19,7 @@ Spawn = Callable[[Lease, Sequence[NewJob]], Awaitable[list[Enqueued]]]
 class Running:
     """What the lane tells of an attempt is gathered here, until the store is told."""
 
-    def __init__(self, claimed: Claimed, hold: Hold, spawn: Spawn) -> None:
+    def __init__(self, claimed: Claimed, hold: Hold, spawn: Spawn, announce: Announce) -> None:
         self.claimed = claimed
         self.since = monotonic()
         """When it was taken; once it runs, when it began."""
@@ -27,6 +28,7 @@ class Running:
         self.unsaid: Progress | None = None
         """How far it has come, until the store was told."""
         self._spawn = spawn
+        self._announce = announce
         self._lines: list[LogLine] = []
         self._notes: list[Note] = []
 
@@ -51,6 +53,10 @@ class Running:
     def emit(self, note: Note) -> None:
         """An event of its own."""
         self._notes.append(note)
+
+    def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
+        """Something that it has measured: told at once, and kept nowhere."""
+        self._announce(Measured(self.claimed.definition, what, labels, value))
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue jobs as its children, in its own namespace unless they name another one."""

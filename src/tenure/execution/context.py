@@ -16,6 +16,7 @@ from tenure.core.lease import Progress
 from tenure.execution.assignment import Assignment
 from tenure.execution.channel import Channel
 from tenure.execution.hearing import Answer, outcome
+from tenure.execution.measuring import Metrics
 from tenure.execution.protocol import Emitted, Logged, Progressed
 
 if TYPE_CHECKING:
@@ -130,6 +131,11 @@ class Context:
     def log(self) -> Log:
         """Writes lines into the job's log."""
         return Log(self._channel)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Counts what the handler alone knows of."""
+        return Metrics(self._channel)
 
     def check_cancelled(self) -> None:
         """Raise `asyncio.CancelledError` when the attempt is to stop; no `except Exception` swallows it."""

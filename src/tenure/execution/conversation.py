@@ -1,6 +1,7 @@
 """The worker's end of a child's socket: what a child says is checked, bounded and passed on."""
 
 import asyncio
+import math
 from collections.abc import Iterator
 
 from tenure.core.bounds import named
@@ -12,6 +13,7 @@ from tenure.core.text import storable
 from tenure.core.trail import Note
 from tenure.execution.context import LARGEST_PAYLOAD, LONGEST_TEXT
 from tenure.execution.halting import Listener
+from tenure.execution.measuring import LABELS
 from tenure.execution.output import Budget, Journal
 from tenure.execution.protocol import (
     FROM_CHILD,
@@ -22,6 +24,7 @@ from tenure.execution.protocol import (
     Garbage,
     HookFailed,
     Logged,
+    Measured,
     Progressed,
     Refused,
     Reported,
@@ -37,6 +40,9 @@ MOST_NOTES = 10_000
 
 MOST_NOTED = 4 << 20
 """How many characters their payloads may have together: the worker holds them while the store is away."""
+
+MOST_MEASURES = 10_000
+"""How many measurements of one attempt are passed on."""
 
 Report = Returned | Raised | OutOfMemory
 
@@ -58,6 +64,7 @@ class Conversation:
         self._notes = 0
         self._noted = 0
         self._has_noted_enough = False
+        self._measures = 0
         self._journal = journal
 
     async def hear(self, wire: Wire) -> None:
@@ -98,11 +105,22 @@ class Conversation:
             case Emitted(name, payload):
                 named("name", name)
                 self._note(f"custom:{name}", _payload(payload))
+            case Measured(what, labels, value):
+                self._measure(what, labels, value)
             case HookFailed(hook, error):
                 said = {"hook": hook, "kind": error.kind, "message": error.message}
                 self._note("hook_failed", write({key: storable(value) for key, value in said.items()}))
             case Reported(end):
                 self.report = trusted(end)
+
+    def _measure(self, what: str, labels: list[str], value: float) -> None:
+        if what not in LABELS or len(labels) != LABELS[what] or not 0 <= value < math.inf:
+            raise Garbage("a measurement that no handler makes")
+        self._measures += 1
+        if self._measures <= MOST_MEASURES:
+            self._listener.measure(what, tuple(labels), value)
+        elif self._measures == MOST_MEASURES + 1:
+            self._journal.add("warning", f"more than {MOST_MEASURES:,} measurements; the rest is dropped")
 
     def _note(self, type: str, payload: Document | None) -> None:  # noqa: A002
         if self._has_noted_enough:

@@ -98,6 +98,9 @@ class Listener(Protocol):
     def emit(self, note: Note) -> None:
         """An event of its own, or a hook that failed."""
 
+    def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
+        """Something that it has measured, in the words of `tenure.execution.measuring`."""
+
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue children; a `TenureError` is passed on to the handler."""
 

@@ -167,6 +167,14 @@ class Emitted(Struct, frozen=True, tag=True):
     payload: str | None = None
 
 
+class Measured(Struct, frozen=True, tag=True):
+    """Something that the handler has measured."""
+
+    what: str
+    labels: list[str]
+    value: float
+
+
 class HookFailed(Struct, frozen=True, tag=True):
     """A hook that ran beside the handler has failed."""
 
@@ -216,8 +224,8 @@ class Spent(Struct, frozen=True, tag=True):
 ToZygote = Start | Signal | Until | Ping
 FromZygote = Ready | Broken | Exited | Unborn | Pong
 ToChild = Begin | Cancel | Spawned | Refused
-FromChild = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Reported
-FromRunner = Logged | Progressed | Emitted | HookFailed | SpawnAsked | Finished | Printed | Spent
+FromChild = Logged | Progressed | Emitted | Measured | HookFailed | SpawnAsked | Reported
+FromRunner = Logged | Progressed | Emitted | Measured | HookFailed | SpawnAsked | Finished | Printed | Spent
 
 TO_ZYGOTE = msgspec.msgpack.Decoder(ToZygote)
 FROM_ZYGOTE = msgspec.msgpack.Decoder(FromZygote)

@@ -1,6 +1,7 @@
 """What handlers measure: calls of other services, uploads, images, and whatever else they count."""
 
-from tenure.telemetry.instruments import Counter, Histogram, Instrument, Names
+from tenure.execution import measuring
+from tenure.telemetry.instruments import Counter, Histogram, Instrument, Labels, Names
 
 CALLS = (0.1, 0.3, 0.5, 1, 2, 5, 10)
 OBJECT_CALLS = (0.1, 0.3, 0.5, 1, 3, 5, 7, 10)
@@ -31,6 +32,13 @@ class Reported:
         self._cloudfront_errors = Counter(
             "cloudfront_operation_errors_total", "Calls of CloudFront that failed.", "operation", "error_code"
         )
+        self._counted = Counter(
+            "job_custom_total", "What handlers count by a name of their own.", "job_type", "name"
+        )
+        self._observed = Histogram(
+            *("job_custom_value", "What handlers observe under a name of their own.", "job_type", "name"),
+            bounds=ANY_SIZE,
+        )
         self.external = External()
 
     @property
@@ -38,8 +46,34 @@ class Reported:
         """Every one."""
         return [
             *(self._images, self._s3, self._s3_errors, self._cloudfront, self._cloudfront_errors),
+            *(self._counted, self._observed),
             *self.external.instruments,
         ]
+
+    def take(self, definition: str, what: str, labels: Labels, value: float) -> None:
+        """Count a measurement."""
+        match what, labels:
+            case measuring.CALLED, (service, operation, thing, error_code):
+                self.external.called(service, operation, value, error_code)
+                self._called(service, operation, thing, error_code, value)
+            case measuring.UPLOADED, (mime_type,):
+                self.external.uploaded(mime_type, value)
+            case measuring.IMAGE_FAILED, (kind,):
+                self._images.add((kind,))
+            case measuring.COUNTED, (name,):
+                self._counted.add((self._names.of(definition), name), value)
+            case measuring.OBSERVED, (name,):
+                self._observed.observe((self._names.of(definition), name), value)
+
+    def _called(self, service: str, operation: str, bucket: str, error_code: str, seconds: float) -> None:
+        if service == "s3":
+            self._s3.observe((operation, bucket), seconds)
+            if error_code:
+                self._s3_errors.add((operation, bucket, error_code))
+        elif service == "cloudfront":
+            self._cloudfront.observe((operation,), seconds)
+            if error_code:
+                self._cloudfront_errors.add((operation, error_code))
 
 
 class External:

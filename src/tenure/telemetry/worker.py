@@ -12,6 +12,7 @@ from tenure.core.signals import (
     AttemptStarted,
     DutyDone,
     HookFailed,
+    Measured,
     Signal,
     Troubled,
     WorkerReady,
@@ -165,6 +166,8 @@ class WorkerMetrics:
                 counter = self._expired if duty == "reap" else self._promoted
                 for step in moved:
                     counter.add((step.target.value,))
+            case Measured(definition, what, labels, value):
+                self.reported.take(definition, what, labels, value)
             case HookFailed(_, hook, _):
                 self._hooks.add((hook,))
             case Troubled(loop, _, _):

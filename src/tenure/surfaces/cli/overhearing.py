@@ -54,6 +54,7 @@ class _Ear:
         self._listener = listener
         self.log: Callable[[LogLine], None] = listener.log
         self.emit: Callable[[Note], None] = listener.emit
+        self.measure: Callable[[str, tuple[str, ...], float], None] = listener.measure
 
     def progress(self, progress: Progress) -> None:
         self._hear(progress)

@@ -13,6 +13,7 @@ from tenure.core.signals import (
     AttemptStarted,
     DutyDone,
     HookFailed,
+    Measured,
     Recovered,
     Signal,
     Troubled,
@@ -68,7 +69,7 @@ def said(signal: Signal) -> str | None:
             return f"{worker} claims no more ({reason}); {running} running"
         case WorkerStopped(worker, handed_back, abandoned):
             return f"{worker} has stopped; {handed_back} handed back, {abandoned} left to their leases"
-        case AttemptStarted():
+        case AttemptStarted() | Measured():
             return None
         case AttemptSettled():
             return _settled(signal)
