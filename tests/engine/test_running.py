@@ -42,6 +42,6 @@ async def test_a_child_is_in_the_namespace_of_its_parent(parent: str, named: str
         started_at=now,
     )
     far = monotonic() + 60
-    running = Running(claimed, Hold(far, far), spawn)
+    running = Running(claimed, Hold(far, far), spawn, lambda _: None)
     await running.spawn([NewJob(definition="mail", namespace=named)])
     assert [job.namespace for job in spawned] == [found]
