@@ -28,20 +28,27 @@ class Machine:
         self._at = time.monotonic()
         self._stalled = _stalled()
 
-    def look(self, pids: Iterable[int], late: float = 0.0) -> None:
-        """See for how long these have waited since the last look, to which we came so much too late."""
+    def look(self, pids: Iterable[int], late: float = 0.0, serving: Iterable[int] = ()) -> None:
+        """See for how long these have waited since the last look, to which we came so much too late.
+
+        While one of `serving` waits, which are the database's, so may everybody.
+        """
         now = time.monotonic()
         before, self._at = self._at, now
         stalled, self._stalled = self._stalled, _stalled()
         if late > LATE or self._stalled - stalled > PART * (now - before):
             self.lags.append((before, now))
         for pid in pids:
-            known, waits = self._waits.get(pid, {}), _waits(pid)
-            longest = max((waits[thread] - known.get(thread, waits[thread]) for thread in waits), default=0.0)
-            # A wait is counted when it is over: it may have begun before the last look.
-            if longest > PART * (now - before):
-                self._starved.setdefault(pid, []).append((now - longest, now))
-            self._waits[pid] = waits
+            if (waited := self._longest_wait(pid)) > PART * (now - before):
+                self._starved.setdefault(pid, []).append((now - waited, now))
+        if (waited := max(map(self._longest_wait, serving), default=0.0)) > PART * (now - before):
+            self.lags.append((now - waited, now))
+
+    def _longest_wait(self, pid: int) -> float:
+        """Of a process's threads since the last look; a wait counts when it is over, and may be older."""
+        known, waits = self._waits.get(pid, {}), _waits(pid)
+        self._waits[pid] = waits
+        return max((waits[thread] - known.get(thread, waits[thread]) for thread in waits), default=0.0)
 
     def starved(self, pid: int) -> list[Span]:
         """When a process was kept waiting, in the order of time and none of it twice."""
@@ -57,6 +64,13 @@ def merged(spans: Sequence[Span]) -> list[Span]:
         else:
             found.append((begin, end))
     return found
+
+
+def children(pid: int) -> list[int]:
+    """The processes that one has started and that are still there."""
+    with suppress(OSError):
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
 
 
 def _waits(pid: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ from chaos.client import Client
 from chaos.evidence import Leftovers, Outage, Watch
 from chaos.ground import Ground, Kind, prepared
 from chaos.load import Wanted
-from chaos.machine import Machine
+from chaos.machine import Machine, children
 from chaos.measuring import Measures
 from chaos.staff import Manner, Staff
 from tenure.core.errors import StoreError
@@ -97,7 +97,9 @@ class Scene:
         while True:
             due = time.monotonic() + FEEL_EVERY
             await asyncio.sleep(FEEL_EVERY)
-            self.machine.look([hand.pid for hand in self.staff.alive()], time.monotonic() - due)
+            late, server = time.monotonic() - due, self.ground.server
+            serving = children(server.pid) if server is not None and server.pid is not None else []
+            self.machine.look([hand.pid for hand in self.staff.alive()], late, serving)
 
     async def come_to_rest(self, seconds: float) -> bool:
         """Wait until every job has ended; whether they did in time."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chaos.machine import Machine, merged
+from chaos.machine import Machine, children, merged
 
 CROWD = 6
 PATIENCE = 60.0
@@ -38,6 +38,15 @@ def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not(crowd: list[
         assert all(begin < end <= time.monotonic() for begin, end in machine.starved(pid))
         assert machine.starved(pid)[-1][1] > began
     assert machine.starved(sleeper.pid) == merged(machine.lags)
+
+
+def test_everybody_waits_for_a_database_that_waits(crowd: list[int]) -> None:
+    machine, ends_at = Machine(), time.monotonic() + PATIENCE
+    while not machine.lags and time.monotonic() < ends_at:
+        machine.look([], serving=crowd)
+        time.sleep(0.1)
+    assert machine.starved(os.getpid())
+    assert set(crowd) <= set(children(os.getpid()))
 
 
 def test_who_comes_too_late_himself_knows_that_everybody_was_kept_waiting() -> None:

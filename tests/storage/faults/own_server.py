@@ -28,6 +28,11 @@ class OwnServer(PostgresServer):
         self._initdb_options = initdb
         self._settings = settings or {}
 
+    @property
+    def pid(self) -> int | None:
+        """The process that all others of the server are started by; None while it is stopped."""
+        return self._process.pid if self._process else None
+
     def stop_at_once(self) -> None:
         """Stop as `pg_ctl stop -m immediate` does: no transaction is finished, nobody is told goodbye."""
         if self._process:
