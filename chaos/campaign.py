@@ -212,6 +212,7 @@ async def _gathered(
     terms = Terms(
         lease=timedelta(seconds=setup.lease),
         heartbeat=timedelta(seconds=setup.lease / 3),
+        poll=timedelta(seconds=setup.slack),
         rescue=timedelta(seconds=setup.slack),
         overlap=timedelta(seconds=setup.slack),
         stopping=timedelta(seconds=2 * setup.slack),
