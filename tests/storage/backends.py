@@ -24,7 +24,7 @@ Refused = (apsw.ConstraintError, asyncpg.PostgresError)
 """What a database raises when its own guards refuse a statement."""
 
 _CLOCK_ON_POSTGRES = """
-    CREATE TABLE IF NOT EXISTS tenure.test_clock (at timestamptz NOT NULL);
+    CREATE TABLE tenure.test_clock (at timestamptz NOT NULL);
     CREATE OR REPLACE FUNCTION tenure.now() RETURNS timestamptz LANGUAGE sql STABLE
         AS 'SELECT at FROM tenure.test_clock';
 """
@@ -134,16 +134,22 @@ class PostgresBackend:
         return self.dsn
 
     async def prepare(self) -> None:
-        if not self._server.has_database(self._name):
+        is_new = not self._server.has_database(self._name)
+        if is_new:
             self._server.create_database(self._name)
             migrating = self.store()
             await migrating.open()
             await migrating.migrate()
             await migrating.close()
-        self._connection = await asyncpg.connect(self.dsn)
-        await self._connection.execute(_CLOCK_ON_POSTGRES)
+        self._connection = await self.connect()
+        if is_new:
+            await self._connection.execute(_CLOCK_ON_POSTGRES)
         await self._connection.execute(_EMPTY_POSTGRES)
         await self._connection.execute("INSERT INTO tenure.test_clock VALUES ($1)", START)
+
+    async def connect(self) -> asyncpg.Connection:
+        """The test's own way into the database."""
+        return await asyncpg.connect(self.dsn)
 
     async def dispose(self) -> None:
         await self._connection.close()

@@ -96,12 +96,12 @@ async def test_a_held_job_is_safe_when_its_maker_is_gone(
 ) -> None:
     """S0.27: recorded, not run early, and the client may ask again without releasing it."""
     asked = NewJob(definition="mail", key="order-1", hold=True)
-    [first] = await store.enqueue([asked])
-    await store.close()
+    [first] = await other.enqueue([asked])
+    await other.close()
 
-    [again] = await other.enqueue([NewJob(definition="mail", key="order-1")])
+    [again] = await store.enqueue([NewJob(definition="mail", key="order-1")])
     assert (again.id, again.fresh, again.state) == (first.id, False, State.CREATED)
-    assert await claim(other) == []
+    assert await claim(store) == []
     assert await count(backend, "tenure.job") == 1
 
 

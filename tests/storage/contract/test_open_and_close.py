@@ -1,7 +1,7 @@
 """Opening and closing: what is written outlives the store; a database that is not there is named as such."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from inspect import isfunction
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from tenure.core.trail import HOOK_FAILED, Note, Trail
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
+from tests.storage.contract.conftest import shared
 from tests.storage.telling import (
     EVERY_JOB,
     MAIL,
@@ -84,6 +85,15 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
 
 ASK_NOTHING = {"open", "close", "listen"}
 """These do not: two are what this file is about, and hints may fail to come for any reason."""
+
+
+@shared
+async def store(backend: Backend) -> AsyncIterator[Store]:
+    """A store whose connections are its own, and are gone when it is closed."""
+    opened = backend.store()
+    await opened.open()
+    yield opened
+    await opened.close()
 
 
 def test_no_verb_of_the_contract_is_missing_here() -> None:

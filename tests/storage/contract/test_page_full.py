@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import asyncpg
-import pytest
 
 from tenure.core.job import NewJob
 from tenure.core.reading import Filter
@@ -14,6 +13,7 @@ from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.store import SqliteStore
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
+from tests.storage.contract.conftest import shared
 from tests.storage.telling import claim, enqueue_one, settle, succeeded
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class SlowPostgres(PostgresStore):
         self._pool: SlowPool = SlowPool(dsn, pooled=False, size=2, timeout=30.0)
 
 
-@pytest.fixture
+@shared
 async def slow(backend: Backend) -> AsyncIterator[SlowSqlite | SlowPostgres]:
     """A store that can be interrupted while it reads a page."""
     assert isinstance(backend, SqliteBackend | PostgresBackend)
