@@ -18,6 +18,7 @@ from tenure.surfaces.http.desk import Desk
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.server import Server, listen
 from tenure.surfaces.http.table import ROUTES
+from tenure.telemetry.api import ApiMetrics
 
 PATIENCE = 60.0
 """Seconds after which what should come is taken never to come."""
@@ -137,13 +138,14 @@ async def serving(
     *,
     limits: Limits | None = None,
     routes: Iterable[Route] = ROUTES,
+    metrics: ApiMetrics | None = None,
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
-    client = Client(store, Registry())
+    client = Client(store if metrics is None else metrics.on(store), Registry())
     told: list[str] = []
     server = Server(
-        Desk(store, client),
+        Desk(store, client, metrics=metrics),
         listen("127.0.0.1", 0),
         limits=limits,
         routes=routes,
