@@ -27,7 +27,7 @@ SPEC = Spec(
 class Nothing:
     """A store as far as the route needs one: no keys, one definition, and the word that a job is kept."""
 
-    async def find_keys(self, ids: Collection[str]) -> Keyring:
+    async def find_keys(self, _ids: Collection[str]) -> Keyring:
         return Keyring((), is_locked=False)
 
     async def definitions(self) -> list[Definition]:

@@ -4,8 +4,6 @@ It begins without a catalogue and without a plan, and has both after a few state
 to a store is new for each test. All tests that share connections share their event loop.
 """
 
-import asyncio
-
 import asyncpg
 
 from tenure.storage.contract import Store
@@ -68,14 +66,14 @@ class _KeptPool(Pool):
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        if self._users:
-            await asyncio.wait(self._users, timeout=self._timeout)
+        await self._users.gone(self._timeout)
         while self._at_hand:
             await self._returned(pool, self._at_hand.pop()[0])
         if self._dsn in self._kept.pools or pool.get_idle_size() < pool.get_size():
             await pool.close()
         else:
             self._kept.pools[self._dsn] = pool
+        self._deadlines.forget()
 
 
 class _KeptStore(PostgresStore):

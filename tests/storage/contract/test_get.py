@@ -4,6 +4,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from msgspec import structs
 
 from tenure.core.documents import Document
 from tenure.core.job import Job, NewJob
@@ -57,6 +58,30 @@ async def test_all_that_was_asked_for_is_there(store: Store) -> None:
     for field in NewJob.__struct_fields__:
         if field not in {"delay", "hold"}:
             assert getattr(job, field) == getattr(asked, field), field
+
+
+@pytest.mark.parametrize("number", [1, 3])
+async def test_all_that_was_asked_for_of_plain_jobs_is_there(store: Store, number: int) -> None:
+    """One, or several that differ in their params alone, may take a shorter way into the store."""
+    plain = NewJob(
+        definition="invoice.send",
+        version=3,
+        queue="billing",
+        priority=-7,
+        namespace="acme",
+        scope="invoice.send@3",
+        policy=Policy(max_attempts=5),
+        parent=await enqueue_one(store),
+        replay_of=await enqueue_one(store),
+        traceparent=TRACE,
+        creator="k1",
+    )
+    asked = [structs.replace(plain, params=Document(f'{{"to":"ä {n}"}}')) for n in range(number)]
+    for job, born in zip(asked, await store.enqueue(asked), strict=True):
+        kept = await found(store, born.id)
+        for field in NewJob.__struct_fields__:
+            if field not in {"delay", "hold", "id"}:
+                assert getattr(kept, field) == getattr(job, field), field
 
 
 async def test_what_was_not_asked_for_has_its_default(store: Store) -> None:

@@ -190,14 +190,15 @@ WITH
 recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-        on_lost, namespace, scope, params, retry_on, fatal_on, parent, replay_of, traceparent)
+        on_lost, namespace, scope, params, retry_on, fatal_on, parent, replay_of, traceparent, creator)
     SELECT asked.id,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
                AND line.version = :version::integer AND line.limits = '{}'),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, asked.params,
-           :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text
+           :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
+           :creator::text
       FROM unnest(:ids::uuid[], :params::text[]) AS asked (id, params)
     RETURNING id, line, -priority AS rank, max_attempts, created_at AS at
 ),
