@@ -135,3 +135,26 @@ def test_of_a_long_history_people_see_the_end(tmp_path: Path, database: str) -> 
     ran = tenure(tmp_path, "jobs", "show", str(job), "--database", database)
     assert ran.stdout.count("custom:tick") == 100
     assert ran.stderr == "the last 100 of 202; --json has them all\n"
+
+
+async def _with_secrets(store: Store) -> UUID:
+    job = await enqueue_one(store, params=Document('{"to":"ada","apiKey":"hunter2"}'))
+    [owned] = await claim(store)
+    await store.record("a", [trail(owned, note("sent", '{"token":"hunter2"}'))])
+    failed = Recoverable(
+        Failure("ValueError", "password=hunter2", "secret: hunter2"), after=timedelta(days=1)
+    )
+    await settle(store, [report(owned, failed)])
+    return job
+
+
+def test_secrets_are_not_shown_unless_asked_for(tmp_path: Path, database: str) -> None:
+    """S1.79: to people and to programs, as the setting says."""
+    job = on(database, _with_secrets)
+    for more in ([], ["--json"]):
+        show = ("jobs", "show", str(job), "--database", database, *more)
+        ran = tenure(tmp_path, *show)
+        assert "[redacted]" in ran.stdout
+        assert "hunter2" not in ran.stdout
+        assert tenure(tmp_path, *show, TENURE_REDACT="").stdout.count("hunter2") >= 4
+        assert "ada" not in tenure(tmp_path, *show, TENURE_REDACT="to").stdout

@@ -22,6 +22,15 @@ async def _create(api: Api, **more: object) -> str:
     return job
 
 
+async def test_a_job_is_started_looked_at_and_cancelled(api: Api) -> None:
+    """S1.5: each by one request."""
+    started = await api.post("/v1/jobs", MAIL)
+    job = started.json["jobId"]
+    assert (await api.get(f"/v1/jobs/{job}")).json["status"] == started.json["status"] == "queued"
+    assert (await api.post(f"/v1/jobs/{job}/cancel")).status == 202
+    assert (await api.get(f"/v1/jobs/{job}")).json["status"] == "cancelled"
+
+
 async def test_a_job_that_waits_is_cancelled_once(api: Api, store: Store) -> None:
     """S1.50, and row 44: accepted each time, with one effect."""
     job = await _create(api)

@@ -30,7 +30,7 @@ async def _counts(store: Store) -> dict[State, int]:
 
 
 async def test_the_jobs_of_a_filter_are_cancelled_and_no_others(api: Api, store: Store) -> None:
-    """S1.5, S1.50: waiting ones at once, running ones by asking."""
+    """S1.50: waiting ones at once, running ones by asking."""
     await _create(api, 3, tags=["red"])
     [running] = await claim(store, limit=1)
     await _create(api, 2)
