@@ -1,6 +1,6 @@
 -- How jobs ended, as far as the last events tell. The row without a state says since when all that ended is here.
 WITH looked_at (job, n, source, target, at) AS MATERIALIZED (
-    SELECT job, n, source, target, at FROM tenure_event ORDER BY mark DESC, job DESC, n DESC LIMIT :limit
+    SELECT job, n, source, target, at FROM tenure_event WHERE mark > 0 ORDER BY mark DESC, job DESC, n DESC LIMIT :limit
 )
 SELECT NULL AS state, :now AS at, NULL AS queued_at, CASE WHEN count(*) = :limit THEN min(at) END AS started_at
   FROM looked_at
