@@ -32,6 +32,10 @@ from tests.model.lines import Lines
 
 WAITING = (State.SCHEDULED, State.RETRYING, State.SUSPENDED)
 WORKER_LOST = Failure("WorkerLost", "the lease ran out")
+GIVEN_BACK = {
+    State.FAILED: Failure("HandedBack", "workers gave it back too often"),
+    State.BURIED: Failure("Killed", "killed before its end, and must not run twice"),
+}
 
 
 class Model(Lines):
@@ -190,7 +194,7 @@ class Model(Lines):
         how = "killed" if is_killed else "not started"
         charged = ", charged" if is_queued and not is_refunded else ""
         self.visited(f"hand_back: {how}: {job.state} to {target}{charged}")
-        self.end(job, Ending.KILLED if is_killed else Ending.HANDED_BACK)
+        self.end(job, Ending.KILLED if is_killed else Ending.HANDED_BACK, GIVEN_BACK.get(target))
         changed: dict[str, Any] = {
             "attempt": job.attempt - (is_queued and is_refunded),
             "hand_backs": job.hand_backs + (is_queued and is_refunded),

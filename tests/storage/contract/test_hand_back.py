@@ -5,7 +5,7 @@ import pytest
 from tenure.core.bounds import MOST_HAND_BACKS
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Lease
-from tenure.core.outcome import Ending, Settled
+from tenure.core.outcome import Ending, Failure, Settled
 from tenure.core.policy import OnLost, Policy
 from tenure.core.states import OWNED, State
 from tenure.storage.contract import Store
@@ -93,6 +93,7 @@ async def test_a_job_killed_at_shutdown_that_must_not_run_twice_is_buried(store:
     assert settled.accepted == {claimed.lease: State.BURIED}
     buried = await found(store, job)
     assert (buried.state, buried.finished_at, buried.worker) == (State.BURIED, clock.now, None)
+    assert buried.error == Failure("Killed", "killed before its end, and must not run twice")
     *_, event = await store.events(job)
     assert (event.type, event.actor) == ("buried", "a")
     assert await claim(store) == []
@@ -144,6 +145,7 @@ async def test_hand_backs_are_free_only_so_often(store: Store, way: str) -> None
     assert states == [State.QUEUED] * (MOST_HAND_BACKS + 2) + [State.FAILED]
     dead = await found(store, job)
     assert (dead.state, dead.attempt, dead.finished_at) == (State.FAILED, 3, dead.updated_at)
+    assert dead.error == Failure("HandedBack", "workers gave it back too often")
     assert len(await store.attempts(job)) == MOST_HAND_BACKS + 3
 
 

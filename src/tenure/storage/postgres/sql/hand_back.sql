@@ -78,9 +78,12 @@ owed AS (
      WHERE moved.state <> 'queued' AND known.spec::json ->> 'hooks' <> '[]'
 ),
 ended AS (
-    INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending)
+    INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
     SELECT id, fence, attempt, :worker::text, started_at, at,
-           CASE WHEN killed THEN 'killed' ELSE 'handed_back' END
+           CASE WHEN killed THEN 'killed' ELSE 'handed_back' END,
+           CASE state WHEN 'failed' THEN '{"kind":"HandedBack","message":"workers gave it back too often"}'
+                      WHEN 'buried' THEN '{"kind":"Killed","message":"killed before its end, and must not run twice"}'
+           END
       FROM moved
 ),
 lined_up AS (

@@ -45,8 +45,11 @@ SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'handed_back' ELSE s.state E
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
-INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending)
-SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending
+INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
+SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending,
+       CASE s.state WHEN 'failed' THEN '{"kind":"HandedBack","message":"workers gave it back too often"}'
+                    WHEN 'buried' THEN '{"kind":"Killed","message":"killed before its end, and must not run twice"}'
+       END
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: lined_up
