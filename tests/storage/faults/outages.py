@@ -42,6 +42,17 @@ async def recovered(store: Store) -> UUID:
                 await asyncio.sleep(0)
 
 
+async def connected(store: Store, number: int) -> None:
+    """Return once the store has so many connections; a slow machine may need several goes for all of them."""
+    async with asyncio.timeout(BOUND):
+        while True:
+            answers = await asyncio.gather(*(store.now() for _ in range(number)), return_exceptions=True)
+            missing = [answer for answer in answers if isinstance(answer, BaseException)]
+            if not missing:
+                return
+            assert all(isinstance(one, StoreUnavailable) for one in missing), missing
+
+
 async def until_nobody_waits(backend: PostgresBackend) -> None:
     """Return once no statement waits for a lock: those that were given up have ended on the server too."""
     async with asyncio.timeout(BOUND):

@@ -12,7 +12,7 @@ from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.contract.test_open_and_close import VERBS
 from tests.storage.faults.conftest import TIMEOUT, Opener
-from tests.storage.faults.outages import BOUND, outage, outages, recovered
+from tests.storage.faults.outages import BOUND, connected, outage, outages, recovered
 from tests.storage.postgres.relay import Relay
 from tests.storage.postgres.waiting import until_waiting
 from tests.storage.telling import enqueue_one, state_of
@@ -34,7 +34,7 @@ async def test_no_verb_waits_for_a_network_that_stands_still(
     """
     store = await opened(relay.dsn, connections=len(VERBS))
     job = await enqueue_one(store)
-    await asyncio.gather(*(store.now() for _ in VERBS))
+    await connected(store, len(VERBS))
     relay.stall(**STALLS[stall])
 
     ends = await outages(*(verb(store) for verb in VERBS.values()))
