@@ -54,7 +54,11 @@ def keys() -> None:
     help="With submit or work: the only definitions that it knows. It sees only jobs of its own making then.",
 )
 @click.option(
-    "--queue", "queues", multiple=True, metavar="QUEUE", help="With work: the only queues that it serves."
+    "--queue",
+    "queues",
+    multiple=True,
+    metavar="QUEUE",
+    help="With work: the only queues it may serve, once workers can.",
 )
 @click.option("--namespace", metavar="NAME", help="The only namespace that it sees and makes jobs in.")
 @click.option(
