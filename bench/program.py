@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bench import report
 from bench.figures import Measured, Report
-from bench.place import Place, Size
+from bench.place import FULL, QUICK, Place, Size
 from bench.rows import Row
 
 
@@ -44,6 +44,14 @@ class Bench(NamedTuple):
             "--check", action="store_true", help="targets beside figures; exit 1 below a must"
         )
         return parser
+
+    def run(self, arguments: list[str]) -> int:
+        """Measure what was asked for, or read what was measured before, and tell of it."""
+        asked = self.parser().parse_args(arguments)
+        if asked.read:
+            return self.tell(asked, report.load_all(asked.read))
+        size = QUICK if asked.quick else FULL
+        return self.tell(asked, self.measure(size, asked.only, quick=asked.quick))
 
     def tell(self, asked: argparse.Namespace, told: Report) -> int:
         """Print a run, keep it where that was asked for, and answer with the exit code."""

@@ -7,22 +7,11 @@ of the bench's and on SQLite at FULL. See docs/reference/benchmarks.md for what 
 import sys
 
 from bench import report
-from bench.place import FULL, QUICK
 from bench.program import Bench, end_in_order
 from bench.worker_rows import ROWS
 
 BENCH = Bench("worker", "Measure the worker.", ROWS, report.WORKER)
 
-
-def main(arguments: list[str]) -> int:
-    """Measure what was asked for, or read what was measured before, and tell of it."""
-    asked = BENCH.parser().parse_args(arguments)
-    if asked.read:
-        return BENCH.tell(asked, report.load_all(asked.read))
-    size = QUICK if asked.quick else FULL
-    return BENCH.tell(asked, BENCH.measure(size, asked.only, quick=asked.quick))
-
-
 if __name__ == "__main__":
     end_in_order()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(BENCH.run(sys.argv[1:]))
