@@ -227,10 +227,13 @@ class Client:
         """What workers have registered, by key and version."""
         return await self._store.definitions()
 
-    async def register(self, spec: Spec, *, by: str, replace: bool = False) -> Definition:
+    async def register(
+        self, spec: Spec, *, by: str, replace: bool = False, resizes: bool = True
+    ) -> Definition:
         """Put a definition on record for workers elsewhere; answers with what then stands there.
 
         That is something else when the version was registered before with other content, unless `replace`.
+        Limits that are there take a size that is new in it, unless not `resizes`.
         Raises InvalidInput when params cannot be judged by its schema.
         """
         refuse_reserved(spec.key)
@@ -238,7 +241,7 @@ class Client:
         document = spec.document()
         known = await self._on_record(spec)
         if known is None or (known.spec != document and replace):
-            await register(self._store, [spec], by, replace=replace)
+            await register(self._store, [spec], by, replace=replace, resizes=resizes)
             self._read_at = None
             known = await self._on_record(spec)
         if known is None:

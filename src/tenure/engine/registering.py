@@ -7,11 +7,13 @@ from tenure.core.spec import Spec
 from tenure.storage.contract import Store
 
 
-async def register(store: Store, specs: Collection[Spec], by: str, *, replace: bool = True) -> list[str]:
+async def register(
+    store: Store, specs: Collection[Spec], by: str, *, replace: bool = True, resizes: bool = True
+) -> list[str]:
     """Put definitions on record; answers with those that were there before and said something else.
 
-    Those stay as they were unless `replace`. A limit whose size the code has changed is set to it. Otherwise
-    it stays as it is: an operator may have changed it.
+    Those stay as they were unless `replace`. With `resizes`, a limit whose size the code has changed is set
+    to it. Otherwise it stays as it is: an operator may have changed it.
     """
     by_name = {(spec.key, spec.version): spec for spec in specs}
     written = [
@@ -19,7 +21,7 @@ async def register(store: Store, specs: Collection[Spec], by: str, *, replace: b
         for spec in specs
     ]
     changed = await store.put_definitions(written, replace=replace)
-    for old in changed if replace else ():
+    for old in changed if replace and resizes else ():
         before = {limit.name: limit.size for limit in Spec.read(old.spec).all_limits}
         for limit in by_name[old.key, old.version].all_limits:
             if before.get(limit.name) != limit.size:

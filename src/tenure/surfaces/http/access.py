@@ -17,16 +17,16 @@ def allowed(route: Route, caller: Caller) -> bool:
     """Whether a caller may use a route."""
     if route.scope is None:
         return True
-    return route.scope in caller.scopes and not (route.is_shared and caller.namespace)
+    return not caller.scopes.isdisjoint(route.scopes) and not (route.is_shared and caller.namespace)
 
 
 def check_access(route: Route, caller: Caller) -> None:
     """Raise Refusal, which names the scope, unless the caller may use the route."""
     if allowed(route, caller):
         return
-    if route.scope in caller.scopes:
+    if not caller.scopes.isdisjoint(route.scopes):
         raise Refusal("insufficient-scope", "this is about all namespaces, and the key is bound to one")
-    raise Refusal("insufficient-scope", f"this needs the scope {route.scope}")
+    raise Refusal("insufficient-scope", f"this needs the scope {' or '.join(route.scopes)}")
 
 
 def is_loopback(address: str) -> bool:

@@ -12,6 +12,7 @@ from tenure.core.limit import Limit
 from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.spec import ANY_OBJECT, Spec, refuse_reserved
 from tenure.surfaces.definition_views import Defined
+from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document
 from tenure.surfaces.http.problems import Refusal, invalid
@@ -65,8 +66,11 @@ async def put(desk: Desk, asked: Asked) -> Answer:
     """Register a definition. The same again changes nothing; something else is refused unless replaced."""
     body: DefinitionBody = asked.body
     spec = _spec(asked.path["key"], _version(asked.path["version"]), body)
+    await _check_bounds(desk, asked.caller, spec)
+    is_bound = bool(asked.caller.definitions or asked.caller.queues)
     try:
-        known = await desk.client.register(spec, by=BY, replace=body.replace)
+        # A limit may be shared with definitions that are none of a bound key's business.
+        known = await desk.client.register(spec, by=BY, replace=body.replace, resizes=not is_bound)
     except InvalidJson as error:
         said = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
         raise invalid("validation", said, pointer=f"/paramsSchema{error.pointer}") from None
@@ -74,6 +78,21 @@ async def put(desk: Desk, asked: Asked) -> Answer:
         said = "the version is registered with other content; give another version, or replace: true"
         raise Refusal("definition-conflict", said)
     return Answer(200, Defined(known).item())
+
+
+async def _check_bounds(desk: Desk, caller: Caller, spec: Spec) -> None:
+    """Refuse what a key must not register that is bound to definitions or queues.
+
+    No version of the definition may stand in a queue beyond the key's own: new jobs go to the latest one, so
+    that another version would draw them away from those who serve them.
+    """
+    if not caller.knows(spec.key):
+        raise Refusal("insufficient-scope", "the key is bound to other definitions")
+    if not caller.queues:
+        return
+    known = {Spec.read(one.spec).queue for one in await desk.client.definitions() if one.key == spec.key}
+    if not caller.queues >= known | {spec.queue}:
+        raise Refusal("insufficient-scope", "the key is bound to other queues than this definition's")
 
 
 def _version(text: str) -> int:

@@ -62,8 +62,8 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
         "responses": {**_answers(route, by_type), **_problems(route)},
     }
     if route.scope is not None:
-        operation["x-scope"] = route.scope
-        operation["security"] = [{_SCHEME: [route.scope]}]
+        operation["x-scopes"] = route.scopes
+        operation["security"] = [{_SCHEME: [scope]} for scope in route.scopes]
     if route.body is not None:
         operation["requestBody"] = {
             "required": route.needs_body,

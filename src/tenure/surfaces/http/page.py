@@ -59,5 +59,5 @@ def _row(route: Route) -> str:
     return (
         f"<tr><td><code>{route.method} {escape(route.path)}</code></td>"
         f"<td>{escape(route.summary)}{parameters}</td>"
-        f"<td>{' '.join(map(str, statuses))}</td><td>{route.scope or ''}</td></tr>"
+        f"<td>{' '.join(map(str, statuses))}</td><td>{' or '.join(route.scopes)}</td></tr>"
     )

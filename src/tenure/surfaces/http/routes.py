@@ -51,6 +51,7 @@ class Route(Struct, frozen=True, kw_only=True):
     `is_fenced` says that the handler keeps to the caller's namespace; where it does not say so, and the path
     names no job, the route is closed to keys that are bound to one. `is_routine` says that what it changes
     tells by itself who changed it, or changes too often to be put on record call by call.
+    `or_scope` opens it as well as `scope`, which says what it is to most of its callers.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
     """
 
@@ -61,6 +62,7 @@ class Route(Struct, frozen=True, kw_only=True):
     handler: Handler
     summary: str
     answers: Mapping[int, Any]
+    or_scope: str | None = None
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     each: tuple[str, Any] | None = None
@@ -79,6 +81,11 @@ class Route(Struct, frozen=True, kw_only=True):
     def names(self) -> list[str]:
         """The names of the path's variable parts."""
         return _PLACE.findall(self.path)
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes, any of which opens it; none where it is open to all."""
+        return tuple(scope for scope in (self.scope, self.or_scope) if scope is not None)
 
     def bounded(self, body: int, large_body: int, seconds: float) -> "Route":
         """The same route within bounds: of a body as usual, of one that may be large, of the work."""

@@ -209,6 +209,7 @@ ROUTES = (
         path="/v1/definitions/{key}/{version}",
         audience="operator",
         scope="operate",
+        or_scope="work",
         handler=defining.put,
         summary="Register a definition for workers in other languages",
         body=defining.DefinitionBody,
