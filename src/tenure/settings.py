@@ -63,6 +63,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
     requests_per_second: float = 1000.0
+    max_queue_depth: int = 0
     http_connections: int = 512
     http_body_bytes: int = 2**20
     http_batch_bytes: int = 16 * 2**20
@@ -134,6 +135,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "lost_margin_seconds": (0, _DAY),
     "port": (0, 65_535),
     "requests_per_second": (0, 1_000_000),
+    "max_queue_depth": (0, 1_000_000_000),
     "http_connections": (1, 65_536),
     "http_body_bytes": (1024, 2**26),
     "http_batch_bytes": (1024, 2**28),

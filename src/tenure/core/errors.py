@@ -12,6 +12,7 @@
     │   ├── JobFailed           it is a dead letter; `error` says why
     │   ├── JobCancelled        it was stopped on request
     │   └── JobBuried           its worker was lost, and it must not run twice
+    ├── QueueFull               as many jobs stand in a queue as may; nothing was written, try again later
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
     │   ├── StoreBusy           somebody holds what was needed; nothing was written, try again
@@ -151,6 +152,17 @@ class JobCancelled(NoResult):
 
 class JobBuried(NoResult):
     """The job's worker was lost, and its definition forbids to run it twice."""
+
+
+class QueueFull(TenureError):
+    """As many jobs stand in a queue as may. Nothing was written; there may be room later."""
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(queue)
+        self.queue = queue
+
+    def __str__(self) -> str:
+        return f"queue {self.queue} is full"
 
 
 class StoreError(TenureError):

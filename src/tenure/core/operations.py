@@ -118,3 +118,8 @@ class Replayed(Struct, frozen=True):
     state: State | None
     replay: UUID | None
     fresh: bool
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the job has finished and is not run again, because nothing new was to be made."""
+        return self.replay is None and self.state is not None and self.state.is_final

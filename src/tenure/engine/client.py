@@ -14,6 +14,7 @@ from tenure.core.errors import (
     IdempotencyConflict,
     JobNotFound,
     JobUnfinished,
+    QueueFull,
     UnknownDefinition,
 )
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing, Taken
@@ -22,8 +23,10 @@ from tenure.core.outcome import Attempt
 from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
+from tenure.core.states import State
 from tenure.engine import following
 from tenure.engine.following import Said
+from tenure.engine.quota import Quota
 from tenure.engine.registering import register
 from tenure.engine.registry import Registry
 from tenure.engine.schemas import check_schema
@@ -40,9 +43,14 @@ FRESH = 10.0
 class Client:
     """A store, and the definitions by which what goes into it is judged."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
-        """The store is opened already, and closed by whoever opened it."""
-        self.sweeps = Sweeps(store)
+    def __init__(self, store: Store, registry: Registry, *, max_queue_depth: int = 0) -> None:
+        """The store is opened already, and closed by whoever opened it.
+
+        `max_queue_depth` is how many jobs may stand in one queue before QueueFull is raised to whoever would
+        record another one; 0 for any number.
+        """
+        self._quota = Quota(store, max_queue_depth)
+        self.sweeps = Sweeps(store, self._quota)
         self.statistics = Statistics(store)
         self._store = store
         self._registry = registry
@@ -80,7 +88,7 @@ class Client:
         for something else; the other jobs of the call are recorded then.
         """
         judged = await self.judge(jobs)
-        answers = await self._store.enqueue(judged)
+        answers = await self._recorded(judged)
         await self.check_keys(judged, answers)
         return answers
 
@@ -90,7 +98,7 @@ class Client:
         Raises InvalidInput before anything is written.
         """
         [judged] = await self.judge([job])
-        [answer] = await self._store.enqueue([structs.replace(judged, scope=scope)])
+        [answer] = await self._recorded([structs.replace(judged, scope=scope)])
         return answer
 
     async def record(self, judged: Sequence[NewJob]) -> list[Enqueued] | Taken:
@@ -98,6 +106,7 @@ class Client:
 
         When a key was used before for something else nothing is recorded: the answer says whose keys.
         """
+        await self._quota.admit(judged)
         known: set[UUID] = set()
         while isinstance(answer := await self._store.enqueue_strictly(judged, known=known), Taken):
             same = {
@@ -108,6 +117,7 @@ class Client:
             if len(same) < len(answer.by):
                 return Taken({place: job for place, job in answer.by.items() if place not in same})
             known |= set(same.values())
+        self._count(judged, answer)
         return answer
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
@@ -180,11 +190,15 @@ class Client:
         found = await self.get(job)
         if params is not None:
             self._registry.check_params(await self.spec(found.definition, found.version), params)
-        [replayed] = await self._store.replay([job], params=params, forced=forced, key=key)
+        make = await self._quota.has_room([found.queue])
+        [replayed] = await self._store.replay([job], params=params, forced=forced, key=key, make=make)
         if replayed.state is None:
             raise JobNotFound(job)
+        if replayed.is_left:
+            raise QueueFull(found.queue)
         if replayed.replay is None:
             raise JobUnfinished(job, found.definition, f"is still {replayed.state}")
+        self._quota.count([found.queue] if replayed.fresh else [])
         return replayed
 
     async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
@@ -284,6 +298,16 @@ class Client:
     async def drain(self, worker: str) -> bool:
         """Ask a worker to claim no more and end; False when it is unknown."""
         return await self._store.drain(worker)
+
+    async def _recorded(self, judged: Sequence[NewJob]) -> list[Enqueued]:
+        await self._quota.admit(judged)
+        answers = await self._store.enqueue(judged)
+        self._count(judged, answers)
+        return answers
+
+    def _count(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
+        made = (one.fresh and one.state is State.QUEUED for one in answers)
+        self._quota.count(job.queue for job, is_in_line in zip(jobs, made, strict=True) if is_in_line)
 
     async def _on_record(self, spec: Spec) -> Definition | None:
         named = (known for known in await self._store.definitions() if known.key == spec.key)

@@ -11,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_PAGE, printable, whole
+from tenure.core.errors import QueueFull
 from tenure.core.reading import Filter, Listed
 from tenure.core.states import UNFINISHED, State
+from tenure.engine.quota import Quota
 from tenure.storage.contract import Store
 
 LARGEST_SWEEP = 1_000
@@ -39,8 +41,9 @@ class Swept(Struct, frozen=True):
 class Sweeps:
     """What can be done to many jobs. With `dry` nothing is done, and the jobs are only counted."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, quota: Quota) -> None:
         self._store = store
+        self._quota = quota
 
     async def cancel(
         self,
@@ -71,14 +74,23 @@ class Sweeps:
         dry: bool = False,
         key: str | None = None,
     ) -> Swept:
-        """Run dead letters again, or what the filter names; under one key no job twice."""
+        """Run dead letters again, or what the filter names; under one key no job twice.
+
+        It goes as far as there is room in the jobs' queues. Raises QueueFull when there is none at all.
+        """
         if key is not None:
             printable("key", key, least=1)
         states = which.states or DEAD_LETTERS
 
         async def act(jobs: Sequence[Listed]) -> int:
-            answers = await self._store.replay([job.id for job in jobs], key=key)
-            return sum(answer.fresh for answer in answers)
+            make = await self._quota.has_room({job.queue for job in jobs})
+            answers = await self._store.replay([job.id for job in jobs], key=key, make=make)
+            for job, answer in zip(jobs, answers, strict=True):
+                if answer.is_left:
+                    raise QueueFull(job.queue)
+            made = [job.queue for job, answer in zip(jobs, answers, strict=True) if answer.fresh]
+            self._quota.count(made)
+            return len(made)
 
         return await self._sweep(replace(which, states=states), None if dry else act, after, limit)
 
@@ -87,9 +99,13 @@ class Sweeps:
         matched = changed = 0
         for _ in range(MOST_PAGES):
             page = await self._store.page(which, after=after, limit=min(LARGEST_PAGE, limit - matched))
+            try:
+                changed += await act(page.jobs) if page.jobs and act is not None else 0
+            except QueueFull:
+                if not matched:
+                    raise
+                break  # the next call begins with this page
             matched += len(page.jobs)
-            if page.jobs and act is not None:
-                changed += await act(page.jobs)
             after = page.next
             if after is None or matched >= limit:
                 break

@@ -37,6 +37,9 @@ from tenure.storage.access import AccessStore
 from tenure.storage.draft import Draft
 from tenure.storage.migrate import Applied
 
+KeyName = tuple[str, str, str]
+"""An idempotency key in full: namespace, scope, key."""
+
 
 class Wakeups(Protocol):
     """Hints that something may have happened. None is promised to come: who waits must look now and then."""
@@ -103,6 +106,9 @@ class Store(AccessStore, Protocol):
         Jobs among `known` are what was asked for, whatever the store would say of them.
         """
 
+    async def known_keys(self, keys: Collection[KeyName]) -> set[KeyName]:
+        """Those of the keys that stand for a job, as last committed."""
+
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         """Make jobs ready to be recorded by the caller's own connection, in the caller's own transaction.
 
@@ -151,14 +157,16 @@ class Store(AccessStore, Protocol):
         params: Document | None = None,
         forced: bool = False,
         key: str | None = None,
+        make: bool = True,
     ) -> list[Replayed]:
         """Run finished jobs again, each as a new job linked by `replay_of`; one answer for each id asked.
 
         The new job inherits definition, version, queue, priority, policy, limits, tags, namespace, creator
         and, unless `params` are given, params; neither key nor parent. While an earlier replay of a job has
         not finished, it is the answer, unless `forced`. Under one `key` a job is replayed once: whatever has
-        become of that replay, it is the answer for as long as its row lives. A job that pruning takes away
-        at the same moment is either replayed or unknown.
+        become of that replay, it is the answer for as long as its row lives. Without `make` there are such
+        answers only, and nothing is made. A job that pruning takes away at the same moment is either
+        replayed or unknown.
         """
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
@@ -318,6 +326,9 @@ class Store(AccessStore, Protocol):
 
     async def lines(self) -> list[LineStatus]:
         """Every line with its counts by state, read from running totals: history is never counted."""
+
+    async def depth(self, queue: str) -> int:
+        """How many jobs stand in line in a queue, read from running totals."""
 
     async def pause(
         self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None

@@ -14,6 +14,7 @@ TABLES = {
     "annotate": "event",
     "attempts": "attempt",
     "definitions": "definition",
+    "depth": "tally",
     "dismiss": "worker",
     "drain": "worker",
     "end_of_feed": "event",

@@ -278,3 +278,18 @@ async def test_an_id_that_the_store_made_is_compared_by_params_too(
     [made] = await store.enqueue([NewJob(definition="mail")])
     [again] = await store.enqueue([NewJob(definition="mail", id=made.id, params=Document(params))])
     assert (again.id, again.fresh, again.matches) == (made.id, False, matches)
+
+
+async def test_a_key_is_known_in_its_namespace_and_scope(store: Store) -> None:
+    """For as long as its job is on record, whatever became of it."""
+    job = (await ask(store, scope="mail", namespace="theirs")).id
+    asked = {
+        ("theirs", "mail", "k"),
+        ("default", "mail", "k"),
+        ("theirs", "post", "k"),
+        ("theirs", "mail", "j"),
+    }
+    assert await store.known_keys(asked) == {("theirs", "mail", "k")}
+    await store.cancel([job])
+    assert await store.known_keys(asked) == {("theirs", "mail", "k")}
+    assert await store.known_keys([]) == set()

@@ -44,8 +44,28 @@ async def test_after_every_verb_the_counts_are_those_of_the_jobs(store: Store, c
     async for verb, jobs in lives(store, clock):
         expected = await standing(store, jobs)
         assert await counts(store) == expected, verb
+        for queue in {line.queue for line in expected}:
+            in_line = [
+                states.get(State.QUEUED, 0) for line, states in expected.items() if line.queue == queue
+            ]
+            assert await store.depth(queue) == sum(in_line), verb
         seen |= {state for states in expected.values() for state in states}
     assert seen == set(State)
+
+
+async def test_a_queue_is_as_deep_as_jobs_stand_in_its_lines(store: Store) -> None:
+    """Of any definition, and none that waits for something else."""
+    assert await store.depth("default") == 0
+    await enqueue_one(store)
+    await enqueue_one(store, "post", version=3)
+    await enqueue_one(store, limits=(Limit("api", size=1),))
+    await enqueue_one(store, hold=True)
+    await enqueue_one(store, delay=seconds(60))
+    await enqueue_one(store, queue="slow")
+    assert await store.depth("default") == 3
+    assert await store.depth("slow") == 1
+    await claim(store, limit=1)
+    assert await store.depth("default") == 2
 
 
 async def test_two_stores_count_together(store: Store, other: Store) -> None:

@@ -259,3 +259,25 @@ async def test_a_key_for_replays_can_be_kept(store: Store) -> None:
     for key in ("", "x" * 256, "a\nb"):
         with pytest.raises(InvalidInput):
             await store.replay([job], key=key)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+async def test_where_nothing_is_to_be_made_only_earlier_replays_are_answered(
+    store: Store, backend: Backend, forced: bool
+) -> None:
+    """One under way unless forced, one of the same key in any case; what has ended and has none is left."""
+    job, other, unfinished = await cancelled(store), await cancelled(store), await enqueue_one(store)
+    under_way = await replay_one(store, job)
+    [keyed] = await store.replay([other], key="k")
+    before = await count(backend, "tenure.job")
+
+    asked = await store.replay([job, other, unfinished], forced=forced, key="k", make=False)
+
+    left = Replayed(job, State.CANCELLED, None, fresh=False)
+    assert asked == [
+        left if forced else Replayed(job, State.CANCELLED, under_way, fresh=False),
+        Replayed(other, State.CANCELLED, keyed.replay, fresh=False),
+        Replayed(unfinished, State.QUEUED, None, fresh=False),
+    ]
+    assert (left.is_left, asked[2].is_left) == (True, False)
+    assert await count(backend, "tenure.job") == before

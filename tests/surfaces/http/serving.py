@@ -139,10 +139,13 @@ async def serving(
     limits: Limits | None = None,
     routes: Iterable[Route] = ROUTES,
     metrics: ApiMetrics | None = None,
+    max_queue_depth: int = 0,
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
-    client = Client(store if metrics is None else metrics.on(store), Registry())
+    client = Client(
+        store if metrics is None else metrics.on(store), Registry(), max_queue_depth=max_queue_depth
+    )
     told: list[str] = []
     server = Server(
         Desk(store, client, metrics=metrics),

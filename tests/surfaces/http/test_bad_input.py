@@ -22,6 +22,7 @@ from tests.surfaces.http import (
     test_intent,
     test_looking,
     test_operating,
+    test_quota,
     test_sweeping,
 )
 from tests.surfaces.http.serving import Api, Reply
@@ -199,6 +200,10 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
         test_command.test_while_the_server_is_away_nothing_is_promised,
         test_command.test_while_the_file_is_held_nothing_is_promised,
     ),
+    37: (
+        test_quota.test_a_full_queue_takes_no_more,
+        test_command.test_the_command_bounds_queues,
+    ),
     41: (
         test_looking.test_a_cursor_belongs_to_its_list,
         test_sweeping.test_a_cursor_belongs_to_its_sweep,
@@ -217,8 +222,8 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
 }
 """The tests that ask a row, or the rest of one; each says so."""
 
-NOT_YET = {37: "quota", 47: "invalid-event-id"}
-"""The kinds of problem of what the server does not have yet: quotas, and streams of events."""
+NOT_YET = {47: "invalid-event-id"}
+"""The kinds of problem of what the server does not have yet: streams of events."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row}")

@@ -30,9 +30,9 @@ Running = tuple["subprocess.Popen[str]", httpx.Client]
 
 
 @contextmanager
-def serving(start: Start, database: str, *arguments: str) -> Iterator[Running]:
+def serving(start: Start, database: str, *arguments: str, **variables: str) -> Iterator[Running]:
     """The command on a database, as soon as it listens, and a client for it."""
-    process = start("api", "--database", database, "--port", "0", *arguments)
+    process = start("api", "--database", database, "--port", "0", *arguments, **variables)
     assert process.stderr is not None
     first = process.stderr.readline()
     found = re.match(r"(http://127\.0\.0\.1:\d+) on ", first)
@@ -119,6 +119,17 @@ def test_the_command_bounds_requests_as_the_server_does(start: Start, tmp_path: 
                 wire.sendall(data)
                 assert wire.recv(100).startswith(b"HTTP/1.1 " + status)
         assert client.get("/healthz").status_code == 200
+
+
+def test_the_command_bounds_queues(start: Start, tmp_path: Path) -> None:
+    """Row 37: if it is told to, and never for who asks again."""
+    database = f"sqlite:///{tmp_path / 'jobs.db'}"
+    register(database, MAIL)
+    with serving(start, database, TENURE_MAX_QUEUE_DEPTH="1") as (_, client):
+        asked = [client.post("/jobs", json={**WISH, "idempotencyKey": key}) for key in ("k", "other", "k")]
+        assert [reply.status_code for reply in asked] == [202, 429, 202]
+        assert asked[1].headers["retry-after"] == "2"
+        assert asked[2].json() == asked[0].json()
 
 
 def test_a_server_killed_before_it_could_answer_has_lost_or_made_nothing_twice(

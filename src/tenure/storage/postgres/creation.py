@@ -116,6 +116,7 @@ class Creation(ABC):
         params: Document | None = None,
         forced: bool = False,
         key: str | None = None,
+        make: bool = True,
     ) -> list[Replayed]:
         values.check_key(key)
         identity = await self._ids()
@@ -127,6 +128,7 @@ class Creation(ABC):
             "params": params,
             "forced": forced,
             "key": key,
+            "make": make,
         }
         *_, answer = await self._pool.together(("replay.lock", {"ids": wanted}), ("replay.record", asked))
         self._note_queued(row for row in answer if row["fresh"])

@@ -13,6 +13,7 @@ from tenure.core.outcome import Attempt
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
+from tenure.storage.contract import KeyName
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.pool import Pool
 
@@ -99,6 +100,21 @@ class Reading:
 
     async def lines(self) -> list[LineStatus]:
         return [reading.line_from(row) for row in await self._pool.run("lines", alive=WORKER_ALIVE)]
+
+    async def depth(self, queue: str) -> int:
+        [row] = await self._pool.run("depth", queue=queue)
+        depth: int = row["depth"]
+        return depth
+
+    async def known_keys(self, keys: Collection[KeyName]) -> set[KeyName]:
+        asked = sorted(keys)
+        found = await self._pool.run(
+            "known_keys",
+            namespaces=[namespace for namespace, _, _ in asked],
+            scopes=[scope for _, scope, _ in asked],
+            keys=[key for _, _, key in asked],
+        )
+        return {(row["namespace"], row["scope"], row["key"]) for row in found}
 
     async def limits(self) -> list[LimitUse]:
         return [reading.limit_from(row) for row in await self._pool.run("limits")]

@@ -15,7 +15,7 @@ from tenure.core.outcome import Attempt
 from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
-from tenure.storage.contract import Wakeups
+from tenure.storage.contract import KeyName, Wakeups
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.database import Database
 
@@ -94,6 +94,16 @@ class Reading(Database):
 
     async def lines(self) -> list[LineStatus]:
         return await self._read("lines", reading.line_from, alive=rows.duration(WORKER_ALIVE))
+
+    async def depth(self, queue: str) -> int:
+        [depth] = await self._read("depth", lambda row: int(row["depth"]), queue=queue)
+        return depth
+
+    async def known_keys(self, keys: Collection[KeyName]) -> set[KeyName]:
+        found = await self._read(
+            "known_keys", lambda row: (row["namespace"], row["scope"], row["key"]), keys=_written(list(keys))
+        )
+        return set(found)
 
     async def limits(self) -> list[LimitUse]:
         return await self._read("limits", reading.limit_from)

@@ -124,6 +124,7 @@ class SqliteStore(Reading, Operations, Trails, Access):
         params: Document | None = None,
         forced: bool = False,
         key: str | None = None,
+        make: bool = True,
     ) -> list[Replayed]:
         values.check_key(key)
         asked = list(dict.fromkeys(ids))
@@ -136,6 +137,7 @@ class SqliteStore(Reading, Operations, Trails, Access):
                 params=params,
                 forced=forced,
                 key=key,
+                make=make,
             )
         )
         found = {row["job"]: replayed_from(row) for row in answer}

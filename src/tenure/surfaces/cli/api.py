@@ -50,7 +50,7 @@ async def _serve(settings: Settings) -> int:
 
     store, listening = await open_and_listen(settings)
     metrics = ApiMetrics()
-    client = Client(metrics.on(store), Registry())
+    client = Client(metrics.on(store), Registry(), max_queue_depth=settings.max_queue_depth)
     try:
         desk = Desk(store, client, Redaction(settings.redact), metrics=metrics)
         server = server_of(desk, listening, settings, _tell)

@@ -77,7 +77,7 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
         )
         is_locked = (await place.store.find_keys([])).is_locked
         listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
-        client = Client(metrics.on(place.store), Registry())
+        client = Client(metrics.on(place.store), Registry(), max_queue_depth=settings.max_queue_depth)
         ends.push_async_callback(client.close)
         ends.enter_context(watched(metrics.lag))
         desk = Desk(

@@ -19,6 +19,7 @@ from tenure.core.errors import (
     InvalidParams,
     JobNotFound,
     JobUnfinished,
+    QueueFull,
     StoreError,
     StoreRefused,
     UnknownDefinition,
@@ -27,7 +28,7 @@ from tenure.core.states import State
 
 MEDIA_TYPE = b"application/problem+json"
 RETRY_AFTER = 2
-"""Seconds after which a client may come back, where the store or the server had no room or no answer."""
+"""Seconds after which a client may come back, where store, server or queue had no room or no answer."""
 
 MOST_ERRORS = 20
 _LONGEST_ECHO = 64
@@ -74,6 +75,7 @@ KINDS = {
     "idempotency-key": Kind(422, "The idempotency key cannot be taken"),
     "idempotency-key-reused": Kind(422, "The idempotency key was used for something else"),
     "too-many-requests": Kind(429, "There were too many requests"),
+    "quota": Kind(429, "The queue has no room at present"),
     "headers-too-large": Kind(431, "The headers are too large or too many"),
     "internal": Kind(500, "Something went wrong inside"),
     "busy": Kind(503, "The server has no room at present"),
@@ -125,7 +127,7 @@ class Refusal(Exception):
         self.detail = short(detail) or KINDS[kind].title
         self.errors = errors[:MOST_ERRORS]
         self.job_status = job_status
-        again = {"retry-after": str(RETRY_AFTER)} if self.status == 503 else {}
+        again = {"retry-after": str(RETRY_AFTER)} if self.status in {429, 503} else {}
         self.headers = {**again, **(headers or {})}
 
     def body(self, request: UUID) -> bytes:
@@ -191,6 +193,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             return Refusal("not-found", "there is no such job")
         case JobUnfinished():
             return Refusal("job-unfinished", f"the job {error.said}")
+        case QueueFull():
+            return Refusal("quota", f"the queue {error.queue} is full; nothing was recorded, try again later")
         case StoreError() if not isinstance(error, StoreRefused):
             return Refusal(
                 "storage-unavailable", "nothing is known to be recorded; with its key it is safe to try again"

@@ -22,7 +22,7 @@ from tenure.surfaces.http.routes import Route
 from tenure.telemetry.exposition import MEDIA_TYPE
 
 LARGEST_BATCH_BODY = 16 * 2**20
-_NEW_JOB = ("unknown-definition", "invalid-params", "datetime", "idempotency-key")
+_NEW_JOB = ("unknown-definition", "invalid-params", "datetime", "idempotency-key", "quota")
 
 
 def _client(method: str, path: str, **rest: Any) -> Route:
@@ -50,7 +50,13 @@ ROUTES = (
         body=shapes.NewIntent,
         answers={202: shapes.IntentAccepted},
         fields=intent.FIELDS,
-        problems=("unknown-definition", "invalid-params", "idempotency-key", "idempotency-key-reused"),
+        problems=(
+            "unknown-definition",
+            "invalid-params",
+            "idempotency-key",
+            "idempotency-key-reused",
+            "quota",
+        ),
         is_routine=True,
         is_fenced=True,
     ),
@@ -104,7 +110,7 @@ ROUTES = (
         seconds=60.0,
         answers={200: sweeping.SweepItem},
         fields=creating.OF_REPLAYS,
-        problems=("datetime", "invalid-cursor"),
+        problems=("datetime", "invalid-cursor", "quota"),
         is_fenced=True,
     ),
     _reader(
@@ -148,7 +154,7 @@ ROUTES = (
         needs_body=False,
         fields=creating.OF_REPLAYS,
         answers={202: views.Accepted},
-        problems=("not-found", "job-unfinished", "unknown-definition", "invalid-params"),
+        problems=("not-found", "job-unfinished", "unknown-definition", "invalid-params", "quota"),
     ),
     _operator(
         "/v1/jobs/{jobId}/give-up",

@@ -9,7 +9,8 @@ SELECT id FROM tenure.job_state WHERE id = ANY (:ids::uuid[]) ORDER BY id FOR UP
 WITH
 found AS MATERIALIZED (
     SELECT asked.*, s.state, earlier.id AS earlier, nextval('tenure.place') AS seq,
-           s.state IN ('succeeded', 'failed', 'cancelled', 'buried') AND earlier.id IS NULL AS fresh
+           s.state IN ('succeeded', 'failed', 'cancelled', 'buried') AND earlier.id IS NULL
+           AND :make::boolean AS fresh
       FROM unnest(:ids::uuid[], :new_ids::uuid[]) AS asked (job, replay)
       JOIN tenure.job_state s ON s.id = asked.job
       LEFT JOIN LATERAL (

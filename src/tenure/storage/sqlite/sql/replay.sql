@@ -24,6 +24,9 @@ UPDATE temp.replaying SET replay = earlier.id, fresh = 0
          GROUP BY asked.position) earlier
  WHERE replaying.position = earlier.position AND replaying.fresh;
 
+-- part: not_made
+UPDATE temp.replaying SET replay = NULL, fresh = 0 WHERE fresh AND NOT :make;
+
 -- part: recorded
 INSERT INTO tenure_job (
     id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
