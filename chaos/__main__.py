@@ -85,6 +85,7 @@ def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Set
                 rate=given.rate,
                 aims=given.aims,
                 slack=given.slack,
+                servers=given.servers,
             )
         seed += 1
         if time.monotonic() >= ends:
@@ -189,6 +190,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10.0, help="how long one run's faults strike")
     parser.add_argument("--calls", type=int, default=120, help="how many calls one run's client makes")
     parser.add_argument("--workers", type=int, default=3, help="how many workers there are")
+    parser.add_argument(
+        "--servers", type=int, default=2, help="through how many servers half of the calls go; 0 for none"
+    )
     parser.add_argument("--lease", type=float, default=2.0, help="how many seconds their leases last")
     parser.add_argument("--rate", type=float, default=1.0, help="how many times as often faults strike")
     parser.add_argument(

@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -18,6 +19,10 @@ ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0
 
 
+class NotOpened(Exception):
+    """A server ended before it listened; what it said."""
+
+
 class Door:
     """One server: its process, and where it is reached."""
 
@@ -26,20 +31,31 @@ class Door:
         self.url = url
 
     @classmethod
-    async def open(cls, address: str, fired: Path, armed: str = "") -> "Door":
-        """Start one on a database; returns when it listens. `armed` names failpoints."""
-        fired.mkdir(parents=True, exist_ok=True)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "chaos.api", "--port", "0", "--database", address),
-            cwd=ROOT,
-            env={**os.environ, failpoints.VARIABLE: armed, failpoints.FIRED: str(fired)},
-            stderr=asyncio.subprocess.PIPE,
-        )
+    async def open(
+        cls, address: str, folder: Path, armed: str = "", environment: Mapping[str, str] | None = None
+    ) -> "Door":
+        """Start one on a database; returns when it listens. `armed` names failpoints.
+
+        In the folder it writes its log, and its failpoints leave word.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        log = folder / f"api-{len([*folder.glob('api-*.log')]) + 1}.log"
+        armour = {failpoints.VARIABLE: armed, failpoints.FIRED: str(folder)}
+        with log.open("wb") as written:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "chaos.api", "--port", "0", "--database", address),
+                cwd=ROOT,
+                env={**os.environ, **(environment or {}), **armour},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=written,
+                stderr=written,
+            )
         try:
             async with asyncio.timeout(PATIENCE):
-                return cls(process, await _url(process))
+                return cls(process, await _url(process, log))
         except BaseException:
-            process.kill()
+            with suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
             raise
 
@@ -50,47 +66,65 @@ class Door:
         await self.process.wait()
 
 
-async def _url(process: asyncio.subprocess.Process) -> str:
-    assert process.stderr is not None  # noqa: S101
-    line = (await process.stderr.readline()).decode()
-    found = re.match(r"(http://\S+) on ", line)
-    if found is None:
-        raise RuntimeError(line + (await process.stderr.read()).decode())
-    return found[1]
+async def _url(process: asyncio.subprocess.Process, log: Path) -> str:
+    while True:
+        has_ended, said = process.returncode is not None, log.read_text(errors="replace")
+        if found := re.search(r"^(http://\S+) on ", said, re.MULTILINE):
+            return found[1]
+        if has_ended:
+            raise NotOpened(said)
+        await asyncio.sleep(0.02)  # a file is no event
 
 
 class Doors:
     """Servers of one database, each replaced when it has died. Whoever asks is sent to one by chance."""
 
-    def __init__(self, address: str, folder: Path, seed: int, armed: str) -> None:
+    def __init__(
+        self, address: str, folder: Path, armed: str, environment: Mapping[str, str] | None = None
+    ) -> None:
         """`armed` names the failpoints of each."""
+        self.folder = folder
         self._address = address
-        self._folder = folder
         self._armed = armed
-        self._random = Random(f"doors {seed}")
+        self._environment = environment
+        self._random = Random(folder.name)
         self._doors: list[Door] = []
-        self.died = 0
+        self._keeping: list[asyncio.Task[None]] = []
 
     async def open(self, count: int) -> None:
-        """Start so many."""
-        for _ in range(count):
-            self._doors.append(await Door.open(self._address, self._folder, self._armed))
+        """Start so many, and replace each that dies until they are closed."""
+        self._doors = list(await asyncio.gather(*(self._open() for _ in range(count))))
+        self._keeping = [asyncio.create_task(self._keep(place)) for place in range(count)]
+
+    def victim(self, random: Random) -> Door | None:
+        """One that lives, unless it is the only one."""
+        alive = [door for door in self._doors if door.process.returncode is None]
+        return random.choice(alive) if len(alive) > 1 else None
 
     def any(self) -> str:
         """Where to ask, be it alive or not."""
         return self._random.choice(self._doors).url
 
-    async def keep(self, place: int) -> None:
+    async def close(self) -> None:
+        """End them all."""
+        for task in self._keeping:
+            task.cancel()
+        if self._keeping:
+            await asyncio.wait(self._keeping)
+        for door in self._doors:
+            await door.kill()
+
+    async def _keep(self, place: int) -> None:
         """Have another in the place of one that has died, until cancelled."""
         while True:
             await self._doors[place].process.wait()
-            self.died += 1
-            self._doors[place] = await Door.open(self._address, self._folder, self._armed)
+            try:
+                self._doors[place] = await self._open()
+            except NotOpened:
+                await asyncio.sleep(0.2)  # the database may be away
 
-    async def close(self) -> None:
-        """End them all."""
-        for door in self._doors:
-            await door.kill()
+    async def _open(self) -> Door:
+        return await Door.open(self._address, self.folder, self._armed, self._environment)
 
 
 def main() -> None:

@@ -14,13 +14,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chaos import failpoints, ledger
+from chaos import failpoints, ledger, seen
 from chaos.lanes import COMMAND, variants
 from tenure import Context, Snooze, Tenure, backoff
 
 LEDGER = "CHAOS_LEDGER"
 COOKIE = "CHAOS_COOKIE"
 """A word that every process of a run carries in its environment, so that none can hide."""
+
+PRIVATE = "CHAOS_TOKEN"
+"""A variable of workers and servers that no job is given."""
 
 PROGRAM = str(Path(__file__).with_name("program.py"))
 QUICK = backoff(base=0.02, cap=0.2)
@@ -135,6 +138,13 @@ def parent(ctx: Context) -> int:
     enter("effect", ctx)
     enter("end", ctx)
     return ctx.fence
+
+
+@job("look", retry=QUICK, max_attempts=5)
+def look(ctx: Context) -> int:
+    """Writes down the variables around it."""
+    seen.write(os.environ[LEDGER], ctx.job_id, ctx.fence)
+    return work(ctx)
 
 
 @job("stubborn", retry=QUICK, max_attempts=2, grace=0.3)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -21,11 +22,14 @@ from chaos.faults.fault import Fault, Strike
 from chaos.ground import Kind
 from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
-from chaos.scene import Scene, left_over, staged
+from chaos.scene import Opened, Scene, left_over, staged, writings
 from chaos.staff import Manner
 from tenure.engine.hiring import served
 from tenure.engine.shares import share_of
 from tests.storage.faults.own_server import OwnServer
+
+ARMED = "api.enqueue.after=kill@6*2,api.answer=kill@23*2"
+"""Where servers are killed beside at random: with a job on record of which nobody has heard."""
 
 REST_SECONDS = 90.0
 """How long a run may take to come to rest; one that needs a tenth of it is slow."""
@@ -49,6 +53,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """The failpoints to aim at, again and again; empty for each of them now and then."""
     slack: float = 1.0
     """By how much longer than promised things may take, on a machine that has other things to do."""
+    servers: int = 2
+    """Through how many servers half of the calls go; with none, all of them go by the library."""
 
     @property
     def attacks(self) -> Mapping[str, float]:
@@ -59,8 +65,9 @@ class Setup(Struct, frozen=True, kw_only=True):
 
     @property
     def due(self) -> tuple[str, ...]:
-        """The faults of these that can happen to the store."""
-        return tuple(name for name in self.faults if self.store in FAULTS[name].stores)
+        """The faults of these that can happen to the store, or to servers if there are any."""
+        known = [name for name in self.faults if name != "api" or self.servers > 1]
+        return tuple(name for name in known if self.store in FAULTS[name].stores)
 
     @property
     def command(self) -> str:
@@ -70,6 +77,7 @@ class Setup(Struct, frozen=True, kw_only=True):
         words += [f"--workers {self.workers} --lease {self.lease:g} --rate {self.rate:g}"]
         words += [f"--aims {','.join(self.aims)}"] if self.aims else []
         words += ["--hostile"] if self.hostile else []
+        words += [f"--servers {self.servers}"]
         return " ".join(words)
 
 
@@ -97,7 +105,8 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
     """Run it in an empty folder, where the evidence is kept."""
     began = time.monotonic()
     manner = Manner(workers=setup.workers, slots=setup.slots, lease=setup.lease)
-    async with staged(setup.store, folder, manner, server) as scene:
+    opened = Opened(setup.servers, ARMED if "api" in setup.due else "")
+    async with staged(setup.store, folder, manner, server, opened) as scene:
         scene.aims, scene.ends_at = setup.aims, time.monotonic() + setup.seconds
         strikes, is_quiet = await _play(setup, scene)
         pipes = await scene.pipes_left() if is_quiet else []
@@ -137,8 +146,12 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
         usual=load.BUSY if setup.aims else load.USUAL,
         attacks=setup.attacks,
     )
-    following = asyncio.create_task(scene.client.follow(asks))
-    watches = (scene.keep_watch(), scene.feel_the_machine(), scene.measure())
+    await scene.scrape()  # who offers it may be the first to go
+    shares = load.divided(asks, len(scene.clients))
+    following = asyncio.gather(
+        *(client.follow(share) for client, share in zip(scene.clients, shares, strict=True))
+    )
+    watches = (scene.keep_watch(), scene.feel_the_machine(), scene.measure(), scene.listen(setup.seed))
     watching = {asyncio.create_task(watch) for watch in watches}
     try:
         strikes = await _strike(setup, scene)
@@ -149,11 +162,13 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
                 # When all is calm: then it surely runs, is asked to stop, and has to be killed.
                 await scene.client.follow([load.stop_at_last(setup.seed)])
                 is_quiet = await scene.come_to_rest(REST_SECONDS)
+                await scene.look_around()
         return strikes, is_quiet
     finally:
-        for task in {following, *watching}:
+        running: set[asyncio.Future[Any]] = {following, *watching}
+        for task in running:
             task.cancel()
-        await asyncio.wait({following, *watching})
+        await asyncio.wait(running)
 
 
 async def _strike(setup: Setup, scene: Scene) -> list[Strike]:
@@ -229,7 +244,7 @@ async def _gathered(
         terms,
         watch=scene.watch,
         ledger=ledger.read(scene.folder / "ledger", torn=True),
-        history=history.read(scene.folder / "history"),
+        history=[call for path in sorted(scene.folder.glob("history*")) for call in history.read(path)],
         stays=[
             stay
             for hand in scene.staff.hands
@@ -244,4 +259,8 @@ async def _gathered(
         outages=scene.outages,
         leftovers=leftovers,
         resources=scene.measures.series,
+        replies=scene.replies,
+        marks={tenant.namespace: tenant.mark for tenant in scene.tenants if tenant.namespace},
+        writings=writings(scene.folder),
+        secrets=scene.secrets,
     )

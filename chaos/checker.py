@@ -6,9 +6,20 @@ from msgspec import Struct
 
 from chaos.casebook import Casebook
 from chaos.evidence import Evidence
-from chaos.invariants import accepted, attempts, cancelling, keys, leases, leftovers, record, serving, timing
+from chaos.invariants import (
+    accepted,
+    attempts,
+    cancelling,
+    keys,
+    leases,
+    leftovers,
+    privacy,
+    record,
+    serving,
+    timing,
+)
 
-_THEMES = (accepted, keys, record, leases, attempts, timing, cancelling, serving, leftovers)
+_THEMES = (accepted, keys, record, leases, attempts, timing, cancelling, serving, leftovers, privacy)
 
 INVARIANTS = {
     invariant.__name__.partition("_")[0].upper(): invariant

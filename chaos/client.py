@@ -39,6 +39,11 @@ class Client:
         self.resolved = 0
         """How many of these were cleared up by the same key."""
 
+    @property
+    def jobs(self) -> list[UUID]:
+        """The jobs that it was told of."""
+        return list(self._jobs.values())
+
     async def follow(self, plan: Sequence[Ask]) -> None:
         """Make every call at its time; none waits for another."""
         loop = asyncio.get_running_loop()
@@ -48,9 +53,9 @@ class Client:
                 await asyncio.sleep(max(0.0, began + ask.at - loop.time()))
                 calls.create_task(self._make_call(ask))
 
-    async def attempt(self, wanted: Sequence[Wanted]) -> None:
+    async def attempt(self, wanted: Sequence[Wanted], *, batch: bool = False) -> None:
         """Ask for jobs once, whatever is said to it."""
-        await self._record(wanted, tries=1)
+        await self._record(wanted, batch=batch, tries=1)
 
     async def enqueue(self, wanted: Sequence[Wanted], *, batch: bool = False) -> list[UUID]:
         """Have jobs recorded."""

@@ -7,10 +7,12 @@ stands with the fault.
 import signal
 from collections import Counter
 
+from chaos import failpoints
 from chaos.casebook import Casebook
 from chaos.evidence import Evidence
 from chaos.invariants.serving import excused_by_the_machine
 from chaos.scene import Scene
+from tenure.core.job import USUAL_NAMESPACE
 from tenure.core.outcome import Ending
 
 MEANING = {
@@ -20,8 +22,11 @@ MEANING = {
     "refund": "attempts given back uncharged",
     "grace": "children killed because they had not stopped within their grace",
     "starved": "jobs taken back from a worker that only the machine's own load had kept waiting",
-    "unknown": "calls of the client whose end nobody could know",
+    "unknown": "calls of the clients whose end nobody could know",
     "resolved": "of these, cleared up by their key",
+    "unanswered": "servers killed at a failpoint, with a job on record of which nobody had heard",
+    "over_http": "jobs that were asked for over HTTP",
+    "heard": "answers of servers, searched for what is not for the caller",
 }
 """Every counter by name."""
 
@@ -41,6 +46,9 @@ def counted(evidence: Evidence, scene: Scene) -> Counter[str]:
         for told in hand.told("AttemptLost"):
             found["fenced" if told.told["fenced"] else "stale"] += 1
     found["starved"] = excused_by_the_machine(Casebook(evidence))
-    found["unknown"] = scene.client.unknown
-    found["resolved"] = scene.client.resolved
+    found["unknown"] = sum(client.unknown for client in scene.clients)
+    found["resolved"] = sum(client.resolved for client in scene.clients)
+    found["unanswered"] = len(failpoints.fired(scene.doors.folder)) if scene.doors else 0
+    found["over_http"] = sum(job.namespace != USUAL_NAMESPACE for job in evidence.jobs)
+    found["heard"] = len(evidence.replies)
     return found

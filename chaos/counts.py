@@ -133,6 +133,7 @@ def _setup(short: dict[str, int], seed: int, store: Kind, slack: float) -> Setup
         rate=shape.rate,
         aims=aims,
         slack=slack,
+        servers=0,  # what is counted happens to workers, and who serves takes time from them
     )
 
 

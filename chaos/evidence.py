@@ -118,6 +118,29 @@ class Leftovers(Struct, frozen=True, kw_only=True):
     descriptors: list[str] = []
 
 
+class Reply(Struct, frozen=True, kw_only=True):
+    """What a server answered: to a key of which namespace (None: to one of none), and every word of it."""
+
+    namespace: str | None
+    asked: str
+    status: int
+    text: str
+
+
+class Writing(Struct, frozen=True):
+    """What a process wrote, or saw around it, where others may read it; and whose it is, in words."""
+
+    name: str
+    text: str
+
+
+class Secret(Struct, frozen=True):
+    """What was planted to see where it turns up; the name says where it was put."""
+
+    name: str
+    text: str
+
+
 class Evidence(Struct, frozen=True, kw_only=True):
     """What there is to judge a run by. Events are by job and n, attempts by job and fence."""
 
@@ -138,6 +161,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     leftovers: Leftovers = Leftovers()
     resources: dict[str, list[tuple[float, float]]] = {}
     """What was measured again and again, as (CLOCK_MONOTONIC, value): memory, descriptors, file sizes."""
+    replies: list[Reply] = []
+    marks: dict[str, str] = {}
+    """By namespace, a word that stands in its jobs and in no others."""
+    writings: list[Writing] = []
+    secrets: list[Secret] = []
 
 
 class Watch:
@@ -178,6 +206,10 @@ async def gather(
     outages: Sequence[Outage] = (),
     leftovers: Leftovers | None = None,
     resources: dict[str, list[tuple[float, float]]] | None = None,
+    replies: Sequence[Reply] = (),
+    marks: Mapping[str, str] | None = None,
+    writings: Sequence[Writing] = (),
+    secrets: Sequence[Secret] = (),
 ) -> Evidence:
     """Read all that a store has, and put it beside what others saw."""
     watch = watch or Watch()
@@ -200,6 +232,10 @@ async def gather(
         outages=list(outages),
         leftovers=leftovers or Leftovers(),
         resources=dict(resources or {}),
+        replies=list(replies),
+        marks=dict(marks or {}),
+        writings=list(writings),
+        secrets=list(secrets),
     )
 
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from tenure.storage.address import store_for
@@ -28,8 +29,13 @@ class Ground:
 
 
 @asynccontextmanager
-async def prepared(kind: Kind, folder: Path, server: OwnServer | None = None) -> AsyncIterator[Ground]:
-    """An empty, migrated database; PostgreSQL on a server that was started for such runs, behind a relay."""
+async def prepared(
+    kind: Kind, folder: Path, server: OwnServer | None = None, password: str = ""
+) -> AsyncIterator[Ground]:
+    """An empty, migrated database; PostgreSQL on a server that was started for such runs, behind a relay.
+
+    Everybody tells PostgreSQL the password, which it does not ask for.
+    """
     if kind == "sqlite":
         path = folder / "jobs.db"
         address = f"sqlite:///{path}"
@@ -38,7 +44,9 @@ async def prepared(kind: Kind, folder: Path, server: OwnServer | None = None) ->
         return
     if server is None:
         raise ValueError("a run on PostgreSQL needs a server")
-    direct = await asyncio.to_thread(server.create_database, f"chaos_{uuid4().hex}")
+    plain = urlsplit(await asyncio.to_thread(server.create_database, f"chaos_{uuid4().hex}"))
+    user, _, host = plain.netloc.rpartition("@")
+    direct = plain._replace(netloc=f"{user}:{password}@{host}").geturl() if password else plain.geturl()
     await _migrate(direct)
     relay = Relay(direct)
     try:

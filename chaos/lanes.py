@@ -14,6 +14,7 @@ LANES: dict[str, tuple[str, ...]] = {
     "parent": ("warm", "thread"),
     "stubborn": ("warm", "thread", COMMAND),
     "die": ("warm", "thread", COMMAND),
+    "look": ("warm", "thread", "spawn", COMMAND),
 }
 """For a definition, the lanes beside that one that it is defined for as well: there its key is `key.lane`."""
 

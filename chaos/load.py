@@ -70,6 +70,13 @@ INSIDIOUS: dict[str, float] = {
 }
 """The same where no worker is killed: with guard and worker dead at once, nobody ends what a child left."""
 
+LOOKERS = "look"
+"""The definition whose jobs write down what is around them; each lane has one, whatever the dice say."""
+
+PASSWORD = "planted-in-params-5d81c0"  # noqa: S105
+"""A secret in the params of jobs, under a name that is not shown."""
+
+_STUBBORN = {"seconds": 30.0, "password": PASSWORD}
 _CALLS: dict[Verb, float] = {"enqueue": 60, "batch": 14, "cancel": 12, "hold": 6, "replay": 4}
 _TIMED = frozenset({"sleep", "limited", "once"})
 
@@ -91,7 +98,7 @@ def plan(
     asks = [_ask(random, at, names, mix) for at in times]
     stops = _variants(["stubborn"])
     for number, definition in enumerate(stops):
-        stubborn = Wanted(names.new(), definition, {"seconds": 30.0})
+        stubborn = Wanted(names.new(), definition, _STUBBORN)
         asks.append(Ask(seconds * (number + 0.5) / len(stops), "stop", (stubborn,)))
     # Each attack and each lane at least once, whatever the dice say.
     others = [key for key in _variants(usual) if key not in usual]
@@ -101,14 +108,33 @@ def plan(
             "enqueue",
             (Wanted(names.new(), definition, _params(random, definition)),),
         )
-        for definition in (*attacks, *others)
+        for definition in (*attacks, *others, *_variants([LOOKERS]))
     ]
     return sorted(asks, key=lambda ask: ask.at)
 
 
+def divided(asks: Sequence[Ask], clients: int) -> list[list[Ask]]:
+    """The calls of each client: the first has half of them, the others share the rest.
+
+    Who asked for a job is who cancels or replays it. To wait until a job runs is the first one's affair.
+    """
+    shares: list[list[Ask]] = [[] for _ in range(clients)]
+    owner: dict[str, int] = {}
+    for number, ask in enumerate(asks):
+        if ask.verb in {"cancel", "replay"}:
+            whose = owner.get(ask.wanted[0].key, 0) if ask.wanted else 0
+        elif ask.verb == "stop" or clients == 1 or number % 2 == 0:
+            whose = 0
+        else:
+            whose = 1 + number // 2 % (clients - 1)
+        owner.update(dict.fromkeys((one.key for one in ask.wanted), whose))
+        shares[whose].append(ask)
+    return shares
+
+
 def stop_at_last(seed: int) -> Ask:
     """One more job that will not stop, and is stopped."""
-    return Ask(0.0, "stop", (Wanted(f"{seed}-last", "stubborn", {"seconds": 30.0}),))
+    return Ask(0.0, "stop", (Wanted(f"{seed}-last", "stubborn", _STUBBORN),))
 
 
 class _Names:
@@ -153,7 +179,7 @@ def _variants(definitions: Iterable[str]) -> list[str]:
 
 def _params(random: Random, key: str) -> dict[str, Any]:
     is_timed = key.partition(".")[0] in _TIMED
-    return {"seconds": round(random.uniform(0.05, 0.5), 3)} if is_timed else {}
+    return {"seconds": round(random.uniform(0.05, 0.5), 3), "password": PASSWORD} if is_timed else {}
 
 
 def jobs_of(asks: Sequence[Ask]) -> int:

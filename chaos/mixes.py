@@ -16,6 +16,7 @@ MIXES: tuple[tuple[str, ...], ...] = (
     ("reset", "cut-commit"),
     ("clock", "kill"),
     ("step", "pause", "deploy"),
+    ("api", "kill"),
 )
 """By seed; what cannot happen to a store is left out, and where nothing is left, workers are killed."""
 

@@ -16,7 +16,7 @@ from uuid import UUID
 # Run as a file, it would find what is beside it, under names that others have too.
 sys.path[0] = str(Path(__file__).parent.parent)
 
-from chaos import ledger  # noqa: E402
+from chaos import ledger, seen  # noqa: E402
 
 FAILED = 75
 
@@ -50,6 +50,13 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def look() -> None:
+    """Write down the variables around it."""
+    given = os.environ
+    seen.write(given["CHAOS_LEDGER"], UUID(given["TENURE_JOB_ID"]), int(given["TENURE_FENCE"]))
+    noop()
+
+
 def stubborn() -> None:
     """Do not stop when asked to."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -62,6 +69,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "noop": noop,
     "fail_once": fail_once,
     "die": die,
+    "look": look,
     "stubborn": stubborn,
 }
 """By the definition that each is the same as."""

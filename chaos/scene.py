@@ -2,23 +2,31 @@
 
 import asyncio
 import math
+import re
 import secrets
 import shutil
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
+from typing import NamedTuple, cast
 
-from chaos.app import app
+import httpx
+
+from chaos.api import Doors
+from chaos.app import PRIVATE, app
 from chaos.client import Client
-from chaos.evidence import Leftovers, Outage, Watch
+from chaos.evidence import Leftovers, Outage, Reply, Secret, Watch, Writing
 from chaos.ground import Ground, Kind, prepared
-from chaos.load import Wanted
+from chaos.http_store import HttpStore
+from chaos.load import PASSWORD, Wanted
 from chaos.machine import Machine, children
 from chaos.measuring import Measures
 from chaos.staff import Manner, Staff
+from chaos.tenants import NAMESPACES, Tenant, with_key
 from tenure.core.errors import StoreError
 from tenure.core.job import NewJob
 from tenure.core.reading import Filter
@@ -30,6 +38,9 @@ from tests.storage.faults.own_server import OwnServer
 LOOK_EVERY = 0.25
 MEASURE_EVERY = 0.5
 FEEL_EVERY = 0.1
+SCRAPE_EVERY = 1.0
+LOOKED_AT = 3
+"""How many jobs of each client are looked at, in the end, in every way there is."""
 PIPES_GONE_WITHIN = 30
 """Looks within which a worker has closed what was an attempt's."""
 GONE_WITHIN = 10.0
@@ -46,6 +57,12 @@ class Scene:
     staff: Staff
     client: Client
     store: Store
+    doors: Doors | None = None
+    """The servers, if there are any."""
+    tenants: list[Tenant] = field(default_factory=list)
+    """Those who use them, the operator last."""
+    replies: list[Reply] = field(default_factory=list)
+    secrets: list[Secret] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
     measures: Measures = field(default_factory=Measures)
     outages: list[Outage] = field(default_factory=list)
@@ -62,6 +79,41 @@ class Scene:
     machine: Machine = field(default_factory=Machine)
     extra: int = 0
     """How many times a fault has asked for jobs of its own."""
+
+    @property
+    def clients(self) -> list[Client]:
+        """All who ask for jobs: by the library first."""
+        return [self.client, *(tenant.client for tenant in self.tenants if tenant.namespace)]
+
+    async def listen(self, seed: int) -> None:
+        """Let tenants pry, and take what a worker has counted, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for tenant in self.tenants:
+                if tenant.namespace:
+                    marks = [other.mark for other in self.tenants if other is not tenant]
+                    random = Random(f"prying {seed} {tenant.namespace}")
+                    tasks.create_task(tenant.pry(self._others(tenant), marks, random))
+            while True:
+                await asyncio.sleep(SCRAPE_EVERY)
+                await self.scrape()
+
+    async def scrape(self) -> None:
+        """Take down what workers have counted, of those who tell."""
+        async with httpx.AsyncClient(trust_env=False, verify=False) as scraper:  # noqa: S501
+            for log in self.folder.glob("worker-*.log"):
+                if found := re.search(r"metrics at (http://\S+)", log.read_text(errors="replace")):
+                    with suppress(httpx.TransportError):  # it has ended
+                        log.with_suffix(".metrics").write_text((await scraper.get(found[1])).text)
+
+    async def look_around(self) -> None:
+        """Let everybody ask everything: tenants about others' jobs, the operator about all."""
+        await self.scrape()
+        for tenant in self.tenants:
+            some = [job for other in self._others(tenant) for job in other.jobs[-LOOKED_AT:]]
+            await tenant.look_at(some)
+
+    def _others(self, tenant: Tenant) -> list[Client]:
+        return [client for client in self.clients if client is not tenant.client]
 
     async def keep_watch(self) -> None:
         """Look again and again, until cancelled."""
@@ -123,25 +175,62 @@ class Scene:
                 return False
 
 
+class Opened(NamedTuple):
+    """How many servers a scene has, and the failpoints of each."""
+
+    servers: int = 0
+    armed: str = ""
+
+
 @asynccontextmanager
 async def staged(
-    kind: Kind, folder: Path, manner: Manner, server: OwnServer | None = None
+    kind: Kind,
+    folder: Path,
+    manner: Manner,
+    server: OwnServer | None = None,
+    opened: Opened = Opened(),  # noqa: B008
 ) -> AsyncIterator[Scene]:
     """A scene in an empty folder, its workers at work."""
     folder.mkdir(parents=True)
     cookie = f"chaos-{secrets.token_hex(8)}"
-    async with prepared(kind, folder, server) as ground:
-        staff = Staff(ground.address, folder, cookie, manner)
+    planted = [
+        Secret("the password of jobs", PASSWORD),
+        Secret("the password of the database", f"planted-in-address-{secrets.token_hex(8)}"),
+        Secret("the token of workers", f"planted-in-environment-{secrets.token_hex(8)}"),
+    ]
+    _, password, private = (secret.text for secret in planted)
+    async with prepared(kind, folder, server, password) as ground, AsyncExitStack() as ends:
+        staff = Staff(ground.address, folder, cookie, manner, private)
         speaking, looking = await open_store(ground.address), await open_store(ground.direct)
+        ends.push_async_callback(looking.close)
+        ends.push_async_callback(speaking.close)
         client = Client(speaking, folder / "history", new_job)
-        try:
-            await staff.open()
-            yield Scene(folder, ground, staff, client, looking)
-        finally:
-            await staff.close()
-            client.close()
-            await speaking.close()
-            await looking.close()
+        ends.callback(client.close)
+        ends.push_async_callback(staff.close)
+        await staff.open()
+        scene = Scene(folder, ground, staff, client, looking, secrets=planted)
+        if opened.servers:
+            await _open_doors(scene, opened, {PRIVATE: private}, ends)
+        yield scene
+
+
+async def _open_doors(
+    scene: Scene, opened: Opened, environment: Mapping[str, str], ends: AsyncExitStack
+) -> None:
+    """Servers, and those who use them."""
+    scene.doors = doors = Doors(scene.ground.address, scene.folder / "api", opened.armed, environment)
+    ends.push_async_callback(doors.close)
+    for namespace in (*NAMESPACES, None):
+        key, mark = await with_key(scene.store, namespace), f"{namespace}-{secrets.token_hex(8)}"
+        asking = HttpStore(
+            doors.any, key=key.text, namespace=namespace, tags=[mark], heard=scene.replies.append
+        )
+        path = scene.folder / f"history-{namespace or 'operator'}"
+        tenant = Tenant(namespace, key, mark, asking, Client(cast("Store", asking), path, new_job))
+        ends.push_async_callback(tenant.close)
+        scene.tenants.append(tenant)
+        scene.secrets.append(tenant.secret)
+    await doors.open(opened.servers)
 
 
 def new_job(wanted: Wanted) -> NewJob:
@@ -155,6 +244,13 @@ def new_job(wanted: Wanted) -> NewJob:
         hold=wanted.hold,
         **options,  # type: ignore[arg-type]
     )
+
+
+def writings(folder: Path) -> list[Writing]:
+    """What the processes of a run have written where others may read it, and what jobs saw around them."""
+    kinds = ("*.log", "api/*.log", "*.metrics", "seen-*")
+    found = sorted(path for kind in kinds for path in folder.glob(kind))
+    return [Writing(str(path.relative_to(folder)), path.read_text(errors="replace")) for path in found]
 
 
 async def left_over(scene: Scene, descriptors: list[str]) -> Leftovers:

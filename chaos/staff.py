@@ -117,8 +117,10 @@ class Hand:
 class Staff:
     """Keeps as many workers as the run wants, whatever becomes of them."""
 
-    def __init__(self, address: str, folder: Path, cookie: str, manner: Manner) -> None:
+    def __init__(self, address: str, folder: Path, cookie: str, manner: Manner, private: str = "") -> None:
+        """`private` is a secret in the environment of workers, which is not for their jobs."""
         self.manner = manner
+        self._private = private
         self.cookie = cookie
         self.hands: list[Hand] = []
         self.temporary = folder / "tmp"
@@ -205,7 +207,7 @@ class Staff:
                 *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
                 *self._flags(),
                 cwd=ROOT,
-                env=self._environment(armed, fired, special or {}),
+                env=self._environment(number, armed, fired, special or {}),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -234,8 +236,11 @@ class Staff:
             *("--lease-seconds", str(manner.lease), "--shutdown-seconds", str(manner.shutdown)),
         )
 
-    def _environment(self, armed: str, fired: Path, special: dict[str, str]) -> dict[str, str]:
+    def _environment(self, number: int, armed: str, fired: Path, special: dict[str, str]) -> dict[str, str]:
         given = {
+            app.PRIVATE: self._private,
+            # To offer what it counts makes a worker slower to start: some are enough.
+            **({"TENURE_METRICS_PORT": "0"} if number % 3 == 1 else {}),
             app.COOKIE: self.cookie,
             app.LEDGER: str(self._folder / "ledger"),
             failpoints.FIRED: str(fired),

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from chaos.evidence import Evidence
+from chaos.evidence import Evidence, Reply, Writing
 from chaos.ledger import Entry, Kind
 
 
@@ -121,6 +121,15 @@ class Forger:
     def stay(self, worker: str, /, **changed: Any) -> "Forger":
         """A worker's life changed."""
         return self.but(stays=self._changed(self.evidence.stays, lambda stay: stay.worker == worker, changed))
+
+    def heard(self, namespace: str | None, text: str) -> "Forger":
+        """One more answer of a server."""
+        reply = Reply(namespace=namespace, asked="GET /v1/jobs", status=200, text=text)
+        return self.but(replies=[*self.evidence.replies, reply])
+
+    def wrote(self, name: str, text: str) -> "Forger":
+        """Something that a process wrote."""
+        return self.but(writings=[*self.evidence.writings, Writing(name, text)])
 
     def fence(self, name: str, attempt: int) -> int:
         """The fence of an attempt."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from chaos import ledger
+from chaos import ledger, seen
 from tenure.execution.context import Context
 from tenure.execution.handler import Handler
 
@@ -36,7 +36,14 @@ def die(params: Any, ctx: Context) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-HANDLERS = {"work": Handler(work, json.loads), "die": Handler(die, json.loads)}
+def look(params: Any, ctx: Context) -> None:
+    """Writes down the variables around it."""
+    seen.write(params["ledger"], ctx.job_id, ctx.fence)
+
+
+HANDLERS = {
+    name: Handler(handler, json.loads) for name, handler in (("work", work), ("die", die), ("look", look))
+}
 
 
 class App:

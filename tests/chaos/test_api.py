@@ -1,37 +1,25 @@
 """Servers are killed where it hurts, and whoever asks again is told of the first job, of whichever server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
-from typing import cast
 
 import httpx
 import pytest
 
-from chaos import failpoints, history
-from chaos.api import Door, Doors
-from chaos.checker import check
-from chaos.client import Client
-from chaos.evidence import Terms, gather
-from chaos.ground import Kind
-from chaos.http_store import HttpStore
-from chaos.load import plan
-from chaos.scene import new_job, staged
-from chaos.staff import Manner
+from chaos import failpoints
+from chaos.api import Door
 from tenure.core.reading import Filter
 from tenure.core.spec import Spec
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
-from tests.storage.faults.own_server import OwnServer
 from tests.surfaces.conftest import database  # noqa: F401
 from tests.surfaces.http.serving import register
 
 CALLERS = 100
 BOUND = 60.0
 WISH = {"jobType": "mail", "payload": {"to": "ada"}, "idempotencyKey": "k"}
-VERBS = {"enqueue", "batch", "hold", "cancel"}
 
 
 @asynccontextmanager
@@ -111,42 +99,3 @@ async def test_a_hundred_callers_with_one_key_on_two_servers_get_one_job(
         assert len({*first, *again} - {None}) == 1
         assert None not in again
         assert await jobs(store) == 1
-
-
-@pytest.fixture(scope="module")
-def own_server() -> Iterator[OwnServer]:
-    """A server for runs."""
-    with OwnServer() as started:
-        yield started
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_no_promise_is_broken_to_clients_of_servers_that_are_killed(
-    kind: Kind, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    """S0.43, S0.44, S0.47: a run as in the campaigns, over HTTP, with a worker that serves all the while."""
-    server = request.getfixturevalue("own_server") if kind == "postgres" else None
-    async with staged(kind, tmp_path / "run", Manner(workers=1), server) as scene:
-        doors = Doors(scene.ground.address, tmp_path / "fired", seed=7, armed="api.enqueue.after=kill@5*4")
-        speaking = HttpStore(doors.any)
-        client = Client(cast("Store", speaking), scene.folder / "calls", new_job)
-        try:
-            await doors.open(2)
-            asks = [ask for ask in plan(7, seconds=3, calls=40) if ask.verb in VERBS]
-            keeping = [asyncio.create_task(doors.keep(place)) for place in range(2)]
-            await client.follow(asks)
-            for task in keeping:
-                task.cancel()
-            await asyncio.wait(keeping)
-            quiet = await scene.come_to_rest(BOUND)
-        finally:
-            client.close()
-            await speaking.close()
-            await doors.close()
-        calls = history.read(scene.folder / "calls")
-        terms = Terms(lease=timedelta(seconds=Manner().lease), quiet=quiet)
-        found = check(await gather(scene.store, terms, history=calls))
-    assert quiet
-    assert doors.died
-    assert client.resolved  # somebody was not answered, asked again, and was
-    assert not [one for one in found if one.invariant in {f"I{n}" for n in range(1, 12)}], found

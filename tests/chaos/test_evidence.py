@@ -7,7 +7,19 @@ from uuid import uuid4
 import pytest
 
 from chaos import history, ledger
-from chaos.evidence import Leftovers, Outage, Stay, Terms, Watch, gather, load, save
+from chaos.evidence import (
+    Leftovers,
+    Outage,
+    Reply,
+    Secret,
+    Stay,
+    Terms,
+    Watch,
+    Writing,
+    gather,
+    load,
+    save,
+)
 from chaos.history import Call, History
 from tenure.core.lease import Line
 from tenure.storage.contract import Store
@@ -31,6 +43,10 @@ async def test_evidence_is_read_back_as_it_was_saved(store: Store, clock: Clock,
         outages=[Outage(1.0, 2.0)],
         leftovers=Leftovers(processes=["12 sleep"]),
         resources={"memory": [(1.0, 2.0)]},
+        replies=[Reply(namespace="ours", asked="GET /v1/jobs", status=200, text="{}")],
+        marks={"ours": "a word"},
+        writings=[Writing("worker-1.log", "text")],
+        secrets=[Secret("the key", "text")],
     )
     assert gathered.events
     assert gathered.attempts

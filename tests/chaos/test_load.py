@@ -27,6 +27,22 @@ def test_every_key_is_used_once(seed: int) -> None:
     assert len(set(keys)) == len(keys) == load.jobs_of(asks)
 
 
+@pytest.mark.parametrize("clients", [1, 3])
+def test_each_client_has_a_share_and_minds_its_own_jobs(clients: int) -> None:
+    asks = load.plan(3, seconds=10, calls=100)
+    shares = load.divided(asks, clients)
+    assert sorted((ask for share in shares for ask in share), key=asks.index) == asks
+    for share in shares:
+        assert len(share) > 10
+        assert share == sorted(share, key=lambda ask: ask.at)
+        own: set[str] = set()
+        for ask in share:
+            named = {one.key for one in ask.wanted}
+            assert ask.verb not in {"cancel", "replay"} or named <= own
+            own |= named
+    assert all(ask.verb != "stop" for share in shares[1:] for ask in share)
+
+
 def test_every_attack_is_made() -> None:
     asks = load.plan(1, seconds=10, calls=10, attacks=load.HOSTILE)
     assert {one.definition for ask in asks for one in ask.wanted} >= load.HOSTILE.keys()
@@ -38,7 +54,7 @@ def test_every_lane_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     asks = load.plan(1, seconds=10, calls=10)
     asked = {one.definition: one.params for ask in asks for one in ask.wanted}
     assert asked.keys() >= {"sleep.warm", "sleep.async"}
-    assert asked["sleep.warm"].keys() == {"seconds"}
+    assert asked["sleep.warm"].keys() == {"seconds", "password"}
 
 
 def test_whatever_lane_is_named_for_a_definition_is_used() -> None:

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from chaos.casebook import Casebook
 from chaos.checker import INVARIANTS, check
-from chaos.evidence import Leftovers, Outage, Stay
+from chaos.evidence import Leftovers, Outage, Secret, Stay
 from chaos.history import Call
 from chaos.invariants.serving import excused_by_the_machine
 from tenure.core.documents import Document, canonical_hash
 from tenure.core.lease import Line
 from tenure.core.limit import Limit, LimitUse
 from tenure.core.operations import Retention
-from tenure.core.outcome import Ending
+from tenure.core.outcome import Ending, Failure
 from tenure.core.policy import Policy
 from tenure.core.states import State
 from tests.chaos.forging import Forger
@@ -38,6 +38,7 @@ LATER = START + HOUR
 ALIVE = {"stop_at": None, "ended_at": None, "killed": False, "exit_code": None}
 ALL = frozenset({MAIL, WIRE})
 NARROW = {"limits": (Limit("api", size=1),)}
+CANARY = "planted-5d81c0"
 RISING = [(float(n), 100.0 + n + 5 * sin(n)) for n in range(60)]
 LEVEL = [(float(n), 100.0 + 5 * sin(n)) for n in range(60)]
 
@@ -52,7 +53,11 @@ def forger(tmp_path_factory: pytest.TempPathFactory) -> Forger:
         store = backend.store()
         await store.open()
         scene = Scene(store, backend.clock)
-        evidence = await play(scene)
+        evidence = replace(
+            await play(scene),
+            marks={"default": "mark-of-ours", "theirs": "mark-of-theirs"},
+            secrets=[Secret("what was planted", CANARY)],
+        )
         await store.close()
         return Forger(evidence, scene.jobs)
 
@@ -87,6 +92,13 @@ def refused_for_nothing(forger: Forger) -> Forger:
         error="idempotency-key-reused: /idempotencyKey",
     )
     return forger.but(history=[*forger.evidence.history, again])
+
+
+def leaking(forger: Forger) -> Failure:
+    """The error of an attempt, with a secret in it."""
+    [failed] = [one for one in forger.evidence.attempts if one.job == forger.jobs["given up"]]
+    assert failed.error is not None
+    return replace(failed.error, message=f"no entry with {CANARY}")
 
 
 def half_a_batch(forger: Forger) -> Forger:
@@ -215,12 +227,24 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I44"}, "pruned before its time", pruned),
     ({"I44"}, "an event of nobody", event_of_nobody),
     ({"I45"}, "what grows", grown),
+    ({"I46"}, "an answer with another's job", lambda f: f.heard("theirs", str(f.jobs["good"]))),
+    ({"I46"}, "an id without hyphens", lambda f: f.heard("theirs", f.jobs["good"].hex.upper())),
+    ({"I46"}, "an answer with another's mark", lambda f: f.heard("theirs", "a mark-of-ours here")),
+    ({"I47"}, "a secret in an answer", lambda f: f.heard(None, f"sent: {CANARY}")),
+    ({"I47"}, "a secret in a log", lambda f: f.wrote("worker-1.log", f"on postgres://me:{CANARY}@here")),
+    ({"I47"}, "a secret around a job", lambda f: f.wrote("seen-1", f"TOKEN={CANARY}")),
+    ({"I47"}, "a secret in an event", lambda f: f.event("good", 2, reason=CANARY)),
+    ({"I47"}, "a secret in an error", lambda f: f.attempt("given up", 1, error=leaking(f))),
+    ({"I47"}, "a secret in a result", lambda f: f.job("good", result=Document(f'"{CANARY}"'))),
 ]
 
 
 def test_nothing_is_found_where_nothing_is_forged(forger: Forger) -> None:
     assert check(forger.evidence) == []
     assert check(forger.but(resources={"memory": LEVEL}).evidence) == []
+    ours = forger.job("good", params=Document(f'{{"password":"{CANARY}"}}'))
+    assert check(ours.heard("default", f"{forger.jobs['good']} mark-of-ours").evidence) == []
+    assert check(ours.heard(None, f"{forger.jobs['good']} mark-of-ours").evidence) == []
     assert forger.evidence.terms == TERMS
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from chaos.evidence import Secret
 from tenure.core.errors import StoreUnavailable
 from tenure.core.outcome import Round, Settled
 from tenure.core.retry import Crashed
@@ -23,6 +24,7 @@ from tenure.engine.attempts import Attempts
 from tenure.engine.dispatcher import Dispatcher
 from tenure.engine.heartbeat import Heartbeat
 from tenure.engine.manner import Hold, Manner
+from tenure.execution import limits
 from tenure.execution.halting import Halt, Halting
 from tenure.execution.lane import ProcessLane
 from tenure.storage.sqlite.store import SqliteStore
@@ -31,6 +33,9 @@ from tests.worker.employing import reach
 
 MANY = 30
 """How many jobs it takes to see something grow."""
+
+TOKEN = "planted-in-environment"
+"""In the worker's environment."""
 
 KEPT: list[int] = []
 """Descriptors that a worker under test has kept."""
@@ -144,6 +149,18 @@ async def many_jobs(place: Workplace, _sound: bool) -> set[str]:
     return await place.broken()
 
 
+async def looked_around(place: Workplace, _sound: bool) -> set[str]:
+    """A job looks at the variables around it."""
+    async with place.worker():
+        await reach(place.store, await place.enqueue("look"), State.SUCCEEDED)
+    place.secrets.append(Secret("the token of the worker", TOKEN))
+    return await place.broken()
+
+
+def shares_its_environment(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(limits, "inherited", dict)
+
+
 def keeps_descriptors(patch: pytest.MonkeyPatch) -> None:
     once = ProcessLane.run
 
@@ -236,6 +253,7 @@ CASES: dict[str, tuple[set[str], Life, Sabotage]] = {
     "a claim loop that stands still": ({"I33"}, left_in_line, is_deaf),
     "a worker that keeps descriptors of what has ended": ({"I45"}, many_jobs, keeps_descriptors),
     "a claim loop that is long in coming back": ({"I34"}, outage, sulks),
+    "a worker that shares its environment": ({"I47"}, looked_around, shares_its_environment),
 }
 
 
@@ -268,6 +286,7 @@ def fault(request: pytest.FixtureRequest, place: Workplace, monkeypatch: pytest.
     if CASES[request.getfixturevalue("name")][1] is no_heartbeats:
         monkeypatch.setattr(Heartbeat, "_sent", unsent)
     monkeypatch.setattr(SqliteStore, "settle_and_claim", turn)
+    monkeypatch.setenv("BILLING_TOKEN", TOKEN)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -3,42 +3,76 @@
 What must not be broken is judged as in a long run. How soon things happen is not: this machine may be slow.
 """
 
+import re
 from pathlib import Path
 
 import pytest
 
-from chaos.campaign import Setup, run
+from chaos.campaign import Result, Setup, run
+from chaos.evidence import load
 
 PATIENT = 20.0
 """By how much longer than promised things may take."""
 
-SETUPS = (
-    Setup(seed=1, store="sqlite", faults=("kill", "deploy"), seconds=5, calls=60, slack=PATIENT),
-    Setup(seed=2, store="sqlite", faults=("step", "pause"), seconds=5, calls=60, slack=PATIENT, hostile=True),
-    Setup(seed=3, store="postgres", faults=("restart", "kill"), seconds=5, calls=60, slack=PATIENT),
-    Setup(
-        seed=113073,
-        store="postgres",
-        faults=("reset", "cut-commit", "pause"),
+
+def short(seed: int, store: str, *faults: str, hostile: bool = False, servers: int = 0) -> Setup:
+    return Setup(
+        seed=seed,
+        store="sqlite" if store == "sqlite" else "postgres",
+        faults=faults,
         seconds=5,
         calls=60,
         slack=PATIENT,
-        hostile=True,
-    ),
-    Setup(
-        seed=5, store="postgres", faults=("step", "clock"), seconds=5, calls=60, slack=PATIENT, hostile=True
-    ),
+        hostile=hostile,
+        servers=servers,
+    )
+
+
+BY_LIBRARY = (
+    short(2, "sqlite", "step", "pause", hostile=True),
+    short(113073, "postgres", "reset", "cut-commit", "pause", hostile=True),
+    short(5, "postgres", "step", "clock", hostile=True),
+)
+OVER_HTTP = (
+    short(1, "sqlite", "kill", "deploy", "api", servers=2),
+    short(3, "postgres", "restart", "kill", "api", servers=2),
 )
 
 
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: f"{setup.store}-{'-'.join(setup.faults)}")
-async def test_no_promise_is_broken(setup: Setup, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def named(setup: Setup) -> str:
+    return f"{setup.store}-{'-'.join(setup.faults)}"
+
+
+async def played(setup: Setup, request: pytest.FixtureRequest, folder: Path) -> Result:
+    """A run that broke nothing."""
     server = request.getfixturevalue("server") if setup.store == "postgres" else None
-    result = await run(setup, tmp_path / "run", server)
+    result = await run(setup, folder, server)
     assert not result.violations, f"again: {setup.command}"
     assert result.quiet
-    assert result.strikes
     # A job that does not stop is stopped when all is calm again; and one kills its worker, come what may.
     assert result.counters["grace"]
     assert result.counters["rescue"] or "kill_worker" not in setup.attacks
+    assert result.strikes
+    return result
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("setup", BY_LIBRARY, ids=named)
+async def test_no_promise_is_broken(setup: Setup, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    await played(setup, request, tmp_path / "run")
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("setup", OVER_HTTP, ids=named)
+async def test_no_promise_is_broken_to_clients_of_servers_that_are_killed(
+    setup: Setup, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """S0.43, S0.44, S0.47: half of the calls go over HTTP, by two namespaces that pry into each other."""
+    result = await played(setup, request, tmp_path / "run")
+    assert any(strike.fault == "api" for strike in result.strikes) or result.counters["unanswered"]
+    assert result.counters["over_http"] > 10
+    found = load(tmp_path / "run" / "evidence")
+    assert {reply.namespace for reply in found.replies} == {"red", "blue", None}
+    assert {reply.status for reply in found.replies} >= {200, 202, 401, 403, 404, 422}
+    written = {re.sub(r"-.*\.|-.*", " ", writing.name) for writing in found.writings}
+    assert written == {"worker log", "worker metrics", "api/api log", "seen "}

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from chaos import ledger
 from chaos.checker import check
-from chaos.evidence import Outage, Stay, Terms, gather
+from chaos.evidence import Outage, Secret, Stay, Terms, gather
 from chaos.ledger import Entry, Kind
 from chaos.measuring import Measures
+from chaos.scene import writings
 from tenure.core.lease import Line
 from tenure.core.outcome import Ending
 from tenure.core.signals import WorkerReady
@@ -48,6 +49,7 @@ class Workplace:
         self.store = store
         self.stays: list[Stay] = []
         self.outages: list[Outage] = []
+        self.secrets: list[Secret] = []
         self.is_away = False
         """Whether the store answers no worker."""
         self.unanswered = 0
@@ -116,5 +118,8 @@ class Workplace:
             stays=self.stays,
             outages=self.outages,
             resources=self.measures.series,
+            writings=writings(self._ledger.parent),
+            secrets=self.secrets,
         )
+        assert evidence.writings or not self.secrets
         return {violation.invariant for violation in check(evidence)}

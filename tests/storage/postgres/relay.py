@@ -33,8 +33,8 @@ class Relay:
     @property
     def dsn(self) -> str:
         """The DSN that leads through here."""
-        user = f"{self._far.username}@" if self._far.username else ""
-        return self._far._replace(netloc=f"{user}127.0.0.1:{self._port}").geturl()
+        user, at, _ = self._far.netloc.rpartition("@")
+        return self._far._replace(netloc=f"{user}{at}127.0.0.1:{self._port}").geturl()
 
     async def cut(self) -> None:
         """Break every connection and refuse new ones."""
