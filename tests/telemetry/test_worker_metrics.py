@@ -132,10 +132,10 @@ async def test_ten_thousand_definitions_are_a_bounded_number_of_series(store: St
 
 def test_a_lost_attempt_is_counted_by_who_noticed() -> None:
     metrics = WorkerMetrics()
-    lease = claimed_of("a").lease
-    metrics(AttemptLost(lease, "a", fenced=True))
-    metrics(AttemptLost(lease, "a", fenced=False))
-    metrics(AttemptLost(lease, "a", fenced=False))
+    claimed = claimed_of("a")
+    metrics(AttemptLost(claimed, fenced=True))
+    metrics(AttemptLost(claimed, fenced=False))
+    metrics(AttemptLost(claimed, fenced=False))
     told = asyncio.run(scraped(metrics))
     assert told.value("tenure_leases_given_up_total", job_type="a") == 1
     assert told.value("tenure_stale_writes_refused_total", job_type="a") == 2

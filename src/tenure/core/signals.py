@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from tenure.core.job import Moved
-from tenure.core.lease import Claimed, Lease
+from tenure.core.lease import Claimed
 from tenure.core.operations import Worker
 from tenure.core.outcome import Report
 from tenure.core.states import State
@@ -58,9 +58,17 @@ class AttemptSettled(Struct, frozen=True):
 class AttemptLost(Struct, frozen=True):
     """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves."""
 
-    lease: Lease
-    definition: str
+    claimed: Claimed
     fenced: bool
+
+
+class AttemptHandedBack(Struct, frozen=True):
+    """A claimed job was given back before its end, and is in this state now; `took` is 0 if it never began."""
+
+    claimed: Claimed
+    state: State
+    has_begun: bool
+    took: float = 0.0
 
 
 class Measured(Struct, frozen=True):
@@ -73,11 +81,12 @@ class Measured(Struct, frozen=True):
 
 
 class HookFailed(Struct, frozen=True):
-    """A hook did not end well; the outcome of its job stands."""
+    """A hook did not end well; the outcome of its job stands. Of one that cannot be read no more is known."""
 
     job: str
     hook: str
     error: str
+    claimed: Claimed | None = None
 
 
 class DutyDone(Struct, frozen=True):
@@ -108,6 +117,7 @@ Signal = (
     | AttemptStarted
     | AttemptSettled
     | AttemptLost
+    | AttemptHandedBack
     | Measured
     | HookFailed
     | DutyDone

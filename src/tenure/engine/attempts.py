@@ -136,7 +136,7 @@ class Attempts:
                 case None:
                     continue
                 case Halt.LOST:
-                    self._announce(AttemptLost(lease, running.claimed.definition, fenced=True))
+                    self._announce(AttemptLost(running.claimed, fenced=True))
                 case _:
                     self.unstarted[lease] = running
             del self.waiting[lease]
@@ -226,7 +226,7 @@ class Attempts:
         claimed, lease = running.claimed, running.lease
         match ended.end, running.halting.asked:
             case ((None | Unstarted() | Interrupted()), Halt.LOST):
-                self._announce(AttemptLost(lease, claimed.definition, fenced=True))
+                self._announce(AttemptLost(claimed, fenced=True))
             case Unstarted(error), asked:
                 self.unstarted[lease] = running
                 if asked is not Halt.SHUTDOWN:
@@ -237,7 +237,7 @@ class Attempts:
             case None, Halt.SHUTDOWN:
                 self.killed[lease] = running
             case None, _:  # killed at its deadline, before anybody here had noticed
-                self._announce(AttemptLost(lease, claimed.definition, fenced=True))
+                self._announce(AttemptLost(claimed, fenced=True))
             case end, _:
                 self._failures = 0
                 self._foresight.note(time.monotonic() - running.since)

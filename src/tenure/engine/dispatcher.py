@@ -13,7 +13,7 @@ from collections.abc import Callable
 from tenure.core.errors import InvalidInput, StoreRefused
 from tenure.core.lease import Lease, Order
 from tenure.core.outcome import Settled
-from tenure.core.signals import Announce, AttemptLost, AttemptSettled
+from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled
 from tenure.engine.attempts import Attempts, Done
 from tenure.engine.manner import Manner
 from tenure.engine.portions import portions
@@ -137,8 +137,12 @@ class Dispatcher:
         for lease, running in (unstarted | killed).items():
             self._attempts.unstarted.pop(lease, None)
             self._attempts.killed.pop(lease, None)
-            if lease not in returned.accepted:
-                self._announce(AttemptLost(lease, running.claimed.definition, fenced=False))
+            if (state := returned.accepted.get(lease)) is None:
+                self._announce(AttemptLost(running.claimed, fenced=False))
+            else:
+                has_begun = lease in killed
+                took = time.monotonic() - running.since if has_begun else 0.0
+                self._announce(AttemptHandedBack(running.claimed, state, has_begun, took))
 
     async def record(self) -> None:
         """Write down what attempts have said; before their outcome, since that ends their lease."""
@@ -165,7 +169,7 @@ class Dispatcher:
             del self._attempts.done[lease]
             claimed = one.running.claimed
             if (state := settled.accepted.get(lease)) is None:
-                self._announce(AttemptLost(lease, claimed.definition, fenced=False))
+                self._announce(AttemptLost(claimed, fenced=False))
             else:
                 took = one.at - one.running.since
                 accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)

@@ -97,7 +97,7 @@ class Hooks:
         if not names or self._is_halted:
             return
         if len(self._halts) >= MOST_WAITING:
-            self._announce(HookFailed(str(claimed.lease.job), names[0], "left out: too many hooks wait"))
+            self._announce(_failed(claimed, names[0], "left out: too many hooks wait"))
         else:
             halting = Halting()
             self._halts.add(halting)
@@ -119,7 +119,7 @@ class Hooks:
         try:
             await self._run_one(claimed, name, error, halting)
         except Exception as problem:  # a hook must not take its worker down, nor keep the next from its turn
-            self._announce(HookFailed(str(claimed.lease.job), name, str(problem)))
+            self._announce(_failed(claimed, name, str(problem)))
 
     async def _run_one(self, claimed: Claimed, name: str, error: Failure | None, halting: Halting) -> None:
         spec = self._specs[claimed.definition, claimed.version]
@@ -131,7 +131,7 @@ class Hooks:
             listener=_Aftermath(self._store, claimed, self._announce),
         )
         if (problem := _problem(ended)) is not None:
-            self._announce(HookFailed(str(claimed.lease.job), name, f"{problem.kind}: {problem.message}"))
+            self._announce(_failed(claimed, name, f"{problem.kind}: {problem.message}"))
             payload = {"hook": name, "kind": problem.kind, "message": problem.message}
             # Whether it can be noted or not, the next hook has its turn.
             with suppress(StoreError):
@@ -162,6 +162,10 @@ class _Aftermath:
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue jobs as children of the one that is over."""
         return await self._store.enqueue([replace(job, parent=self._claimed.lease.job) for job in jobs])
+
+
+def _failed(claimed: Claimed, hook: str, error: str) -> HookFailed:
+    return HookFailed(str(claimed.lease.job), hook, error, claimed)
 
 
 def _problem(ended: Ended) -> Failure | None:

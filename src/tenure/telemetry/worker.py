@@ -160,15 +160,15 @@ class WorkerMetrics:
 
     def _seldom(self, signal: Signal) -> None:
         match signal:
-            case AttemptLost(_, definition, fenced):
-                (self._given_up if fenced else self._refused).add((self.names.of(definition),))
+            case AttemptLost(claimed, fenced):
+                (self._given_up if fenced else self._refused).add((self.names.of(claimed.definition),))
             case DutyDone(duty, moved):
                 counter = self._expired if duty == "reap" else self._promoted
                 for step in moved:
                     counter.add((step.target.value,))
             case Measured(definition, what, labels, value):
                 self.reported.take(definition, what, labels, value)
-            case HookFailed(_, hook, _):
+            case HookFailed(hook=hook):
                 self._hooks.add((hook,))
             case Troubled(loop, _, _):
                 self._troubles.add((loop,))

@@ -8,6 +8,7 @@ import click
 
 from tenure.core.outcome import Recoverable, Unrecoverable
 from tenure.core.signals import (
+    AttemptHandedBack,
     AttemptLost,
     AttemptSettled,
     AttemptStarted,
@@ -73,9 +74,11 @@ def said(signal: Signal) -> str | None:
             return None
         case AttemptSettled():
             return _settled(signal)
-        case AttemptLost(lease, definition, fenced):
+        case AttemptLost(claimed, fenced):
             why = "we could not keep its lease" if fenced else "its lease was gone"
-            return f"{definition} {_short(lease.job.hex)} lost: {why}"
+            return f"{claimed.definition} {_short(claimed.lease.job.hex)} lost: {why}"
+        case AttemptHandedBack(claimed, state):
+            return f"{claimed.definition} {_short(claimed.lease.job.hex)} handed back, {_coloured(state)}"
         case HookFailed(job, hook, error):
             return f"hook {hook} of {job[-8:]} failed: {_first_line(error)}"
         case DutyDone("reap", moved):
