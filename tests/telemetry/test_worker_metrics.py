@@ -3,7 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -11,13 +11,14 @@ from tenure.core.documents import Document
 from tenure.core.errors import StoreError
 from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Lease, Line, Order
-from tenure.core.outcome import Report, Succeeded
-from tenure.core.policy import Policy
+from tenure.core.outcome import Ending, Report, Succeeded
+from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.signals import AttemptLost, AttemptSettled, AttemptStarted, DutyDone
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tenure.telemetry.instruments import OTHER
 from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
+from tests.telemetry.documented import OF_WORKERS, check_whole
 from tests.telemetry.scraping import Scrape
 from tests.worker.employing import appear, employ, enqueue, reach, until
 
@@ -26,44 +27,85 @@ async def scraped(metrics: WorkerMetrics) -> Scrape:
     return Scrape(await metrics.text())
 
 
+ENDED = {
+    ("echo", "succeeded"): 1,
+    ("fail_first", "retrying"): 1,
+    ("fail_first", "succeeded"): 1,
+    ("fail_first", "failed"): 1,
+    ("die", "failed"): 1,
+    ("snooze_once", "suspended"): 1,
+    ("snooze_once", "succeeded"): 1,
+    ("wait", "cancelled"): 1,
+}
+"""Attempts by how they ended."""
+
+BURIED = {"on_lost": OnLost.BURY, "max_attempts": 1}
+GIVEN_BACK = {("wait", "queued"): 2, ("wait", "buried"): 1}
+"""Of two slots and one place to wait: what was killed, what must not run twice, and what never began."""
+
+
+def waiting(folder: Path, name: str) -> dict[str, str]:
+    return {"begun": str(folder / name), "end": str(folder / "end")}
+
+
 async def test_attempts_are_counted_by_how_they_ended(store: Store, tmp_path: Path) -> None:
-    """S2.51, S2.52, S2.53."""
+    """S2.51, S2.52, S2.53: every outcome that a worker has a say in, and the whole of what it tells."""
     metrics = WorkerMetrics()
-    wait = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
-    async with employ(store, metrics=metrics) as employed:
-        good = await enqueue(store, "echo")
-        again = await enqueue(store, "fail_first", {"failures": 1})
-        dead = await enqueue(store, "die", policy={"max_attempts": 1})
-        stopped = await enqueue(store, "wait", wait)
-        await appear(tmp_path / "begun")
-        for job in (good, again, dead):
-            await reach(store, job, State.SUCCEEDED, State.FAILED)
-        told = await scraped(metrics)
-        assert told.value("job_active_count", job_type="wait") == 1
-        assert told.value("job_active_count", job_type="echo") == 0
-        await store.cancel([stopped])
-        await reach(store, stopped, State.CANCELLED)
+    async with employ(store, slots=2, buffer=1, shutdown=0, metrics=metrics) as employed:
+        ended = await end_in_every_way(store, tmp_path, metrics)
+        jobs = [await enqueue(store, "wait", waiting(tmp_path, "killed"))]
+        jobs.append(await enqueue(store, "wait", waiting(tmp_path, "buried"), policy=BURIED))
+        for name in ("killed", "buried"):
+            await appear(tmp_path / name)
+        jobs.append(await enqueue(store, "wait", waiting(tmp_path, "never")))
+        await reach(store, jobs[-1], State.RUNNING)
         await until(lambda: len(employed.told(DutyDone)) > 0)
+        employed.stop()
+    endings = {attempt.ending for job in (*ended, *jobs) for attempt in await store.attempts(job)}
+    assert endings == set(Ending) - {Ending.LOST}
     told = await scraped(metrics)
-    ended = {
-        ("echo", "succeeded"): 1,
-        ("fail_first", "retrying"): 1,
-        ("fail_first", "succeeded"): 1,
-        ("die", "failed"): 1,
-        ("wait", "cancelled"): 1,
-    }
-    for (job_type, status), n in ended.items():
+    check_counts(told)
+    check_whole(told, OF_WORKERS)
+
+
+async def end_in_every_way(store: Store, folder: Path, metrics: WorkerMetrics) -> list[UUID]:
+    """Jobs whose attempts are told of by an outcome."""
+    stopped = await enqueue(store, "wait", waiting(folder, "stopped"))
+    await appear(folder / "stopped")
+    told = await scraped(metrics)
+    assert told.value("job_active_count", job_type="wait") == 1
+    assert told.value("job_active_count", job_type="echo") == 0
+    await store.cancel([stopped])
+    fatal = RetryPolicy(fatal_on=("ValueError",))
+    jobs = [
+        stopped,
+        await enqueue(store, "echo"),
+        await enqueue(store, "fail_first", {"failures": 1}),
+        await enqueue(store, "fail_first", {"failures": 1}, policy={"retry": fatal}),
+        await enqueue(store, "die", policy={"max_attempts": 1}),
+        await enqueue(store, "snooze_once", {"snoozed": str(folder / "snoozed")}),
+    ]
+    for job in jobs:
+        await reach(store, job, State.SUCCEEDED, State.FAILED, State.CANCELLED)
+    return jobs
+
+
+def check_counts(told: Scrape) -> None:
+    for (job_type, status), n in ENDED.items():
         labels = {"job_type": job_type, "status": status}
         assert told.value("job_processed_total", **labels) == n
         assert told.value("job_processing_duration_seconds_count", **labels) == n
         assert told.value("job_processing_duration_seconds_sum", **labels) > 0
-    assert sum(told.families["job_processed_total"].samples.values()) == sum(ended.values())
-    assert told.value("job_queue_latency_milliseconds_count", job_type="fail_first") == 2
+    for (job_type, state), n in GIVEN_BACK.items():
+        assert told.value("tenure_handed_back_total", job_type=job_type, state=state) == n
+    assert sum(told.families["job_processed_total"].samples.values()) == sum(ENDED.values())
+    assert sum(told.families["tenure_handed_back_total"].samples.values()) == sum(GIVEN_BACK.values())
+    assert told.value("job_queue_latency_milliseconds_count", job_type="fail_first") == 3
     assert told.value("tenure_retries_total", job_type="fail_first") == 1
-    assert told.value("tenure_settle_delay_seconds_count") == sum(ended.values())
-    assert told.value("tenure_jobs_promoted_total", state="queued") == 1
-    assert told.value("tenure_child_starts_total") == sum(ended.values())
-    assert told.value("tenure_worker_slots") == 4
+    assert told.value("tenure_settle_delay_seconds_count") == sum(ENDED.values())
+    assert told.value("tenure_jobs_promoted_total", state="queued") == 2
+    assert told.value("tenure_child_starts_total") == sum(ENDED.values()) + 2
+    assert told.value("tenure_worker_slots") == 2
 
 
 async def test_what_stands_in_line_is_told_for_all_of_the_store(store: Store) -> None:

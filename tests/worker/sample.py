@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from tenure.core.errors import Snooze
 from tenure.execution.context import Context
 from tenure.execution.handler import Handler
 
@@ -27,6 +28,13 @@ async def fail_first(params: Any, ctx: Context) -> int:
     if ctx.attempt <= params.get("failures", 1):
         raise ValueError(f"attempt {ctx.attempt} fails")
     return ctx.attempt
+
+
+def snooze_once(params: Any, _ctx: Context) -> str:
+    if not Path(params["snoozed"]).exists():
+        Path(params["snoozed"]).touch()
+        raise Snooze(for_=0.005)
+    return "awake"
 
 
 def die(_params: Any, _ctx: Context) -> None:
@@ -48,6 +56,13 @@ async def wait(params: Any, ctx: Context) -> str:
     while not is_told_to_end(params):  # noqa: ASYNC110  (a file is no event)
         await asyncio.sleep(0.01)
     return "ended"
+
+
+async def fail_when_told(params: Any, ctx: Context) -> None:
+    """Waits to be told, and then fails, the first time."""
+    if ctx.attempt == 1:
+        await wait(params, ctx)
+        raise ValueError("it was told to fail")
 
 
 def begin(params: Any) -> None:
@@ -121,9 +136,11 @@ HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on
 HANDLERS = {
     "echo": Handler(echo, json.loads),
     "fail_first": Handler(fail_first, json.loads),
+    "snooze_once": Handler(snooze_once, json.loads),
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
+    "fail_when_told": Handler(fail_when_told, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "roam": Handler(roam, json.loads),
     "speak": Handler(speak, json.loads),

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Protocol
 
+from tenure.core.lease import Claimed
 from tenure.core.signals import (
+    AttemptHandedBack,
     AttemptLost,
     AttemptSettled,
     AttemptStarted,
@@ -101,6 +103,13 @@ class WorkerMetrics:
         self._promoted = Counter(
             "tenure_jobs_promoted_total", "Due steps taken by this process, by what they led to.", "state"
         )
+        self._handed_back = Counter(
+            *(
+                "tenure_handed_back_total",
+                "Attempts given back without an outcome, by what became of the job.",
+            ),
+            *("job_type", "state"),
+        )
         self._hooks = Counter("tenure_hook_failures_total", "Hooks that did not end well.", "hook")
         self._troubles = Counter("tenure_loop_failures_total", "Turns of a loop that failed.", "loop")
         self._slots = Gauge("tenure_worker_slots", "How many attempts this worker runs at once.")
@@ -119,7 +128,7 @@ class WorkerMetrics:
         if kind is AttemptSettled:
             self._settled(signal)  # type: ignore[arg-type]
         elif kind is AttemptStarted:
-            claimed = signal.claimed  # type: ignore[union-attr]
+            claimed: Claimed = signal.claimed  # type: ignore[union-attr, assignment]
             waited = (claimed.started_at - claimed.queued_at) / _MILLISECOND
             self._latency.observe((self.names.of(claimed.definition),), waited)
         else:
@@ -160,6 +169,8 @@ class WorkerMetrics:
 
     def _seldom(self, signal: Signal) -> None:
         match signal:
+            case AttemptHandedBack(claimed, state):
+                self._handed_back.add((self.names.of(claimed.definition), state.value))
             case AttemptLost(claimed, fenced):
                 (self._given_up if fenced else self._refused).add((self.names.of(claimed.definition),))
             case DutyDone(duty, moved):
