@@ -34,6 +34,9 @@ REDACTED = (
 )
 """Names whose values are shown to nobody, `*` for anything."""
 
+TRACING = ("off", "otlp")
+"""Whether spans are exported, and how."""
+
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
@@ -78,6 +81,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     http_request_seconds: float = 10.0
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = None
+    tracing: str = "off"
     webhook_allow: tuple[str, ...] = ()
     redact: tuple[str, ...] = REDACTED
 
@@ -98,6 +102,8 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f"is {self.lost_margin_seconds:g} with a lease of {self.lease_seconds:g} seconds",
                 "let the two be a day at most",
             )
+        if self.tracing not in TRACING:
+            raise InvalidInput("tracing", f"is {self.tracing!r:.64}", f"give one of {', '.join(TRACING)}")
         for queue in self.queues:
             named("queues", queue)
         for variable in self.child_env:

@@ -14,6 +14,7 @@ from tenure.core.documents import write
 from tenure.core.errors import TenureError
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
+from tenure.core.span import Span
 from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.execution.assignment import Assignment, Limits
@@ -34,6 +35,7 @@ class Heard:
     progresses: list[Progress] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     measures: list[tuple[str, tuple[str, ...], float]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
     spawned: list[NewJob] = field(default_factory=list)
     refusal: TenureError | None = None
 
@@ -48,6 +50,9 @@ class Heard:
 
     def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
         self.measures.append((what, labels, value))
+
+    def span(self, span: Span) -> None:
+        self.spans.append(span)
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if self.refusal is not None:

@@ -10,7 +10,7 @@ from tests.model.trails import Trails
 
 _INHERITED = (
     *("definition", "version", "queue", "priority", "policy", "limits", "tags"),
-    *("namespace", "params"),
+    *("namespace", "params", "traceparent"),
 )
 
 

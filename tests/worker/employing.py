@@ -23,9 +23,13 @@ from tenure.engine.manner import Manner
 from tenure.engine.registering import register
 from tenure.engine.registry import Registry
 from tenure.engine.worker import Worker
+from tenure.execution import tracing
 from tenure.execution.handler import Handler
 from tenure.execution.lanes import Lanes
+from tenure.execution.limits import MORE_ALLOWED
 from tenure.storage.contract import Store
+from tenure.telemetry.attempts import AttemptSpans
+from tenure.telemetry.spans import Spans
 from tenure.telemetry.worker import WorkerMetrics
 from tests.worker.sample import HANDLERS
 
@@ -81,13 +85,16 @@ async def employ(
     folder: Path = ROOT,
     handlers: Mapping[str, Handler] = HANDLERS,
     metrics: WorkerMetrics | None = None,
+    spans: Spans | None = None,
 ) -> AsyncIterator[Employed]:
     """A worker that works while the context lasts, and then stops in good order."""
     name = f"worker-{secrets.token_hex(4)}"
     lines = tuple(Line("default", key) for key in handlers)
     heard = [] if heard is None else heard
-    lanes = Lanes(target, folder=folder, environment=os.environ)
+    given = {} if spans is None else {tracing.VARIABLE: "otlp", MORE_ALLOWED: tracing.VARIABLE}
+    lanes = Lanes(target, folder=folder, environment={**os.environ, **given})
     await lanes.start()
+    traces = None if spans is None else AttemptSpans(spans, store)
     manner = Manner(
         worker=name,
         lines=lines,
@@ -98,9 +105,10 @@ async def employ(
     )
     await register(store, registry(handlers).specs(), name)
     introduction = Introduction(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)
-    announce = heard.append if metrics is None else to_all(metrics, heard.append)
+    announce = to_all(*(each for each in (traces, metrics) if each is not None), heard.append)
     measured = store if metrics is None else metrics.on(store)
-    worker = Worker(measured, lanes, introduction, registry(handlers), manner, announce)
+    traced = lanes if traces is None else traces.on(lanes)
+    worker = Worker(measured, traced, introduction, registry(handlers), manner, announce)
     if metrics is not None:
         metrics.watch(worker, lanes)
     task = asyncio.create_task(worker.run())

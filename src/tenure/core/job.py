@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tenure.core.bounds import (
     CALENDAR,
@@ -89,6 +90,11 @@ class NewJob(Struct, frozen=True, kw_only=True):
             within("run_at", self.run_at, *CALENDAR)
         if self.delay is not None:
             within("delay", self.delay, timedelta(0), HORIZON)
+
+
+def following(job: NewJob, traceparent: str) -> NewJob:
+    """The job, as what follows in a trace; one that says what it follows from stays as it is."""
+    return job if job.traceparent is not None else replace(job, traceparent=traceparent)
 
 
 class Enqueued(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What the engine announces in process, for whoever wants to know: logs, metrics, a test.
+"""What the engine announces in process, for whoever wants to know: logs, metrics, traces, a test.
 
 A signal says what has happened; nobody who hears it can change that.
 """
@@ -11,6 +11,7 @@ from tenure.core.job import Moved
 from tenure.core.lease import Claimed
 from tenure.core.operations import Worker
 from tenure.core.outcome import Report
+from tenure.core.span import Span
 from tenure.core.states import State
 
 
@@ -63,7 +64,7 @@ class AttemptLost(Struct, frozen=True):
 
 
 class AttemptHandedBack(Struct, frozen=True):
-    """A claimed job was given back before its end, and is in this state now; `took` is 0 if it never began."""
+    """A job was given back before its end, and is in this state now; `took` is 0 if it never began."""
 
     claimed: Claimed
     state: State
@@ -78,6 +79,13 @@ class Measured(Struct, frozen=True):
     what: str
     labels: tuple[str, ...]
     value: float
+
+
+class SpanEnded(Struct, frozen=True):
+    """A span that a handler has made is over."""
+
+    claimed: Claimed
+    span: Span
 
 
 class HookFailed(Struct, frozen=True):
@@ -119,6 +127,7 @@ Signal = (
     | AttemptLost
     | AttemptHandedBack
     | Measured
+    | SpanEnded
     | HookFailed
     | DutyDone
     | Troubled

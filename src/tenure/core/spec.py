@@ -114,6 +114,7 @@ class Spec(Struct, frozen=True, kw_only=True):
         hold: bool = False,
         namespace: str = "default",
         creator: str | None = None,
+        traceparent: str | None = None,
         idempotency_key: str | None = None,
         sent_version: int | None = None,
     ) -> NewJob:
@@ -133,6 +134,7 @@ class Spec(Struct, frozen=True, kw_only=True):
             priority=self.priority if priority is None else priority,
             namespace=namespace,
             creator=creator,
+            traceparent=traceparent,
             scope="" if idempotency_key is None else scope_of(self.key, sent_version),
             key=idempotency_key,
             run_at=run_at,

@@ -270,6 +270,7 @@ def assignment(
         params=claimed.params,
         hook=hook,
         error=error,
+        traceparent=claimed.traceparent,
         limits=Limits(
             memory=spec.memory, cpu=spec.cpu, files=spec.files or FILES, environment=spec.environment
         ),

@@ -19,7 +19,8 @@ from tenure.core.job import Enqueued, Job, NewJob
 from tenure.core.lease import Claimed, Lease, Line, Progress
 from tenure.core.outcome import Failure, Recoverable, Unrecoverable
 from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
-from tenure.core.signals import Announce, AttemptSettled, HookFailed, Measured
+from tenure.core.signals import Announce, AttemptSettled, HookFailed, Measured, SpanEnded
+from tenure.core.span import Span
 from tenure.core.states import State
 from tenure.core.trail import LogLine, Note
 from tenure.engine.attempts import Specs, assignment
@@ -158,6 +159,10 @@ class _Aftermath:
     def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
         """Counted as the handler's own."""
         self._announce(Measured(self._claimed.definition, what, labels, value))
+
+    def span(self, span: Span) -> None:
+        """Told as the handler's own."""
+        self._announce(SpanEnded(self._claimed, span))
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue jobs as children of the one that is over."""

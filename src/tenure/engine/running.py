@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from tenure.core.job import USUAL_NAMESPACE, Enqueued, NewJob
 from tenure.core.lease import Claimed, Lease, Progress
-from tenure.core.signals import Announce, Measured
+from tenure.core.signals import Announce, Measured, SpanEnded
+from tenure.core.span import Span
 from tenure.core.trail import LogLine, Note, Trail
 from tenure.engine.manner import Hold
 from tenure.execution.halting import Halting
@@ -57,6 +58,10 @@ class Running:
     def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
         """Something that it has measured: told at once, and kept nowhere."""
         self._announce(Measured(self.claimed.definition, what, labels, value))
+
+    def span(self, span: Span) -> None:
+        """A span of its handler's: told at once, and kept nowhere."""
+        self._announce(SpanEnded(self.claimed, span))
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue jobs as its children, in its own namespace unless they name another one."""

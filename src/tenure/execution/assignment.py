@@ -35,7 +35,10 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
-    """One attempt as its child sees it; with `hook` that hook is run instead of the handler."""
+    """One attempt as its child sees it; with `hook` that hook is run instead of the handler.
+
+    What the handler does follows in a trace from `traceparent`.
+    """
 
     job: UUID
     fence: int
@@ -47,4 +50,5 @@ class Assignment(Struct, frozen=True, kw_only=True):
     params: str = "{}"
     hook: str | None = None
     error: Failure | None = None
+    traceparent: str | None = None
     limits: Limits = Limits()

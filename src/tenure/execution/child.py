@@ -31,6 +31,7 @@ from tenure.execution.handler import App, Handler
 from tenure.execution.kernel import belong_to
 from tenure.execution.limits import apply, open_the_reserve
 from tenure.execution.protocol import DESCRIPTORS, Begin, HookFailed, Reported, frame
+from tenure.execution.tracing import enter
 
 if TYPE_CHECKING:
     from tenure.execution.hub import Strand
@@ -151,6 +152,8 @@ def _attempt(
 ) -> Returned | Raised | OutOfMemory:
     try:
         handler = find().handler(assignment.definition, assignment.version)
+        if assignment.traceparent is not None:
+            enter(assignment.traceparent)
         return _perform(channel, assignment, handler)
     except MemoryError:
         open_the_reserve()

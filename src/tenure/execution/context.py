@@ -11,13 +11,14 @@ from uuid import UUID, uuid5
 from tenure.core.bounds import named
 from tenure.core.documents import Document, write
 from tenure.core.errors import InvalidJson
-from tenure.core.job import Enqueued, NewJob
+from tenure.core.job import Enqueued, NewJob, following
 from tenure.core.lease import Progress
 from tenure.execution.assignment import Assignment
 from tenure.execution.channel import Channel
 from tenure.execution.hearing import Answer, outcome
 from tenure.execution.measuring import Metrics
 from tenure.execution.protocol import Emitted, Logged, Progressed
+from tenure.execution.tracing import current
 
 if TYPE_CHECKING:
     import asyncio
@@ -120,6 +121,7 @@ class Context:
         self.queue = assignment.queue
         self.namespace = assignment.namespace
         self.params = params
+        self.traceparent = assignment.traceparent
         self._channel = channel
 
     @property
@@ -177,16 +179,21 @@ class Context:
             # Whichever thread took it in: the future belongs to the loop.
             loop.call_soon_threadsafe(_resolve, answered, answer)
 
-        self._channel.ask(jobs, deliver)
+        self._channel.ask(self._following(jobs), deliver)
         return outcome(await answered)
 
     def enqueue_sync(self, job: NewJob | Maker, params: object = None, **options: Any) -> Enqueued:
         """The same as `enqueue` for a plain handler."""
-        return self._channel.exchange([_made(job, params, options)])[0]
+        return self.enqueue_many_sync([_made(job, params, options)])[0]
 
     def enqueue_many_sync(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """The same as `enqueue_many` for a plain handler."""
-        return self._channel.exchange(jobs)
+        return self._channel.exchange(self._following(jobs))
+
+    def _following(self, jobs: Sequence[NewJob]) -> Sequence[NewJob]:
+        """The jobs, as what follows in a trace from what is done here."""
+        traceparent = current() or self.traceparent
+        return jobs if traceparent is None else [following(job, traceparent) for job in jobs]
 
 
 def _made(job: NewJob | Maker, params: object, options: dict[str, Any]) -> NewJob:

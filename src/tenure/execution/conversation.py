@@ -4,11 +4,14 @@ import asyncio
 import math
 from collections.abc import Iterator
 
+import msgspec
+
 from tenure.core.bounds import named
 from tenure.core.documents import Document, check, write
 from tenure.core.errors import InvalidInput, InvalidJson, TenureError
 from tenure.core.outcome import Failure
 from tenure.core.retry import LONGEST_MESSAGE, LONGEST_TRACEBACK, OutOfMemory, Raised, Returned
+from tenure.core.span import Span
 from tenure.core.text import storable
 from tenure.core.trail import Note
 from tenure.execution.context import LARGEST_PAYLOAD, LONGEST_TEXT
@@ -17,6 +20,7 @@ from tenure.execution.measuring import LABELS
 from tenure.execution.output import Budget, Journal
 from tenure.execution.protocol import (
     FROM_CHILD,
+    LARGEST_SPAN,
     Emitted,
     Frames,
     FromChild,
@@ -28,6 +32,7 @@ from tenure.execution.protocol import (
     Progressed,
     Refused,
     Reported,
+    SpanEnded,
     SpawnAsked,
     Spawned,
     frame,
@@ -44,8 +49,12 @@ MOST_NOTED = 4 << 20
 MOST_MEASURES = 10_000
 """How many measurements of one attempt are passed on."""
 
+MOST_SPANS = 1_000
+"""How many spans of one attempt are passed on."""
+
 Report = Returned | Raised | OutOfMemory
 
+_SPAN = msgspec.msgpack.Decoder(Span)
 _LEVELS = frozenset({"debug", "info", "warning", "error"})
 _LONGEST_NAME = 255
 _AT_A_TIME = 64
@@ -65,6 +74,7 @@ class Conversation:
         self._noted = 0
         self._has_noted_enough = False
         self._measures = 0
+        self._spans = 0
         self._journal = journal
 
     async def hear(self, wire: Wire) -> None:
@@ -107,6 +117,8 @@ class Conversation:
                 self._note(f"custom:{name}", _payload(payload))
             case Measured(what, labels, value):
                 self._measure(what, labels, value)
+            case SpanEnded(span):
+                self._span(span)
             case HookFailed(hook, error):
                 said = {"hook": hook, "kind": error.kind, "message": error.message}
                 self._note("hook_failed", write({key: storable(value) for key, value in said.items()}))
@@ -121,6 +133,15 @@ class Conversation:
             self._listener.measure(what, tuple(labels), value)
         elif self._measures == MOST_MEASURES + 1:
             self._journal.add("warning", f"more than {MOST_MEASURES:,} measurements; the rest is dropped")
+
+    def _span(self, body: bytes) -> None:
+        if len(body) > LARGEST_SPAN:
+            raise Garbage("a span that is too large")
+        self._spans += 1
+        if self._spans <= MOST_SPANS:
+            self._listener.span(read(_SPAN, body))
+        elif self._spans == MOST_SPANS + 1:
+            self._journal.add("warning", f"more than {MOST_SPANS:,} spans; the rest is dropped")
 
     def _note(self, type: str, payload: Document | None) -> None:  # noqa: A002
         if self._has_noted_enough:

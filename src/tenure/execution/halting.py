@@ -11,6 +11,7 @@ from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
 from tenure.core.outcome import Failure
 from tenure.core.retry import AttemptEnd
+from tenure.core.span import Span
 from tenure.core.trail import LogLine, Note, Usage
 
 
@@ -100,6 +101,9 @@ class Listener(Protocol):
 
     def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
         """Something that it has measured, in the words of `tenure.execution.measuring`."""
+
+    def span(self, span: Span) -> None:
+        """A span that it has made, and that is over."""
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue children; a `TenureError` is passed on to the handler."""

@@ -52,11 +52,12 @@ class Metrics:
 
 def measure(what: str, labels: list[str], value: float) -> None:
     """Tell the worker what the attempt that runs here has measured; outside of attempts nobody is told."""
-    if (channel := _current()) is not None:
+    if (channel := speaker()) is not None:
         channel.send(Measured(what, [_readable(label) for label in labels], value))
 
 
-def _current() -> "Channel | Strand | None":
+def speaker() -> "Channel | Strand | None":
+    """Through whom the attempt that runs here speaks; None outside of attempts."""
     # Found where they are, if they are: a process that shares itself among attempts knows who is speaking,
     # a process of one attempt has but one.
     if (telling := sys.modules.get("tenure.execution.telling")) is not None:

@@ -18,6 +18,7 @@ from tenure.execution.handler import App, Handler
 from tenure.execution.hub import Strand
 from tenure.execution.limits import open_the_reserve
 from tenure.execution.protocol import HookFailed
+from tenure.execution.tracing import enter, leave
 
 Report = Returned | Raised | OutOfMemory
 Run = Callable[[Any], Any]
@@ -27,14 +28,18 @@ async def perform(
     strand: Strand, assignment: Assignment, find: Callable[[], App], run: Run | None = None
 ) -> Report:
     """Run one attempt and say how it ended; never raises."""
+    entered = None
     try:
         handler = find().handler(assignment.definition, assignment.version)
+        entered = None if assignment.traceparent is None else enter(assignment.traceparent)
         return await _perform(strand, assignment, handler, run)
     except MemoryError:
         open_the_reserve()
         return OutOfMemory()
     except BaseException as error:  # also SystemExit and CancelledError: the handler's end is to be told
         return describe(error.with_traceback(handlers_own(error.__traceback__)))
+    finally:
+        leave(entered)
 
 
 def performed(performing: Coroutine[Any, Any, Report]) -> Report:

@@ -27,6 +27,9 @@ from tenure.execution.spawned import Spawned
 RESULT = "TENURE_RESULT"
 """The variable that names a file for the result."""
 
+TRACEPARENT = "TRACEPARENT"
+"""The variable by which a program knows what it follows from in a trace, as others know it, too."""
+
 _LARGEST_PARAMS = 8 * LARGEST_DOCUMENT
 """A bound for what was accepted once, and is written anew with what its type adds."""
 
@@ -106,6 +109,8 @@ def _environment(ctx: Context | None, place: str) -> dict[str, str]:
         given["TENURE_ATTEMPT"] = str(ctx.attempt)
         given["TENURE_FENCE"] = str(ctx.fence)
         given["TENURE_DEFINITION"] = f"{ctx.definition}@{ctx.version}"
+        if ctx.traceparent is not None:
+            given[TRACEPARENT] = ctx.traceparent
     return given
 
 

@@ -29,6 +29,9 @@ LARGEST_FRAME = 4 << 20
 LARGEST_MANIFEST = 64 << 20
 """The same for a zygote, whose first frame holds all definitions."""
 
+LARGEST_SPAN = 65_536
+"""The most bytes of one span."""
+
 DESCRIPTORS = 3
 """How many descriptors come with a `Start`: the child's end of the socket, its stdout, its stderr."""
 
@@ -175,6 +178,12 @@ class Measured(Struct, frozen=True, tag=True):
     value: float
 
 
+class SpanEnded(Struct, frozen=True, tag=True):
+    """A span that the handler has made is over: a `tenure.core.span.Span` in MessagePack."""
+
+    span: bytes
+
+
 class HookFailed(Struct, frozen=True, tag=True):
     """A hook that ran beside the handler has failed."""
 
@@ -224,8 +233,9 @@ class Spent(Struct, frozen=True, tag=True):
 ToZygote = Start | Signal | Until | Ping
 FromZygote = Ready | Broken | Exited | Unborn | Pong
 ToChild = Begin | Cancel | Spawned | Refused
-FromChild = Logged | Progressed | Emitted | Measured | HookFailed | SpawnAsked | Reported
-FromRunner = Logged | Progressed | Emitted | Measured | HookFailed | SpawnAsked | Finished | Printed | Spent
+Said = Logged | Progressed | Emitted | Measured | SpanEnded | HookFailed | SpawnAsked
+FromChild = Said | Reported
+FromRunner = Said | Finished | Printed | Spent
 
 TO_ZYGOTE = msgspec.msgpack.Decoder(ToZygote)
 FROM_ZYGOTE = msgspec.msgpack.Decoder(FromZygote)

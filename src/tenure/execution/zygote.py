@@ -43,7 +43,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from tenure.core.retry import describe
-from tenure.execution import child, context, guard, kernel, limits
+from tenure.execution import child, context, guard, kernel, limits, tracing
 from tenure.execution.brood import Brood
 from tenure.execution.handler import App, load
 from tenure.execution.outbox import Outbox
@@ -199,6 +199,9 @@ def main() -> NoReturn:
 def _serve(connection: socket.socket, target: str, app: App | None, spares: int, scratch: str) -> NoReturn:
     outbox = Outbox(connection)
     brood = Brood(outbox, target, app, spares, scratch)
+    tracing.load(os.environ)
+    if app is not None:  # else each child does, when it has imported the app
+        tracing.provide()
     for _ in range(_REHEARSALS):
         child.rehearse()
     gc.collect()

@@ -84,6 +84,7 @@ async def test_a_replay_asks_for_what_the_first_asked_for(store: Store) -> None:
         scope="s",
         key="k",
         parent=parent,
+        traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03",
     )
     await store.cancel([job])
     first, replay = await found(store, job), await found(store, await replay_one(store, job))
@@ -97,6 +98,7 @@ async def test_a_replay_asks_for_what_the_first_asked_for(store: Store) -> None:
         "policy",
         "limits",
         "tags",
+        "traceparent",
     ):
         assert getattr(replay, field) == getattr(first, field), field
     assert (replay.key, replay.parent, replay.replay_of) == (None, None, job)

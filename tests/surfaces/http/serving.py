@@ -19,6 +19,7 @@ from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.server import Server, listen
 from tenure.surfaces.http.table import ROUTES
 from tenure.telemetry.api import ApiMetrics
+from tenure.telemetry.requests import RequestSpans
 
 PATIENCE = 60.0
 """Seconds after which what should come is taken never to come."""
@@ -140,6 +141,7 @@ async def serving(
     routes: Iterable[Route] = ROUTES,
     metrics: ApiMetrics | None = None,
     max_queue_depth: int = 0,
+    spans: RequestSpans | None = None,
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
@@ -148,7 +150,7 @@ async def serving(
     )
     told: list[str] = []
     server = Server(
-        Desk(store, client, metrics=metrics),
+        Desk(store, client, metrics=metrics, spans=spans),
         listen("127.0.0.1", 0),
         limits=limits,
         routes=routes,

@@ -16,9 +16,11 @@ from tenure.storage.address import is_fresh, open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.notifying import Manager
 from tenure.surfaces.cli.running import FORCED, on_signals, run
+from tenure.surfaces.cli.tracing import exported
 from tenure.surfaces.redaction import Redaction
 from tenure.telemetry.api import ApiMetrics
 from tenure.telemetry.lag import watched
+from tenure.telemetry.requests import RequestSpans
 
 if TYPE_CHECKING:
     from tenure.surfaces.http.desk import Desk
@@ -52,11 +54,13 @@ async def _serve(settings: Settings) -> int:
     metrics = ApiMetrics()
     client = Client(metrics.on(store), Registry(), max_queue_depth=settings.max_queue_depth)
     try:
-        desk = Desk(store, client, Redaction(settings.redact), metrics=metrics)
-        server = server_of(desk, listening, settings, _tell)
-        _tell(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
-        with watched(metrics.lag):
-            return await _until_told(server)
+        async with exported(settings, _tell) as spans:
+            traced = None if spans is None else RequestSpans(spans)
+            desk = Desk(store, client, Redaction(settings.redact), metrics=metrics, spans=traced)
+            server = server_of(desk, listening, settings, _tell)
+            _tell(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
+            with watched(metrics.lag):
+                return await _until_told(server)
     finally:
         await client.close()
         await store.close()

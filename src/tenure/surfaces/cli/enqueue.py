@@ -1,5 +1,6 @@
 """`tenure enqueue KEY`: record a job of a definition that a worker has registered."""
 
+import os
 from typing import Any
 
 import click
@@ -8,6 +9,7 @@ from tenure.core.documents import Document
 from tenure.core.errors import UnknownDefinition
 from tenure.core.job import Enqueued, Job
 from tenure.core.spec import Spec
+from tenure.core.traceparent import kept
 from tenure.engine.client import Client
 from tenure.engine.results import result_of
 from tenure.surfaces import inputs, views
@@ -76,7 +78,10 @@ async def _spec(client: Client, key: str, version: int | None) -> Spec:
 async def _record(
     client: Client, spec: Spec, document: Document, *, version: int | None, **asked: Any
 ) -> Enqueued:
-    [enqueued] = await client.enqueue([spec.new_job(document, sent_version=version, **asked)])
+    # As a program of a job is told what it follows from; and whoever else runs commands in a trace.
+    traceparent = kept(os.environ.get("TRACEPARENT"))
+    job = spec.new_job(document, sent_version=version, traceparent=traceparent, **asked)
+    [enqueued] = await client.enqueue([job])
     return enqueued
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
+from tenure.core.span import Span
 from tenure.core.trail import LogLine, Note
 from tenure.engine.lane import Lane, Lanes
 from tenure.execution.assignment import Assignment
@@ -55,6 +56,7 @@ class _Ear:
         self.log: Callable[[LogLine], None] = listener.log
         self.emit: Callable[[Note], None] = listener.emit
         self.measure: Callable[[str, tuple[str, ...], float], None] = listener.measure
+        self.span: Callable[[Span], None] = listener.span
 
     def progress(self, progress: Progress) -> None:
         self._hear(progress)

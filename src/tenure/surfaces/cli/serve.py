@@ -20,10 +20,13 @@ from tenure.surfaces.cli.running import open_standard_streams, run
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import Teller
 from tenure.surfaces.cli.together import Together, Worker
+from tenure.surfaces.cli.tracing import exported
 from tenure.surfaces.cli.workplace import workplace
 from tenure.surfaces.redaction import Redaction
 from tenure.telemetry.api import ApiMetrics
 from tenure.telemetry.lag import watched
+from tenure.telemetry.requests import RequestSpans
+from tenure.telemetry.spans import Spans
 from tenure.telemetry.worker import WorkerMetrics
 
 
@@ -72,8 +75,9 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
     settings = loaded.settings
     async with AsyncExitStack() as ends:
         metrics, counted = ApiMetrics(), WorkerMetrics()
+        spans = await ends.enter_async_context(exported(settings, _tell))
         place = await ends.enter_async_context(
-            _alone(loaded, counted) if app is None else _staffed(app, loaded, counted)
+            _alone(loaded, counted) if app is None else _staffed(app, loaded, counted, spans)
         )
         is_locked = (await place.store.find_keys([])).is_locked
         listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
@@ -87,6 +91,7 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
             is_ready=lambda: place.worker.is_ready,
             metrics=metrics,
             worker_metrics=counted,
+            spans=None if spans is None else RequestSpans(spans),
         )
         server = server_of(desk, listening, settings, _tell)
         _tell(f"{server.url} on {masked(place.database)}, {await open_to(place.store)}")
@@ -94,8 +99,10 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
 
 
 @asynccontextmanager
-async def _staffed(app: str, loaded: Loaded, metrics: WorkerMetrics) -> AsyncIterator[_Place]:
-    async with workplace(app, loaded, metrics) as place:
+async def _staffed(
+    app: str, loaded: Loaded, metrics: WorkerMetrics, spans: Spans | None
+) -> AsyncIterator[_Place]:
+    async with workplace(app, loaded, metrics, spans) as place:
         yield _Place(*place)
 
 

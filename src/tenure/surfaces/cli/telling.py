@@ -17,6 +17,7 @@ from tenure.core.signals import (
     Measured,
     Recovered,
     Signal,
+    SpanEnded,
     Troubled,
     WorkerDraining,
     WorkerReady,
@@ -70,7 +71,7 @@ def said(signal: Signal) -> str | None:
             return f"{worker} claims no more ({reason}); {running} running"
         case WorkerStopped(worker, handed_back, abandoned):
             return f"{worker} has stopped; {handed_back} handed back, {abandoned} left to their leases"
-        case AttemptStarted() | Measured():
+        case AttemptStarted() | Measured() | SpanEnded():
             return None
         case AttemptSettled():
             return _settled(signal)

@@ -11,6 +11,7 @@ from tenure.settings import Loaded, load
 from tenure.surfaces.cli.notifying import Manager, keep_told
 from tenure.surfaces.cli.running import FORCED, on_signals, open_standard_streams, run
 from tenure.surfaces.cli.system import require_linux
+from tenure.surfaces.cli.tracing import exported
 from tenure.surfaces.cli.workplace import workplace
 
 
@@ -41,7 +42,7 @@ def worker(app: str, **given: str | None) -> None:
 
 
 async def _work(app: str, loaded: Loaded) -> int:
-    async with workplace(app, loaded) as place:
+    async with exported(loaded.settings, _tell) as spans, workplace(app, loaded, spans=spans) as place:
         return await _until_told(place.worker)
 
 
@@ -62,3 +63,7 @@ async def _until_told(hired: Worker) -> int:
     finally:
         telling.cancel()
     return FORCED if told > 1 else 0
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)

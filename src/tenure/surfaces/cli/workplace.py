@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import click
 
-from tenure.core.signals import Troubled, to_all
+from tenure.core.signals import Announce, Troubled, to_all
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name
+from tenure.engine.lane import Lanes as AnyLanes
 from tenure.engine.registering import register
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
+from tenure.execution import tracing
 from tenure.execution.guards import Guards
 from tenure.execution.lanes import Lanes
 from tenure.execution.limits import MORE_ALLOWED
@@ -22,7 +24,9 @@ from tenure.storage.contract import Store
 from tenure.surfaces.cli.isolation import isolation
 from tenure.surfaces.cli.telling import Teller
 from tenure.surfaces.http import metrics as scraped
+from tenure.telemetry.attempts import AttemptSpans
 from tenure.telemetry.lag import watched
+from tenure.telemetry.spans import Spans
 from tenure.telemetry.worker import WorkerMetrics
 
 
@@ -36,11 +40,12 @@ class Workplace(NamedTuple):
 
 @asynccontextmanager
 async def workplace(
-    app: str, loaded: Loaded, metrics: WorkerMetrics | None = None
+    app: str, loaded: Loaded, metrics: WorkerMetrics | None = None, spans: Spans | None = None
 ) -> AsyncIterator[Workplace]:
     """A place for a worker that serves an app; says on standard error what it serves, and how.
 
-    What it does is counted in `metrics`, or in some of its own where the settings name a port for them.
+    What it does is counted in `metrics`, or in some of its own where the settings name a port for them. Its
+    attempts are `spans`, should there be somebody who takes them.
     """
     settings = loaded.settings
     tell = Teller()
@@ -60,7 +65,7 @@ async def workplace(
         store = await open_store(database)
         ends.push_async_callback(store.close)
         name = new_name()
-        hired = _hired(store, lanes, registry, tell, name, settings, metrics)
+        hired = _hired(store, lanes, registry, tell, name, settings, metrics, spans)
         for changed in await register(store, registry.specs(), name):
             _tell(f"{changed} was registered before and says something else now")
         _tell(f"{app} on {masked(database)}")
@@ -83,12 +88,22 @@ def _hired(
     name: str,
     settings: Settings,
     metrics: WorkerMetrics | None,
+    spans: Spans | None,
 ) -> Worker:
-    if metrics is None:
-        return hire(store, lanes, registry, tell, worker=name, settings=settings)
-    # The metrics first: a terminal that is gone must not keep anything from being counted.
-    hired = hire(metrics.on(store), lanes, registry, to_all(metrics, tell), worker=name, settings=settings)
-    metrics.watch(hired, lanes)
+    measured = store
+    traced: AnyLanes = lanes
+    # Who tells people comes last: a terminal that is gone must not keep anything from being counted.
+    heard: list[Announce] = [tell]
+    if metrics is not None:
+        measured = metrics.on(store)
+        heard.insert(0, metrics)
+    if spans is not None:
+        attempts = AttemptSpans(spans, store)
+        traced = attempts.on(lanes)
+        heard.insert(0, attempts)
+    hired = hire(measured, traced, registry, to_all(*heard), worker=name, settings=settings)
+    if metrics is not None:
+        metrics.watch(hired, lanes)
     return hired
 
 
@@ -98,6 +113,8 @@ def _tell(text: str) -> None:
 
 def _environment(settings: Settings) -> dict[str, str]:
     """Of what children are given: the worker's own, and what the settings say of definitions and of names."""
-    of_definitions = settings.for_definitions()
-    names = ",".join([*settings.child_env, *of_definitions])
-    return {**os.environ, **of_definitions, MORE_ALLOWED: names}
+    given = settings.for_definitions()
+    if settings.tracing != "off":
+        given[tracing.VARIABLE] = settings.tracing
+    names = ",".join([*settings.child_env, *given])
+    return {**os.environ, **given, MORE_ALLOWED: names}

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from tenure.core import traceparent
 from tenure.core.errors import JobNotFound
 from tenure.surfaces.http import access
 from tenure.surfaces.http.auditing import deed_of, on_record
@@ -69,13 +70,17 @@ class Application:
         request = uuid4()
         began = perf_counter()
         intake = Intake(scope, receive, self._room)
+        traced = self._desk.spans.begin(intake.traceparent) if self._desk.spans else None
+        follows = traceparent.kept(intake.traceparent) if traced is None else traced.own.text
         try:
-            answer, media_type, path = await self._answered(request, intake)
+            answer, media_type, path = await self._answered(request, intake, follows)
         except Gone:
             return
         finally:
             intake.release()
         self._desk.metrics.answered(intake.method, path, answer.status, perf_counter() - began)
+        if self._desk.spans and traced is not None:
+            self._desk.spans.answered(traced, request, intake.method, path, answer.status)
         raw = [
             (b"x-request-id", str(request).encode()),
             (b"content-type", media_type.encode()),
@@ -92,12 +97,12 @@ class Application:
         await send({"type": "http.response.start", "status": answer.status, "headers": raw})
         await send({"type": "http.response.body", "body": answer.value})
 
-    async def _answered(self, request: UUID, intake: Intake) -> tuple[Answer, str, str]:
+    async def _answered(self, request: UUID, intake: Intake, follows: str | None) -> tuple[Answer, str, str]:
         """The answer with its body encoded, whatever happens; of what type that is, and its route's path."""
         route: Route | None = None
         try:
             route, path = self._router.find(intake.method, intake.path)
-            answer = await self._handled(request, route, path, intake)
+            answer = await self._handled(request, route, path, intake, follows)
             is_encoded = isinstance(answer.value, bytes)
             body = answer.value if is_encoded else msgspec.json.encode(answer.value)
             return Answer(answer.status, body, answer.headers), route.produces, route.path
@@ -113,7 +118,9 @@ class Application:
         answer = Answer(refusal.status, refusal.body(request), refusal.headers)
         return answer, MEDIA_TYPE.decode(), route.path if route else NOWHERE
 
-    async def _handled(self, request: UUID, route: Route, path: dict[str, str], intake: Intake) -> Answer:
+    async def _handled(
+        self, request: UUID, route: Route, path: dict[str, str], intake: Intake, follows: str | None
+    ) -> Answer:
         headers = intake.headers()
         if not route.any_host:
             access.check_host(headers, self._hosts)
@@ -130,7 +137,9 @@ class Application:
                 body = await asyncio.to_thread(read_body, route, raw)
             else:
                 body = read_body(route, raw)
-        asked = Asked(path=path, query=query, body=body, gone=intake.until_gone, caller=caller)
+        asked = Asked(
+            path=path, query=query, body=body, gone=intake.until_gone, caller=caller, traceparent=follows
+        )
         async with asyncio.timeout(route.seconds + query.get("waitSeconds", 0)):
             await self._check_sight(asked)
             if not route.is_audited:

@@ -1,18 +1,9 @@
 """Who calls: what its key opens, and what it lets be seen."""
 
-from typing import TypedDict
-
 from msgspec import Struct
 
 from tenure.core.access import SCOPES
-from tenure.core.job import USUAL_NAMESPACE, Job
-
-
-class Marks(TypedDict):
-    """What a job bears of whoever asked for it."""
-
-    namespace: str
-    creator: str | None
+from tenure.core.job import Job
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -28,11 +19,6 @@ class Caller(Struct, frozen=True, kw_only=True):
     definitions: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
     namespace: str | None = None
-
-    @property
-    def marks(self) -> Marks:
-        """What its jobs bear."""
-        return {"namespace": self.namespace or USUAL_NAMESPACE, "creator": self.key}
 
     @property
     def is_fenced(self) -> bool:

@@ -13,7 +13,6 @@ from tenure.core.job import NewJob, Taken
 from tenure.core.states import State
 from tenure.engine.client import Client
 from tenure.surfaces import inputs, views
-from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, spec_of
 from tenure.surfaces.http.problems import MOST_ERRORS, Refusal, invalid, refusal_of, together
@@ -36,7 +35,7 @@ _AT_A_TIME = 100
 
 async def create(desk: Desk, asked: Asked) -> Answer:
     """Record one job."""
-    job = await _new_job(desk.client, asked.caller, asked.body)
+    job = await _new_job(desk.client, asked, asked.body)
     [answer] = await desk.client.enqueue([job])
     return accepted(answer.id, answer.state)
 
@@ -44,7 +43,7 @@ async def create(desk: Desk, asked: Asked) -> Answer:
 async def create_all(desk: Desk, asked: Asked) -> Answer:
     """Record jobs, all or none: every one that cannot be taken is told by its place, and keeps out all."""
     body: Batch = asked.body
-    answers = await desk.client.record(await _new_jobs(desk.client, asked.caller, body.jobs))
+    answers = await desk.client.record(await _new_jobs(desk.client, asked, body.jobs))
     if isinstance(answers, Taken):
         raise together([_reused(place, by) for place, by in answers.by.items()])
     items = [views.Accepted(job_id=answer.id, status=answer.state) for answer in answers]
@@ -75,14 +74,14 @@ def moment(text: str) -> datetime:
     return at
 
 
-async def _new_jobs(client: Client, caller: Caller, bodies: Sequence[NewJobBody]) -> list[NewJob]:
+async def _new_jobs(client: Client, asked: Asked, bodies: Sequence[NewJobBody]) -> list[NewJob]:
     jobs: list[NewJob] = []
     refused: list[Refusal] = []
     for place, body in enumerate(bodies):
         if place % _AT_A_TIME == 0:
             await asyncio.sleep(0)
         try:
-            jobs += await client.judge([await _new_job(client, caller, body, f"/jobs/{place}")])
+            jobs += await client.judge([await _new_job(client, asked, body, f"/jobs/{place}")])
         except (InvalidInput, Refusal) as error:
             refused.append(refusal_of(error, FIELDS, f"/jobs/{place}"))
             if len(refused) == MOST_ERRORS:
@@ -98,9 +97,9 @@ def _reused(place: int, by: UUID | None) -> Refusal:
     return invalid("idempotency-key-reused", said, pointer=f"/jobs/{place}/idempotencyKey")
 
 
-async def _new_job(client: Client, caller: Caller, body: NewJobBody, within: str = "") -> NewJob:
+async def _new_job(client: Client, asked: Asked, body: NewJobBody, within: str = "") -> NewJob:
     version = given(body.definition_version)
-    spec = await spec_of(client, caller, body.definition_key, version)
+    spec = await spec_of(client, asked.caller, body.definition_key, version)
     run_at, delay = given(body.run_at), given(body.delay_seconds)
     timeout = given(body.timeout_seconds)
     return spec.new_job(
@@ -115,5 +114,5 @@ async def _new_job(client: Client, caller: Caller, body: NewJobBody, within: str
         hold=body.hold,
         idempotency_key=given(body.idempotency_key),
         sent_version=version,
-        **caller.marks,
+        **asked.marks,
     )

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
+from tenure.core.job import USUAL_NAMESPACE
 from tenure.engine.client import Client
 from tenure.storage.access import AccessStore
 from tenure.storage.contract import Store
@@ -16,16 +17,25 @@ from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.redaction import USUAL, Redaction
 from tenure.telemetry.api import ApiMetrics
+from tenure.telemetry.requests import RequestSpans
 from tenure.telemetry.worker import WorkerMetrics
 
 FRESH = 1.0
 """Seconds for which one look at the schema answers everybody who asks whether the server is ready."""
 
 
+class Marks(TypedDict):
+    """What a job bears of the request by which it was asked for."""
+
+    namespace: str
+    creator: str | None
+    traceparent: str | None
+
+
 class Asked(Struct, frozen=True, kw_only=True):
     """A request that was found to be in order: the parts of its path, its parameters, its body.
 
-    `gone` returns when the client has closed the connection.
+    `gone` returns when the client has closed the connection. What comes of it follows from `traceparent`.
     """
 
     path: Mapping[str, str]
@@ -33,6 +43,16 @@ class Asked(Struct, frozen=True, kw_only=True):
     body: Any
     gone: Callable[[], Awaitable[None]]
     caller: Caller
+    traceparent: str | None = None
+
+    @property
+    def marks(self) -> Marks:
+        """What its jobs bear of it."""
+        return {
+            "namespace": self.caller.namespace or USUAL_NAMESPACE,
+            "creator": self.caller.key,
+            "traceparent": self.traceparent,
+        }
 
     @property
     def job(self) -> UUID:
@@ -63,11 +83,13 @@ class Desk:
         is_ready: Callable[[], bool] | None = None,
         metrics: ApiMetrics | None = None,
         worker_metrics: WorkerMetrics | None = None,
+        spans: RequestSpans | None = None,
     ) -> None:
         """`is_ready` speaks for what runs beside the server in its process, and `worker_metrics` of it."""
         self.client = client
         self.metrics = metrics or ApiMetrics()
         self.worker_metrics = worker_metrics
+        self.spans = spans
         self.redaction = redaction
         self.store: AccessStore = store
         self.stopping = asyncio.Event()

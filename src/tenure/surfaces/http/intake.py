@@ -50,6 +50,12 @@ class Intake:
         self.is_complete = not names & {b"content-length", b"transfer-encoding"}
         """Whether nothing of the request is still to come."""
 
+    @property
+    def traceparent(self) -> str | None:
+        """What the request says it follows from; several are as good as none."""
+        found = [value for name, value in self._raw if name == b"traceparent"]
+        return found[0].decode("latin-1") if len(found) == 1 else None
+
     def headers(self) -> dict[str, str]:
         """The headers by name. Raises Refusal when one that may stand once stands twice."""
         found: dict[str, str] = {}

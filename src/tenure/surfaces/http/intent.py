@@ -22,7 +22,7 @@ async def submit(desk: Desk, asked: Asked) -> Answer:
     body: NewIntent = asked.body
     spec = await spec_of(desk.client, asked.caller, body.job_type)
     job = spec.new_job(
-        document(body.payload, "/payload"), idempotency_key=body.idempotency_key, **asked.caller.marks
+        document(body.payload, "/payload"), idempotency_key=body.idempotency_key, **asked.marks
     )
     answer = await desk.client.submit(job, scope=SCOPE)
     if (

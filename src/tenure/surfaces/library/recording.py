@@ -10,6 +10,7 @@ from tenure.core.job import Enqueued, NewJob
 from tenure.storage.draft import Connection
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.runtimes import Runtimes
+from tenure.surfaces.library.tracing import sending
 
 FEW = 50
 """As many jobs as may be made ready on a caller's own loop, at some 20 microseconds each."""
@@ -20,13 +21,14 @@ async def record(
 ) -> list[JobHandle]:
     """Record jobs, all or none. Raises IdempotencyConflict for a key that was used for something else."""
     runtime, aside = runtimes.here(), len(jobs) > FEW
-    if connection is None:
-        answers = await runtime.call(lambda client: client.enqueue(jobs), aside=aside)
-    else:
-        draft = await runtime.call(lambda client: client.draft(jobs), aside=aside)
-        answers = await draft.record_async(connection)
-        if _are_in_doubt(answers):
-            await runtime.call(lambda client: client.check_keys(jobs, answers))
+    with sending(jobs) as sent:
+        if connection is None:
+            answers = await runtime.call(lambda client: client.enqueue(sent), aside=aside)
+        else:
+            draft = await runtime.call(lambda client: client.draft(sent), aside=aside)
+            answers = await draft.record_async(connection)
+            if _are_in_doubt(answers):
+                await runtime.call(lambda client: client.check_keys(sent, answers))
     return _handles(answers, runtimes)
 
 
@@ -37,10 +39,11 @@ def record_sync(
     runtime = runtimes.here()
     if connection is None:
         return runtime.block_on(record(runtimes, jobs))
-    draft = runtime.block_on(runtime.call(lambda client: client.draft(jobs)))
-    answers = draft.record(connection)
-    if _are_in_doubt(answers):
-        runtime.block_on(runtime.call(lambda client: client.check_keys(jobs, answers)))
+    with sending(jobs) as sent:
+        draft = runtime.block_on(runtime.call(lambda client: client.draft(sent)))
+        answers = draft.record(connection)
+        if _are_in_doubt(answers):
+            runtime.block_on(runtime.call(lambda client: client.check_keys(sent, answers)))
     return _handles(answers, runtimes)
 
 

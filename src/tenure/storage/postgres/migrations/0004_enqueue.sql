@@ -116,7 +116,8 @@ CREATE FUNCTION tenure.enqueue(
     max_attempts     integer     DEFAULT NULL,
     tags             text[]      DEFAULT '{}',
     hold             boolean     DEFAULT false,
-    namespace        text        DEFAULT 'default'
+    namespace        text        DEFAULT 'default',
+    traceparent      text        DEFAULT NULL
 ) RETURNS uuid LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -179,7 +180,7 @@ BEGIN
     LOOP
         INSERT INTO tenure.job (
             id, line, priority, max_attempts, created_at, run_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
-            on_lost, namespace, scope, params, key, retry_on, fatal_on, tags)
+            on_lost, namespace, scope, params, key, retry_on, fatal_on, traceparent, tags)
         SELECT new_job, a_line, enqueue.priority, enqueue.max_attempts, tenure.now(), enqueue.run_at,
                coalesce((spec ->> 'timeout_seconds')::numeric, 3600) * 1000,
                coalesce((spec ->> 'grace_seconds')::numeric, 10) * 1000,
@@ -188,6 +189,8 @@ BEGIN
                coalesce(spec ->> 'on_lost', 'retry'), enqueue.namespace, a_scope, enqueue.params::text,
                enqueue.idempotency_key,
                nullif(spec -> 'retry' -> 'retry_on', '[]')::text, nullif(spec -> 'retry' -> 'fatal_on', '[]')::text,
+               -- One that cannot be read is worth no refusal.
+               substring(enqueue.traceparent FROM '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'),
                nullif(to_jsonb(enqueue.tags), '[]')::text
         ON CONFLICT DO NOTHING;
         EXIT WHEN FOUND;

@@ -1,6 +1,6 @@
 -- Run finished jobs again, each as a new job. Two statements in one transaction: the first locks the jobs, so that
 -- pruning leaves them alone and a second replay waits; the second then sees a replay made meanwhile. A key is unique
--- among the replays of one job.
+-- among the replays of one job. A replay goes on in the trace of the job that it repeats.
 
 -- part: lock
 SELECT id FROM tenure.job_state WHERE id = ANY (:ids::uuid[]) ORDER BY id FOR UPDATE;
@@ -27,12 +27,12 @@ found AS MATERIALIZED (
 recorded AS (
     INSERT INTO tenure.job (
         id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
-        namespace, scope, key, params, retry_on, fatal_on, replay_of, tags, creator)
+        namespace, scope, key, params, retry_on, fatal_on, replay_of, traceparent, tags, creator)
     SELECT found.replay, job.line, job.priority, job.max_attempts, tenure.now(), job.timeout_ms, job.grace_ms,
            job.backoff_base_ms, job.backoff_cap_ms, job.on_lost, job.namespace,
            CASE WHEN :key::text IS NULL THEN '' ELSE 'replay:' || found.job END, :key::text,
-           coalesce(:params::text, job.params), job.retry_on, job.fatal_on, found.job, job.tags,
-           job.creator
+           coalesce(:params::text, job.params), job.retry_on, job.fatal_on, found.job,
+           job.traceparent, job.tags, job.creator
       FROM found JOIN tenure.job ON job.id = found.job
      WHERE found.fresh
     RETURNING id, line, priority, max_attempts, replay_of, tags

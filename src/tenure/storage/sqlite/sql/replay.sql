@@ -1,5 +1,6 @@
 -- Run finished jobs again, each as a new job in line at once. One that has not finished, or whose earlier replay is
--- still under way, is not run again; the answer says so. A key is unique among the replays of one job.
+-- still under way, is not run again; the answer says so. A key is unique among the replays of one job. A replay goes on
+-- in the trace of the job that it repeats.
 
 -- part: cleared
 DELETE FROM temp.replaying;
@@ -30,10 +31,10 @@ UPDATE temp.replaying SET replay = NULL, fresh = 0 WHERE fresh AND NOT :make;
 -- part: recorded
 INSERT INTO tenure_job (
     id, line, priority, max_attempts, created_at, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, on_lost,
-    namespace, scope, key, params, retry_on, fatal_on, replay_of, tags, creator, mark)
+    namespace, scope, key, params, retry_on, fatal_on, replay_of, traceparent, tags, creator, mark)
 SELECT replaying.replay, line, priority, max_attempts, :now, timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms,
        on_lost, namespace, CASE WHEN :key IS NULL THEN '' ELSE 'replay:' || job.id END, :key,
-       coalesce(:params, params), retry_on, fatal_on, job.id, tags, creator, :mark
+       coalesce(:params, params), retry_on, fatal_on, job.id, traceparent, tags, creator, :mark
   FROM temp.replaying CROSS JOIN tenure_job job ON job.id = replaying.job
  WHERE replaying.fresh
  ORDER BY replaying.position;

@@ -1,0 +1,212 @@
+"""Spans that a handler makes, sent to the worker as they end: a tracer provider for OpenTelemetry's API.
+
+Not its SDK: that starts threads after a fork, in the child, to find out where it is, and in a process that
+forks for each attempt it may wait for ever on a lock that was held then. What is here has no threads and no
+buffers. Only who exports spans imports it.
+"""
+
+# ruff: noqa: ARG002  (the API says what its methods are given)
+
+import random
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from time import time_ns
+from typing import Any
+
+import msgspec
+from opentelemetry.context import Context
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    TracerProvider,
+    get_current_span,
+)
+from opentelemetry.util._decorator import _agnosticcontextmanager
+from opentelemetry.util.types import AnyValue
+
+from tenure.core import span as plain
+from tenure.core.errors import TenureError
+from tenure.core.span import Attributes, SpanEvent, SpanLink
+from tenure.execution.measuring import speaker
+from tenure.execution.protocol import LARGEST_SPAN, SpanEnded
+from tenure.execution.tracing import runs_here
+
+MOST_EVENTS = 128
+"""Of one span; as many links and attributes."""
+
+_Given = Mapping[str, AnyValue] | None
+_encoder = msgspec.msgpack.Encoder()
+_chance = random.SystemRandom()  # a fork must not repeat what another one has drawn
+
+
+class Provider(TracerProvider):
+    """Makes tracers."""
+
+    def get_tracer(
+        self,
+        instrumenting_module_name: str,
+        instrumenting_library_version: str | None = None,
+        schema_url: str | None = None,
+        attributes: _Given = None,
+    ) -> Tracer:
+        """One for whoever has this name."""
+        return _Tracer(instrumenting_module_name)
+
+
+class _Tracer(Tracer):
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
+
+    def start_span(
+        self,
+        name: str,
+        context: Context | None = None,
+        kind: SpanKind = SpanKind.INTERNAL,
+        attributes: _Given = None,
+        links: Sequence[Link] | None = None,
+        start_time: int | None = None,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+    ) -> Span:
+        parent = get_current_span(context).get_span_context()
+        if parent.is_valid and not parent.trace_flags.sampled:
+            return NonRecordingSpan(parent)
+        made = _Recorded(self._scope, name, parent, kind, start_time)
+        made.set_attributes(attributes or {})
+        for link in links or ():
+            made.add_link(link.context)
+        return made
+
+    @_agnosticcontextmanager
+    def start_as_current_span(
+        self,
+        name: str,
+        context: Context | None = None,
+        kind: SpanKind = SpanKind.INTERNAL,
+        attributes: _Given = None,
+        links: Sequence[Link] | None = None,
+        start_time: int | None = None,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+        end_on_exit: bool = True,
+    ) -> Iterator[Span]:
+        from opentelemetry.trace import use_span
+
+        span = self.start_span(name, context, kind, attributes, links, start_time)
+        with use_span(span, end_on_exit, record_exception, set_status_on_exception):
+            yield span
+
+
+class _Recorded(Span):
+    def __init__(
+        self, scope: str, name: str, parent: SpanContext, kind: SpanKind, start_time: int | None
+    ) -> None:
+        self._scope = scope
+        self._name = name
+        self._kind = kind
+        self._parent = parent if parent.is_valid else None
+        trace_id = parent.trace_id if parent.is_valid else _chance.getrandbits(128)
+        flags = TraceFlags(parent.trace_flags | TraceFlags.SAMPLED)
+        self._context = SpanContext(trace_id, _chance.getrandbits(64), is_remote=False, trace_flags=flags)
+        self._attributes: Attributes = {}
+        self._events: list[SpanEvent] = []
+        self._links: list[SpanLink] = []
+        self._status = Status()
+        self._began_at = start_time or time_ns()
+        self._has_ended = False
+
+    def get_span_context(self) -> SpanContext:
+        return self._context
+
+    def is_recording(self) -> bool:
+        return not self._has_ended
+
+    def update_name(self, name: str) -> None:
+        self._name = name
+
+    def set_attributes(self, attributes: Mapping[str, AnyValue]) -> None:
+        for key, value in attributes.items():
+            self.set_attribute(key, value)
+
+    def set_attribute(self, key: str, value: AnyValue) -> None:
+        if len(self._attributes) < MOST_EVENTS or key in self._attributes:
+            self._attributes.update(_attributes({key: value}))
+
+    def add_event(self, name: str, attributes: _Given = None, timestamp: int | None = None) -> None:
+        if len(self._events) < MOST_EVENTS:
+            self._events.append(SpanEvent(name, timestamp or time_ns(), _attributes(attributes)))
+
+    def add_link(self, context: SpanContext, attributes: _Given = None) -> None:
+        if context.is_valid and len(self._links) < MOST_EVENTS:
+            self._links.append(SpanLink(f"{context.trace_id:032x}", f"{context.span_id:016x}"))
+
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
+        if self._status.status_code is not StatusCode.OK:  # who has said that it is well has the last word
+            self._status = status if isinstance(status, Status) else Status(status, description)
+
+    def record_exception(
+        self,
+        exception: BaseException,
+        attributes: _Given = None,
+        timestamp: int | None = None,
+        escaped: bool = False,
+    ) -> None:
+        kind = type(exception)
+        said = {
+            "exception.type": f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."),
+            "exception.message": str(exception),
+            "exception.stacktrace": "".join(traceback.format_exception(exception)),
+        }
+        self.add_event("exception", {**said, **(attributes or {})}, timestamp)
+
+    def end(self, end_time: int | None = None) -> None:
+        """Tell the worker of it, if an attempt speaks here; what a handler has forked must not do so."""
+        if self._has_ended:
+            return
+        self._has_ended = True
+        channel = speaker()
+        if channel is None or not runs_here():
+            return
+        try:
+            body = _encoder.encode(self._plain(end_time or time_ns()))
+            if len(body) <= LARGEST_SPAN:
+                channel.send(SpanEnded(body))
+        except (msgspec.MsgspecError, TenureError, OverflowError, UnicodeEncodeError, OSError):
+            pass  # it is not worth the handler's end
+
+    def _plain(self, ended_at: int) -> plain.Span:
+        kinds: Any = self._kind.name.lower()
+        status: Any = self._status.status_code.name.lower()
+        return plain.Span(
+            name=self._name,
+            trace_id=f"{self._context.trace_id:032x}",
+            span_id=f"{self._context.span_id:016x}",
+            parent_id=None if self._parent is None else f"{self._parent.span_id:016x}",
+            kind=kinds,
+            began_at=self._began_at,
+            ended_at=ended_at,
+            attributes=self._attributes,
+            status=status,
+            message=self._status.description or "",
+            events=tuple(self._events),
+            links=tuple(self._links),
+            scope=self._scope,
+        )
+
+
+def _attributes(given: _Given) -> Attributes:
+    """Those that can be sent: a value that is neither plain nor a list of plain ones is left out."""
+    found: Attributes = {}
+    for name, value in (given or {}).items():
+        if isinstance(value, str | bool | int | float):
+            found[name] = value
+        elif isinstance(value, list | tuple):
+            found[name] = [each for each in value if isinstance(each, str | bool | int | float)]
+    return found

@@ -1,0 +1,22 @@
+"""Where spans go that have ended; without an exporter nobody asks for them."""
+
+from typing import Protocol
+
+from tenure.core.span import Kind, Span
+from tenure.core.traceparent import KNOWN_FLAGS, SAMPLED, Trace
+
+
+class Spans(Protocol):
+    """What takes spans: as `tenure.telemetry.otlp` does."""
+
+    def samples(self, trace_id: str, parent: Trace | None, kind: Kind) -> bool:
+        """Whether a span of this trace, which follows from this one, is to be recorded."""
+
+    def export(self, span: Span) -> None:
+        """Take a span; it is sent when there are enough of them, or after a while."""
+
+
+def follow(spans: Spans, parent: Trace | None, trace_id: str, span_id: str, kind: Kind) -> Trace:
+    """A span that follows from another one, or from none, and whether it is to be recorded."""
+    flags = 0 if parent is None else parent.flags & KNOWN_FLAGS & ~SAMPLED
+    return Trace(trace_id, span_id, flags | (SAMPLED if spans.samples(trace_id, parent, kind) else 0))

@@ -1,0 +1,129 @@
+"""Commands that export spans: one trace over request, attempt and handler, in three processes."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tenure.core.errors import InvalidInput
+from tenure.settings import Settings
+from tenure.surfaces.cli.tracing import exported
+from tests.surfaces.command import fails, tenure
+from tests.surfaces.conftest import Start
+from tests.surfaces.keeping import on
+from tests.telemetry.collecting import collector
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+APP = """
+from opentelemetry import trace
+from tenure import Tenure
+
+app = Tenure()
+
+
+@app.job("double")
+def double(params: dict) -> int:
+    with trace.get_tracer("app").start_as_current_span("multiply"):
+        return 2 * params["n"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def app(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP)
+
+
+def served(process: "subprocess.Popen[str]") -> str:
+    """Where a server listens, once it says so."""
+    assert process.stderr is not None
+    said = ""
+    while not (found := re.search(r"(http://127\.0\.0\.1:\d+) on ", said)):
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    return found[1]
+
+
+def ended(process: "subprocess.Popen[str]") -> str:
+    """All that it has said, once it has ended in good order."""
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    return said
+
+
+def run_one(url: str) -> None:
+    """Have a job run, as somebody who traces."""
+    with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+        made = client.post(
+            "/v1/jobs",
+            json={"definitionKey": "double", "params": {"n": 2}},
+            headers={"traceparent": f"00-{TRACE}-{SPAN}-01"},
+        )
+        assert made.status_code == 202, made.text
+        job = client.get(made.headers["location"], params={"waitSeconds": 30}).json()
+        while job["status"] != "succeeded":
+            job = client.get(made.headers["location"]).json()
+
+
+def test_a_trace_goes_from_a_request_through_the_attempt_into_the_handler(
+    start: Start, database: str
+) -> None:
+    """S1.76: the spans of all three are exported, those of a process that ended by `_exit` as well."""
+    on(database, lambda store: store.verify())
+    with collector() as taken:
+        variables = {"TENURE_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": taken.url}
+        process = start("serve", "app:app", "--database", database, "--port", "0", **variables)
+        run_one(served(process))
+        ended(process)  # what has not been sent by now is sent then
+        request, attempt, own = (
+            taken.named(name) for name in ("POST /v1/jobs", "process double", "multiply")
+        )
+        assert {each.trace_id.hex() for each in (request, attempt, own)} == {TRACE}
+        assert request.parent_span_id.hex() == SPAN
+        assert attempt.parent_span_id == request.span_id
+        assert own.parent_span_id == attempt.span_id
+        assert taken.services == {"tenure"}
+
+
+def test_without_a_collector_all_goes_on_and_is_told_once(start: Start, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        variables = {
+            "TENURE_TRACING": "otlp",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{taken.getsockname()[1]}",
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
+            "OTEL_BSP_SCHEDULE_DELAY": "50",
+        }
+        process = start("serve", "app:app", "--port", "0", **variables)
+        url = served(process)
+        run_one(url)
+        run_one(url)
+        said = ended(process)
+    assert "Traceback" not in said
+    assert said.count("spans cannot be exported") <= 1
+
+
+def test_a_way_to_export_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    ran = tenure(tmp_path, "worker", "app:app", TENURE_TRACING="jaeger")
+    assert fails(ran, 2, "TENURE_TRACING", "jaeger", "off, otlp")
+
+
+def test_a_variable_of_the_sdk_that_makes_no_sense_is_told(tmp_path: Path) -> None:
+    ran = tenure(tmp_path, "api", "--port", "0", TENURE_TRACING="otlp", OTEL_BSP_MAX_QUEUE_SIZE="0")
+    assert fails(ran, 2, "tracing", "max_queue_size", "OTEL_")
+
+
+async def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "tenure.telemetry.otlp", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with pytest.raises(InvalidInput, match=r"tracing: .*is not installed.*tenure\[otel\]"):
+        async with exported(Settings(tracing="otlp"), print):
+            pass
