@@ -68,6 +68,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     requests_per_second: float = 1000.0
     max_queue_depth: int = 0
     http_connections: int = 512
+    http_streams: int = 128
+    http_streams_per_key: int = 32
     http_body_bytes: int = 2**20
     http_batch_bytes: int = 16 * 2**20
     http_large_bodies: int = 64 * 2**20
@@ -143,6 +145,8 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "requests_per_second": (0, 1_000_000),
     "max_queue_depth": (0, 1_000_000_000),
     "http_connections": (1, 65_536),
+    "http_streams": (0, 65_536),
+    "http_streams_per_key": (1, 65_536),
     "http_body_bytes": (1024, 2**26),
     "http_batch_bytes": (1024, 2**28),
     "http_large_bodies": (0, 2**32),

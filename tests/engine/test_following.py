@@ -10,7 +10,7 @@ from tenure.core.errors import InvalidInput, JobNotFound, StoreUnavailable
 from tenure.core.job import Job
 from tenure.core.lease import Claimed
 from tenure.core.states import State
-from tenure.engine import following
+from tenure.engine import following, waiting
 from tenure.engine.following import Said
 from tenure.storage.contract import Store
 from tests.storage.telling import PATIENCE, claim, enqueue_one, line, settle, succeeded, trail
@@ -67,7 +67,7 @@ async def test_an_outage_that_ends_is_outlasted(store: Store) -> None:
 
 
 async def test_an_outage_that_does_not_end_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "LONGEST_OUTAGE", 0.01)
+    monkeypatch.setattr(waiting, "LONGEST_OUTAGE", 0.01)
     job = await enqueue_one(store)
     failing: Any = Failing(store, failures=10**9)
     with pytest.raises(StoreUnavailable, match="gone for a moment"):

@@ -1,16 +1,27 @@
 """What is asked of a store by those who only look: lists, the feed of all events, what comes next."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core.bounds import CALENDAR, named, whole, within
+from tenure.core.bounds import CALENDAR, LARGEST_NUMBER, named, whole, within
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Event
 from tenure.core.lease import Line
-from tenure.core.states import State
+from tenure.core.states import STEPS, State
+from tenure.core.trail import CUSTOM, HOOK_FAILED
+
+EVENT_TYPES = tuple(dict.fromkeys([*(step.event for step in STEPS), HOOK_FAILED]))
+"""What an event may be, beside `custom:<name>`."""
+
+BEGINNING = "0"
+"""The text for the place before every event."""
+
+_LAST_JOB, _LAST_N = UUID(int=2**128 - 1), 2**31 - 1
+_POSITION = re.compile(r"([0-9]{1,19})\.([0-9a-f]{32})\.([0-9]{1,19})")
 
 
 class Filter(Struct, frozen=True, kw_only=True):
@@ -75,11 +86,33 @@ class Page(Struct, frozen=True):
 
 
 class Position(Struct, frozen=True, order=True):
-    """A place in the feed, just behind an event."""
+    """A place in the feed, just behind an event. As text it can be kept, and read again by `read`."""
 
     mark: int
     job: UUID
     n: int
+
+    def __str__(self) -> str:
+        return f"{self.mark}.{self.job.hex}.{self.n}"
+
+    @classmethod
+    def behind(cls, mark: int) -> "Position":
+        """Behind every event with this mark, or a lower one."""
+        return cls(mark, _LAST_JOB, _LAST_N)
+
+    @classmethod
+    def read(cls, text: str) -> "Position":
+        """The place that a text names, `0` before every event. Raises InvalidInput for any other text."""
+        if text == BEGINNING:
+            return cls(0, UUID(int=0), 0)
+        found = _POSITION.fullmatch(text)
+        if found is None or int(found[1]) > LARGEST_NUMBER or int(found[3]) > _LAST_N:
+            raise InvalidInput("position", f"is {text!r:.64}", "give one that came with an event, or 0")
+        return cls(int(found[1]), UUID(found[2]), int(found[3]))
+
+
+START = Position.read(BEGINNING)
+"""Before every event."""
 
 
 class Entry(Struct, frozen=True):
@@ -89,6 +122,36 @@ class Entry(Struct, frozen=True):
     event: Event
     line: Line
     namespace: str
+
+
+class Interest(Struct, frozen=True, kw_only=True):
+    """Which events somebody follows. What is left out does not narrow; of several types any will do."""
+
+    definition: str | None = None
+    queue: str | None = None
+    types: frozenset[str] = frozenset()
+    namespace: str | None = None
+    job: UUID | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("definition", "queue", "namespace"):
+            if (value := getattr(self, field)) is not None:
+                named(field, value)
+        for kind in self.types:
+            _check_type(kind)
+
+    def takes(self, entry: Entry) -> bool:
+        """Whether an event is one of these."""
+        return (
+            (self.definition is None or entry.line.definition == self.definition)
+            and (self.queue is None or entry.line.queue == self.queue)
+            and (not self.types or entry.event.type in self.types)
+            and (self.namespace is None or entry.namespace == self.namespace)
+            and (self.job is None or entry.event.job == self.job)
+        )
+
+
+EVERYTHING = Interest()
 
 
 class End(Struct, frozen=True):
@@ -121,3 +184,12 @@ class Outlook(Struct, frozen=True):
     next_expiry: datetime | None
     next_resume: datetime | None = None
     owed: bool = False
+
+
+def _check_type(text: str) -> None:
+    """Refuse what no event is."""
+    if text in EVENT_TYPES:
+        return
+    if not text.startswith(CUSTOM):
+        raise InvalidInput("type", f"is {text!r:.64}", f"give {CUSTOM}<name>, or {', '.join(EVENT_TYPES)}")
+    named("type", text.removeprefix(CUSTOM))

@@ -25,6 +25,7 @@ from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
 from tenure.core.states import State
 from tenure.engine import following
+from tenure.engine.feed import Feed
 from tenure.engine.following import Said
 from tenure.engine.quota import Quota
 from tenure.engine.registering import register
@@ -52,6 +53,7 @@ class Client:
         self._quota = Quota(store, max_queue_depth)
         self.sweeps = Sweeps(store, self._quota)
         self.statistics = Statistics(store)
+        self.feed = Feed(store)
         self._store = store
         self._registry = registry
         self._endings = Endings(store)
@@ -62,8 +64,9 @@ class Client:
         self._read_at: float | None = None
 
     async def close(self) -> None:
-        """End every wait; the store stays open."""
+        """End every wait and every reading; the store stays open."""
         await self._endings.close()
+        await self.feed.close()
 
     async def spec(self, key: str, version: int | None = None) -> Spec:
         """A definition of this process, or else one that a worker has registered.

@@ -11,7 +11,7 @@ from uuid import UUID
 from tenure.core.errors import InvalidInput, JobNotFound, StoreError
 from tenure.core.job import Job
 from tenure.core.trail import LogLine
-from tenure.engine.waiting import LONGEST_OUTAGE
+from tenure.engine.waiting import Patience
 from tenure.storage.contract import Store
 
 GLANCE = 0.5
@@ -85,16 +85,14 @@ async def read_log(
 
 async def _until(look: Callable[[], Awaitable[bool]]) -> None:
     """Look until a look says that it was the last, through outages that end in time."""
-    loop = asyncio.get_running_loop()
-    failing_since: float | None = None
+    patience = Patience()
     while True:
         try:
             if await look():
                 return
-            failing_since = None
+            patience.renew()
         except StoreError:
-            failing_since = failing_since or loop.time()
-            if loop.time() - failing_since > LONGEST_OUTAGE:
+            if patience.is_over():
                 raise
         await asyncio.sleep(GLANCE)
 

@@ -22,6 +22,23 @@ LONGEST_OUTAGE = 30.0
 _AT_ONCE = 16
 
 
+class Patience:
+    """How long a store that does not answer is waited for."""
+
+    def __init__(self) -> None:
+        self._failing_since: float | None = None
+
+    def is_over(self) -> bool:
+        """Whether it has failed for too long; to be asked after every failure."""
+        now = asyncio.get_running_loop().time()
+        self._failing_since = self._failing_since or now
+        return now - self._failing_since > LONGEST_OUTAGE
+
+    def renew(self) -> None:
+        """It has answered."""
+        self._failing_since = None
+
+
 class Endings:
     """Tells waiters when their jobs have ended."""
 
@@ -59,19 +76,17 @@ class Endings:
 
     async def _serve(self) -> None:
         """Look for as long as somebody waits."""
-        failing_since: float | None = None
-        loop = asyncio.get_running_loop()
+        patience = Patience()
         try:
             while self._waiters:
                 try:
                     async with self._store.listen(endings=True) as wakeups:
                         while self._waiters:
                             await self._look_at_all()
-                            failing_since = None
+                            patience.renew()
                             await wakeups.wait(SAFETY_POLL)
                 except StoreError as error:
-                    failing_since = failing_since or loop.time()
-                    if loop.time() - failing_since > LONGEST_OUTAGE:
+                    if patience.is_over():
                         self._fail_all(error)
                     await asyncio.sleep(SAFETY_POLL)
         except Exception as error:

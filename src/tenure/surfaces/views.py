@@ -16,7 +16,7 @@ from tenure.core.job import Event, Job
 from tenure.core.lease import Line, Progress
 from tenure.core.operations import WorkerStatus
 from tenure.core.outcome import Attempt, Ending, Failure
-from tenure.core.reading import Listed, Page
+from tenure.core.reading import Entry, Listed, Page
 from tenure.core.states import State
 from tenure.core.trail import LogLine
 from tenure.surfaces.redaction import USUAL, Redaction
@@ -110,6 +110,15 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     source_word: str | UnsetType | None = UNSET
     target_word: str | UnsetType | None = UNSET
     """Where it came from and where it went, in the vocabulary that was asked for."""
+
+
+class FeedItem(EventItem, frozen=True, kw_only=True, rename="camel"):
+    """Something on record of some job, with what it is of."""
+
+    namespace: str
+    definition_key: str
+    definition_version: int
+    queue: str
 
 
 class LogItem(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -240,6 +249,17 @@ def event_item(event: Event, redaction: Redaction = USUAL) -> EventItem:
         actor=event.actor,
         reason=event.reason and redaction.text(event.reason),
         payload=_raw(event.payload, redaction),
+    )
+
+
+def feed_item(entry: Entry, redaction: Redaction = USUAL) -> FeedItem:
+    """An event in the feed of all jobs."""
+    return FeedItem(
+        **msgspec.structs.asdict(event_item(entry.event, redaction)),
+        namespace=entry.namespace,
+        definition_key=entry.line.definition,
+        definition_version=entry.line.version,
+        queue=entry.line.queue,
     )
 
 

@@ -88,6 +88,62 @@ class Wire:
             pass
 
 
+class Told(NamedTuple):
+    """An event, as whoever listens is told of it."""
+
+    id: str
+    event: str
+    data: Any
+
+
+class Listener:
+    """Reads a stream of events as browsers do."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self.status = answer.status_code
+        self.headers = dict(answer.headers)
+        self.ids: list[str] = []
+        """All that it was told; it would come back with the last."""
+        self.beats = 0
+        self._lines = answer.aiter_lines()
+
+    async def next(self) -> Told | None:
+        """The next event; None at the end."""
+        fields: dict[str, str] = {}
+        async with asyncio.timeout(PATIENCE):
+            async for line in self._lines:
+                if line:
+                    name, _, value = line.partition(":")
+                    fields[name] = value.removeprefix(" ")
+                    self.beats += not name
+                    continue
+                if "id" in fields:
+                    self.ids.append(fields["id"])
+                if "data" in fields:
+                    return Told(fields.get("id", ""), fields["event"], msgspec.json.decode(fields["data"]))
+                fields = {}
+        return None
+
+    @asynccontextmanager
+    async def in_silence(self) -> AsyncIterator[None]:
+        """Listen while nothing is expected to come."""
+        listening = asyncio.create_task(self.next())
+        yield
+        listening.cancel()
+        await asyncio.wait([listening])
+
+    async def take(self, number: int) -> list[Told]:
+        """The next so many events, or all up to the end."""
+        found: list[Told] = []
+        while len(found) < number and (told := await self.next()):
+            found.append(told)
+        return found
+
+    async def rest(self) -> list[Told]:
+        """All up to the end."""
+        return await self.take(10**9)
+
+
 class Api:
     """A server that runs."""
 
@@ -104,12 +160,21 @@ class Api:
         return url.host, url.port or 0
 
     async def call(self, method: str, path: str, json: object = None, **extra: Any) -> Reply:
-        """Send a request as a client does; `json` is its body."""
+        """Send a request as a client does; `json` is its body. An answer that goes on is left at its head."""
         if json is not None:
             extra["content"] = msgspec.json.encode(json)
             extra["headers"] = {"content-type": "application/json", **extra.get("headers", {})}
-        answer = await self._client.request(method, path, **extra)
-        return Reply(answer.status_code, dict(answer.headers), answer.content)
+        async with self._client.stream(method, path, **extra) as answer:
+            goes_on = answer.headers.get("content-type") == "text/event-stream"
+            body = b"" if goes_on else await answer.aread()
+        return Reply(answer.status_code, dict(answer.headers), body)
+
+    @asynccontextmanager
+    async def listen(self, path: str, *, last: str | None = None, **headers: str) -> AsyncIterator[Listener]:
+        """A stream of events, from behind the last one that came if there was one."""
+        asking = {"accept": "text/event-stream", **({"last-event-id": last} if last else {}), **headers}
+        async with self._client.stream("GET", path, headers=asking) as answer:
+            yield Listener(answer)
 
     async def post(self, path: str, json: object = None, **extra: Any) -> Reply:
         return await self.call("POST", path, json, **extra)

@@ -23,6 +23,7 @@ from tests.surfaces.http import (
     test_looking,
     test_operating,
     test_quota,
+    test_streams,
     test_sweeping,
 )
 from tests.surfaces.http.serving import Api, Reply
@@ -164,6 +165,16 @@ ROWS: dict[int, list[Case]] = {
         *listed(422, "unknown-field", "frobnicate=1"),
     ],
     43: listed(422, "validation", "tag=%25_%5C", "queue=%25", "definitionKey=_%25"),
+    47: [
+        case
+        for text in ("garbage", "-1", "AAAA", "0, 0", "x" * 5000, "../../etc/passwd", "1")
+        for case in get(
+            400,
+            "invalid-event-id",
+            *("/v1/events", f"/v1/jobs/{NOBODY}/events"),
+            **{"accept": "text/event-stream", "last-event-id": text},
+        )
+    ],
     48: [
         *get(200, None, "/docs", range="bytes=" + ",".join(f"{n}-{n}" for n in range(1000))),
         *get(404, "not-found", "/%2e%2e%2fetc%2fpasswd", "/docs/%2e%2e%2f", "/docs/..%2f..%2fetc"),
@@ -214,6 +225,10 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
     ),
     45: (test_operating.test_a_job_that_has_ended_stays_as_it_is,),
     46: (test_creating.test_a_job_that_has_not_ended_is_not_run_again,),
+    47: (
+        test_streams.test_an_id_of_another_stream_is_refused,
+        test_streams.test_who_never_reads_is_cut_off,
+    ),
     49: (
         test_access.test_only_the_servers_own_names_lead_here,
         test_access.test_whoever_forwards_is_not_believed,
@@ -222,8 +237,8 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
 }
 """The tests that ask a row, or the rest of one; each says so."""
 
-NOT_YET = {47: "invalid-event-id"}
-"""The kinds of problem of what the server does not have yet: streams of events."""
+NOT_YET: dict[int, str] = {}
+"""The kinds of problem of what the server does not have yet."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"row-{row}")

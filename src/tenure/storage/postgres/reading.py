@@ -10,15 +10,12 @@ from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
 from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerStatus
 from tenure.core.outcome import Attempt
-from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
+from tenure.core.reading import START, Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
 from tenure.storage.contract import KeyName
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.pool import Pool
-
-_BEGINNING = Position(0, UUID(int=0), 0)
-_LAST_JOB, _LAST_EVENT = UUID(int=2**128 - 1), 2**31 - 1
 
 
 class Reading:
@@ -82,13 +79,13 @@ class Reading:
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
         whole("limit", limit, 1, LARGEST_FEED)
-        start = after or _BEGINNING
+        start = after or START
         found = await self._pool.run("feed", mark=start.mark, job=start.job, n=start.n, limit=limit)
         return [reading.entry_from(row) for row in found]
 
     async def end_of_feed(self) -> Position:
         [row] = await self._pool.run("end_of_feed")
-        return Position(row["mark"], _LAST_JOB, _LAST_EVENT)
+        return Position.behind(row["mark"])
 
     async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
         whole("limit", limit, 1, LARGEST_FEED)

@@ -12,15 +12,14 @@ from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
 from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerStatus
 from tenure.core.outcome import Attempt
-from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
+from tenure.core.reading import START, Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
 from tenure.storage import paging, reading, values
 from tenure.storage.contract import KeyName, Wakeups
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.database import Database
 
-_BEFORE_ALL = Position(0, UUID(int=0), 0)
-_LAST_ID, _LAST_N = UUID(int=2**128 - 1), 2**31 - 1
+_LAST_ID = UUID(int=2**128 - 1)
 
 
 class Reading(Database):
@@ -70,14 +69,14 @@ class Reading(Database):
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
         whole("limit", limit, 1, LARGEST_FEED)
-        behind = after or _BEFORE_ALL
+        behind = after or START
         return await self._read(
             "feed", reading.entry_from, mark=behind.mark, job=str(behind.job), n=behind.n, limit=limit
         )
 
     async def end_of_feed(self) -> Position:
         [mark] = await self._read("end_of_feed", lambda row: int(row["mark"]))
-        return Position(mark, _LAST_ID, _LAST_N)
+        return Position.behind(mark)
 
     async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
         whole("limit", limit, 1, LARGEST_FEED)

@@ -6,6 +6,9 @@ no need of the body is refused before the body is read.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import aclosing, suppress
+from functools import partial
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,17 +16,19 @@ from uuid import UUID, uuid4
 import msgspec
 
 from tenure.core import traceparent
-from tenure.core.errors import JobNotFound
+from tenure.core.errors import JobNotFound, TenureError
 from tenure.surfaces.http import access
 from tenure.surfaces.http.auditing import deed_of, on_record
 from tenure.surfaces.http.caller import NOBODY, Caller
 from tenure.surfaces.http.decoding import read_body, read_query
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
 from tenure.surfaces.http.door import Door
-from tenure.surfaces.http.intake import Gone, Intake, Room, check_accept
+from tenure.surfaces.http.intake import Gone, Intake, Room, chosen_form
 from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal, refusal_of
 from tenure.surfaces.http.routes import JSON, Route, Router
+from tenure.surfaces.http.seats import Seats
 from tenure.surfaces.http.table import ROUTES
+from tenure.surfaces.http.until import until_first
 from tenure.telemetry.api import NOWHERE
 
 Message = MutableMapping[str, Any]
@@ -40,6 +45,9 @@ _ALWAYS_RAW = [(name.encode(), value.encode()) for name, value in _ALWAYS.items(
 _LARGE = 65_536
 """Bytes from which on a body is read beside the event loop: others must not wait for it."""
 
+_LAST_WORD = 1.0
+"""Seconds that the end of a stream may take to be said."""
+
 
 class Application:
     """Answers requests from the table of routes."""
@@ -51,12 +59,13 @@ class Application:
         hosts: frozenset[str],
         on_bug: OnBug,
         room: Room,
+        seats: Seats,
         routes: Iterable[Route] = ROUTES,
         door: Door,
     ) -> None:
         """`hosts` are the server's names; `on_bug` is told what must not be told to callers.
 
-        `room` is for large bodies.
+        `room` is for large bodies, `seats` for answers that go on.
         """
         self._desk = desk
         self._door = door
@@ -64,6 +73,7 @@ class Application:
         self._on_bug = on_bug
         self._router = Router(routes)
         self._room = room
+        self._seats = seats
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -73,7 +83,7 @@ class Application:
         traced = self._desk.spans.begin(intake.traceparent) if self._desk.spans else None
         follows = traceparent.kept(intake.traceparent) if traced is None else traced.own.text
         try:
-            answer, media_type, path = await self._answered(request, intake, follows)
+            answer, form, path = await self._answered(request, intake, follows)
         except Gone:
             return
         finally:
@@ -81,31 +91,42 @@ class Application:
         self._desk.metrics.answered(intake.method, path, answer.status, perf_counter() - began)
         if self._desk.spans and traced is not None:
             self._desk.spans.answered(traced, request, intake.method, path, answer.status)
-        raw = [
-            (b"x-request-id", str(request).encode()),
-            (b"content-type", media_type.encode()),
-            (b"content-length", b"%d" % len(answer.value)),
-        ]
-        if answer.headers:
-            headers = {**_ALWAYS, **answer.headers}
-            raw += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        head = _head(request, answer, form, is_last=not intake.is_complete)
+        if isinstance(answer, Stream):
+            try:
+                await send(head)
+                await self._pour(request, intake, answer, send)
+            finally:
+                self._seats.leave(answer.caller)
         else:
-            raw += _ALWAYS_RAW
-        if not intake.is_complete:
-            # The rest of the body would be taken for the next request, or come for ever.
-            raw.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": answer.status, "headers": raw})
-        await send({"type": "http.response.body", "body": answer.value})
+            await send(head)
+            await send({"type": "http.response.body", "body": answer.value})
 
-    async def _answered(self, request: UUID, intake: Intake, follows: str | None) -> tuple[Answer, str, str]:
-        """The answer with its body encoded, whatever happens; of what type that is, and its route's path."""
+    async def _pour(self, request: UUID, intake: Intake, stream: Stream, send: Send) -> None:
+        """Send what goes on, until it ends, nobody listens any more, or the server is to stop."""
+        if intake.method != "HEAD":
+            pouring, *_ = await until_first(
+                _send_all(stream, send), self._desk.stopping.wait(), intake.until_gone()
+            )
+            error = None if pouring.cancelled() else pouring.exception()
+            if isinstance(error, Exception) and not isinstance(error, TenureError):
+                self._on_bug(request, error)
+        with suppress(TimeoutError):
+            # Who does not read is not waited for: the server has said all that it will.
+            async with asyncio.timeout(_LAST_WORD):
+                await send({"type": "http.response.body", "body": b""})
+
+    async def _answered(
+        self, request: UUID, intake: Intake, follows: str | None
+    ) -> tuple[Answer | Stream, str, str]:
+        """The answer with its body encoded, whatever happens; in what form that is, and its route's path."""
         route: Route | None = None
         try:
             route, path = self._router.find(intake.method, intake.path)
-            answer = await self._handled(request, route, path, intake, follows)
-            is_encoded = isinstance(answer.value, bytes)
-            body = answer.value if is_encoded else msgspec.json.encode(answer.value)
-            return Answer(answer.status, body, answer.headers), route.produces, route.path
+            answer, form = await self._handled(request, route, path, intake, follows)
+            if isinstance(answer, Answer) and not isinstance(answer.value, bytes):
+                answer = Answer(answer.status, msgspec.json.encode(answer.value), answer.headers)
+            return answer, form, route.path
         except Gone:
             raise
         except asyncio.CancelledError:
@@ -120,32 +141,46 @@ class Application:
 
     async def _handled(
         self, request: UUID, route: Route, path: dict[str, str], intake: Intake, follows: str | None
-    ) -> Answer:
+    ) -> tuple[Answer | Stream, str]:
         headers = intake.headers()
         if not route.any_host:
             access.check_host(headers, self._hosts)
         access.check_origin(intake.method, headers)
         caller = await self._caller(route, headers, intake)
         access.check_access(route, caller)
-        check_accept(headers, route.produces)
+        form = chosen_form(headers, route.forms)
         query = read_query(route.parameters, intake.query)
-        raw = await intake.body(headers, route)
-        body = None
-        if raw:
-            self._desk.metrics.external.uploaded(JSON, len(raw))  # nothing else is taken
-            if len(raw) > _LARGE:
-                body = await asyncio.to_thread(read_body, route, raw)
-            else:
-                body = read_body(route, raw)
+        body = await self._body(headers, route, intake)
         asked = Asked(
-            path=path, query=query, body=body, gone=intake.until_gone, caller=caller, traceparent=follows
+            path=path,
+            query=query,
+            body=body,
+            gone=intake.until_gone,
+            caller=caller,
+            is_admitted=partial(self._door.is_admitted, caller),
+            headers=headers,
+            traceparent=follows,
         )
+        handler = route.handler if route.stream is None or form == route.produces else route.stream
         async with asyncio.timeout(route.seconds + query.get("waitSeconds", 0)):
             await self._check_sight(asked)
-            if not route.is_audited:
-                return await route.handler(self._desk, asked)
-            deed = deed_of(route, asked, request)
-            return await on_record(self._desk.store, deed, lambda: route.handler(self._desk, asked))
+            if route.is_audited:
+                deed = deed_of(route, asked, request)
+                answer = await on_record(self._desk.store, deed, lambda: handler(self._desk, asked))
+            else:
+                answer = await handler(self._desk, asked)
+        if isinstance(answer, Stream):
+            self._seats.take(caller)
+        return answer, form
+
+    async def _body(self, headers: dict[str, str], route: Route, intake: Intake) -> Any:
+        raw = await intake.body(headers, route)
+        if not raw:
+            return None
+        self._desk.metrics.external.uploaded(JSON, len(raw))  # nothing else is taken
+        if len(raw) > _LARGE:
+            return await asyncio.to_thread(read_body, route, raw)
+        return read_body(route, raw)
 
     async def _caller(self, route: Route, headers: dict[str, str], intake: Intake) -> Caller:
         if route.scope is None:
@@ -162,3 +197,26 @@ class Application:
             job = await self._desk.client.get(asked.job)
             if not asked.caller.sees(job):
                 raise JobNotFound(job.id)
+
+
+def _head(request: UUID, answer: Answer | Stream, form: str, *, is_last: bool) -> Message:
+    raw = [(b"x-request-id", str(request).encode())]
+    if answer.status != HTTPStatus.NO_CONTENT:
+        raw.append((b"content-type", form.encode()))
+        if isinstance(answer, Answer):
+            raw.append((b"content-length", b"%d" % len(answer.value)))
+    if answer.headers:
+        headers = {**_ALWAYS, **answer.headers}
+        raw += [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    else:
+        raw += _ALWAYS_RAW
+    if is_last:
+        # The rest of the body would be taken for the next request, or come for ever.
+        raw.append((b"connection", b"close"))
+    return {"type": "http.response.start", "status": answer.status, "headers": raw}
+
+
+async def _send_all(stream: Stream, send: Send) -> None:
+    async with aclosing(stream.chunks) as chunks:
+        async for chunk in chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})

@@ -8,6 +8,7 @@ open.
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from struct import pack, unpack
+from typing import TypeVar
 from uuid import UUID
 
 from tenure.core.access import Deed
@@ -15,13 +16,14 @@ from tenure.core.errors import StoreError, StoreRefused
 from tenure.storage.access import AccessStore
 from tenure.surfaces.access_views import AuditPage, audit_item
 from tenure.surfaces.http import cursors
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
 from tenure.surfaces.http.problems import refusal_of
 from tenure.surfaces.http.routes import Route
 
 USUAL_PAGE = 50
 _LIST = b"audit"
 _LONGEST_TARGET = 255
+T = TypeVar("T", bound=Answer | Stream)
 
 
 async def audit(desk: Desk, asked: Asked) -> Answer:
@@ -49,7 +51,7 @@ def deed_of(route: Route, asked: Asked, request: UUID) -> Deed:
     )
 
 
-async def on_record(store: AccessStore, deed: Deed, work: Callable[[], Awaitable[Answer]]) -> Answer:
+async def on_record(store: AccessStore, deed: Deed, work: Callable[[], Awaitable[T]]) -> T:
     """Do the work, with its deed on record. Raises as the work does; StoreError before it has begun."""
     n = await store.begin_deed(deed)
     try:

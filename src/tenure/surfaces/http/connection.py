@@ -35,6 +35,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     connections: int = 512
+    streams: int = 128
+    streams_per_key: int = 32
     body_bytes: int = 2**20
     batch_bytes: int = 16 * 2**20
     large_bodies: int = 64 * 2**20

@@ -1,7 +1,7 @@
 """What every handler of a route is given, and what it gives back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypedDict
 from uuid import UUID
 
@@ -35,7 +35,9 @@ class Marks(TypedDict):
 class Asked(Struct, frozen=True, kw_only=True):
     """A request that was found to be in order: the parts of its path, its parameters, its body.
 
-    `gone` returns when the client has closed the connection. What comes of it follows from `traceparent`.
+    `gone` returns when the client has closed the connection. `is_admitted` says whether the caller would
+    still be let in: an answer that goes on must not outlast its key. The names of headers are in lower case.
+    What comes of it follows from `traceparent`.
     """
 
     path: Mapping[str, str]
@@ -43,6 +45,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     body: Any
     gone: Callable[[], Awaitable[None]]
     caller: Caller
+    is_admitted: Callable[[], Awaitable[bool]]
+    headers: Mapping[str, str] = {}
     traceparent: str | None = None
 
     @property
@@ -68,6 +72,15 @@ class Answer(Struct, frozen=True):
 
     status: int
     value: Any
+    headers: Mapping[str, str] = {}
+
+
+class Stream(Struct, frozen=True):
+    """An answer that goes on: pieces of its body as they come, and whom it is for."""
+
+    caller: Caller
+    chunks: AsyncGenerator[bytes, None]
+    status: int = 200
     headers: Mapping[str, str] = {}
 
 

@@ -65,6 +65,13 @@ class Door:
             await self._note_use(held.id)
         return _caller(held)
 
+    async def is_admitted(self, caller: Caller) -> bool:
+        """Whether who was let in would still be: its key has neither been revoked nor run out."""
+        if caller.key is None:
+            return not await self._has_lock()
+        ring = await self._lookup.find(caller.key)
+        return any(held.id == caller.key and _caller(held) == caller for held in ring.held)
+
     async def _has_lock(self) -> bool:
         now = asyncio.get_running_loop().time()
         if not self._is_locked and now >= self._open_until:

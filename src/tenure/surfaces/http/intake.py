@@ -5,7 +5,7 @@ that large bodies can fill it and small ones always go through.
 """
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
 from tenure.surfaces.http.problems import Refusal
@@ -15,6 +15,7 @@ FREE = 65_536
 """Bytes of each body that are not counted."""
 
 _ONCE = frozenset({"host", "content-type", "content-length", "content-encoding", "origin", "sec-fetch-site"})
+_QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
 _JSON = re.compile(r'application/json(?:\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
 
 
@@ -114,21 +115,35 @@ class Intake:
             pass
 
 
-def check_accept(headers: dict[str, str], produces: str) -> None:
-    """Refuse a client that would not take what the route answers with."""
+def chosen_form(headers: dict[str, str], offered: Sequence[str]) -> str:
+    """The form of answer that the client likes best, of several the first. Raises Refusal when it is none.
+
+    Whoever names a form likes it better than one that it takes among others.
+    """
     if "accept" not in headers:
-        return
-    produces = produces.partition(";")[0]
-    kind = produces.partition("/")[0]
-    for choice in headers["accept"].lower().split(","):
+        return offered[0]
+    liked = [(_liking(headers["accept"].lower(), form.partition(";")[0]), form) for form in offered]
+    liking, form = max(liked, key=lambda one: one[0])
+    if not liking[0]:
+        raise Refusal("not-acceptable", f"the answer is {' or '.join(offered)}")
+    return form
+
+
+def _liking(accept: str, form: str) -> tuple[float, int]:
+    """How much of a form is wanted, from 0 to 1, and how plainly it is named; the plainest word counts."""
+    ranges = ("*/*", f"{form.partition('/')[0]}/*", form)
+    found = (0.0, 0)
+    plainest = -1
+    for choice in accept.split(","):
         media, *options = (part.strip() for part in choice.split(";"))
-        if media in {produces, f"{kind}/*", "*/*"} and not _is_refused(options):
-            return
-    raise Refusal("not-acceptable", f"the answer is {produces}")
+        if media in ranges and (plain := ranges.index(media)) > plainest:
+            plainest, found = plain, (_quality(options), plain)
+    return found
 
 
-def _is_refused(options: list[str]) -> bool:
-    return any(re.fullmatch(r"q=0(?:\.0*)?", option) for option in options)
+def _quality(options: list[str]) -> float:
+    given = [found for option in options if (found := _QUALITY.fullmatch(option))]
+    return float(given[0][1]) if given else 1.0
 
 
 def _check_form(headers: dict[str, str]) -> None:

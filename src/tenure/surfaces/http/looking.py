@@ -1,6 +1,5 @@
 """The control API's ways to look at jobs: lists, one job, its attempts, logs, events and result."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from struct import pack, unpack
 from typing import Any, TypeVar
@@ -18,10 +17,12 @@ from tenure.surfaces.http import cursors
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
+from tenure.surfaces.http.until import until_first
 from tenure.surfaces.vocabularies import word, words_of
 
 USUAL_PAGE = 50
 T = TypeVar("T")
+E = TypeVar("E", bound=views.EventItem)
 
 
 async def jobs(desk: Desk, asked: Asked) -> Answer:
@@ -73,7 +74,7 @@ async def events(desk: Desk, asked: Asked) -> Answer:
     [after] = part.after or (0,)
     found = await desk.client.events(asked.job, after=after, limit=part.limit + 1)
     vocabulary = asked.query.get("vocabulary")
-    items = [_reworded(views.event_item(event, desk.redaction), event, vocabulary) for event in found]
+    items = [reworded(views.event_item(event, desk.redaction), event, vocabulary) for event in found]
     del items[part.limit :]
     return Answer(200, Events(items=items, next_cursor=part.following(found, lambda last: (last.n,))))
 
@@ -127,17 +128,9 @@ class _Part:
 
 async def _wait(desk: Desk, asked: Asked) -> None:
     """Until the job has ended, the time is over, the server is to stop or nobody waits any more."""
-    waiting = [
-        asyncio.ensure_future(desk.client.wait(asked.job, asked.query["waitSeconds"])),
-        asyncio.ensure_future(desk.stopping.wait()),
-        asyncio.ensure_future(asked.gone()),
-    ]
-    try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for one in waiting:
-            one.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+    await until_first(
+        desk.client.wait(asked.job, asked.query["waitSeconds"]), desk.stopping.wait(), asked.gone()
+    )
 
 
 def _written(which: Filter, newest_first: bool) -> bytes:
@@ -145,7 +138,8 @@ def _written(which: Filter, newest_first: bool) -> bytes:
     return msgspec.json.encode([which, newest_first], order="deterministic")
 
 
-def _reworded(item: views.EventItem, of: Event, vocabulary: str | None) -> views.EventItem:
+def reworded(item: E, of: Event, vocabulary: str | None) -> E:
+    """An event, with the words of a vocabulary if one is asked for."""
     if vocabulary is None:
         return item
     source, target = words_of(vocabulary, of)

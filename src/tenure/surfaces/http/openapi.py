@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tenure.surfaces.http.problems import KINDS, Problem
-from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.routes import EVENT_STREAM, Route
 from tenure.surfaces.http.table import ROUTES
 from tenure.version import __version__
 
@@ -58,7 +58,7 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
         "summary": route.summary,
         "description": (route.handler.__doc__ or "").strip(),
         "tags": [route.audience],
-        "parameters": [*_in_path(route), *_in_query(route)],
+        "parameters": [*_in_path(route), *_in_query(route), *_in_head(route)],
         "responses": {**_answers(route, by_type), **_problems(route)},
     }
     if route.scope is not None:
@@ -96,14 +96,25 @@ def _in_query(route: Route) -> list[dict[str, Any]]:
     ]
 
 
+def _in_head(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": header.name, "in": "header", "description": header.text, "schema": {"type": "string"}}
+        for header in route.headers
+    ]
+
+
 def _answers(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
-    return {
+    answers: dict[str, Any] = {
         str(status): {
             "description": "accepted" if status == 202 else "done",
             "content": {route.produces: {"schema": by_type[kind]}},
         }
         for status, kind in route.answers.items()
     }
+    if route.stream is not None:
+        answers["200"]["content"][EVENT_STREAM] = {"schema": {"type": "string"}}
+        answers["204"] = {"description": "nothing more will come on the stream"}
+    return answers
 
 
 def _problems(route: Route) -> dict[str, Any]:

@@ -6,15 +6,17 @@ from typing import Any
 
 from tenure.core.bounds import LARGEST_PAGE, named
 from tenure.core.errors import InvalidInput
+from tenure.core.reading import EVENT_TYPES, Interest
 from tenure.core.states import State
 from tenure.surfaces import inputs
-from tenure.surfaces.http.routes import Parameter
+from tenure.surfaces.http.routes import Header, Parameter
 from tenure.surfaces.vocabularies import VOCABULARIES
 
 LONGEST_WAIT = 30
 """Seconds for which one request waits for a job's end."""
 
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
+_CUSTOM_TYPE = {"pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
 _MOMENT = {"type": "string", "format": "date-time"}
 
 
@@ -28,6 +30,11 @@ def _wait(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,3})?", text) or float(text) > LONGEST_WAIT:
         raise InvalidInput("seconds", f"is {text!r:.64}", f"give seconds from 0 to {LONGEST_WAIT}")
     return float(text)
+
+
+def _event_type(text: str) -> str:
+    Interest(types=frozenset({text}))
+    return text
 
 
 def _name(text: str) -> str:
@@ -59,12 +66,18 @@ LIMIT = Parameter(
     text="how many items a page may have",
 )
 CURSOR = Parameter(name="cursor", read=str, schema={"type": "string"}, text="`nextCursor` of the page before")
+LAST_EVENT = Header(
+    name="Last-Event-ID",
+    text="the `id` of the last event that came, to go on behind it; `0` for the beginning",
+)
 VOCABULARY = Parameter(
     name="vocabulary",
     read=_read_vocabulary,
     schema=_vocabulary_schema,
     text="adds the status in the words of another description: `statusWord`, or both sides of an event",
 )
+_DEFINITION = Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition")
+_QUEUE = Parameter(name="queue", read=_name, schema=_NAME, text="in this queue")
 WAIT = Parameter(
     name="waitSeconds",
     read=_wait,
@@ -79,13 +92,25 @@ OF_LISTS = (
         text="in this state; may be given often, and any will do",
         many=True,
     ),
-    Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition"),
-    Parameter(name="queue", read=_name, schema=_NAME, text="in this queue"),
+    _DEFINITION,
+    _QUEUE,
     Parameter(name="tag", read=_name, schema=_NAME, text="with this tag"),
     Parameter(name="createdAfter", read=inputs.moment, schema=_MOMENT, text="recorded at this time or later"),
     Parameter(name="createdBefore", read=inputs.moment, schema=_MOMENT, text="recorded before this time"),
     Parameter(name="sort", read=_read_sort, schema=_sort_schema, text="newest first, unless `createdAt`"),
     LIMIT,
     CURSOR,
+    VOCABULARY,
+)
+OF_FEEDS = (
+    _DEFINITION,
+    _QUEUE,
+    Parameter(
+        name="type",
+        read=_event_type,
+        schema={"type": "string", "anyOf": [{"enum": list(EVENT_TYPES)}, _CUSTOM_TYPE]},
+        text="of this type; may be given often, and any will do",
+        many=True,
+    ),
     VOCABULARY,
 )

@@ -48,6 +48,7 @@ KINDS = {
     "duplicate-key": Kind(400, "A key stands more than once in its object"),
     "too-deep": Kind(400, "The body is nested too deeply"),
     "invalid-cursor": Kind(400, "The cursor is not one that was given for this list"),
+    "invalid-event-id": Kind(400, "The event id is not one that was given on this stream"),
     "unauthenticated": Kind(401, "The request has no key that is valid"),
     "insufficient-scope": Kind(403, "The caller may not do this"),
     "csrf": Kind(403, "The request comes from a page of another origin"),

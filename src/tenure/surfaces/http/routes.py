@@ -7,10 +7,11 @@ from urllib.parse import unquote
 
 from msgspec import Struct, structs
 
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
 from tenure.surfaces.http.problems import Refusal
 
 JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
 USUAL_BODY = 2**20
 """Bytes that a body may have, unless its route takes more."""
 
@@ -29,7 +30,7 @@ OF_BODIES = (
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
-Handler = Callable[[Desk, Asked], Awaitable[Answer]]
+Handler = Callable[[Desk, Asked], Awaitable[Answer | Stream]]
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -42,6 +43,13 @@ class Parameter(Struct, frozen=True, kw_only=True):
     many: bool = False
 
 
+class Header(Struct, frozen=True, kw_only=True):
+    """A header that a handler reads by itself."""
+
+    name: str
+    text: str
+
+
 class Route(Struct, frozen=True, kw_only=True):
     """A method and a path, who may use it, what it takes and what it answers.
 
@@ -52,6 +60,7 @@ class Route(Struct, frozen=True, kw_only=True):
     names no job, the route is closed to keys that are bound to one. `is_routine` says that what it changes
     tells by itself who changed it, or changes too often to be put on record call by call.
     `or_scope` opens it as well as `scope`, which says what it is to most of its callers.
+    `stream` answers instead of `handler` whoever would rather have an event stream.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
     """
 
@@ -64,6 +73,7 @@ class Route(Struct, frozen=True, kw_only=True):
     answers: Mapping[int, Any]
     or_scope: str | None = None
     parameters: tuple[Parameter, ...] = ()
+    headers: tuple[Header, ...] = ()
     body: Any = None
     each: tuple[str, Any] | None = None
     body_limit: int = USUAL_BODY
@@ -74,6 +84,7 @@ class Route(Struct, frozen=True, kw_only=True):
     reads_store: bool = True
     any_host: bool = False
     produces: str = JSON
+    stream: Handler | None = None
     is_fenced: bool = False
     is_routine: bool = False
 
@@ -86,6 +97,11 @@ class Route(Struct, frozen=True, kw_only=True):
     def scopes(self) -> tuple[str, ...]:
         """The scopes, any of which opens it; none where it is open to all."""
         return tuple(scope for scope in (self.scope, self.or_scope) if scope is not None)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms in which it answers, the usual one first."""
+        return (self.produces, EVENT_STREAM) if self.stream else (self.produces,)
 
     def bounded(self, body: int, large_body: int, seconds: float) -> "Route":
         """The same route within bounds: of a body as usual, of one that may be large, of the work."""

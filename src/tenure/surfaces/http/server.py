@@ -18,6 +18,7 @@ from tenure.surfaces.http.desk import Desk
 from tenure.surfaces.http.door import USUAL_RATE, Door
 from tenure.surfaces.http.intake import Room
 from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.seats import Seats
 from tenure.surfaces.http.table import ROUTES
 
 
@@ -69,6 +70,7 @@ class Server:
             hosts=access.LOOPBACK | {host} | {name.lower() for name in hosts},
             on_bug=self._on_bug,
             room=Room(limits.large_bodies),
+            seats=Seats(limits.streams, limits.streams_per_key),
             routes=[
                 route.bounded(limits.body_bytes, limits.batch_bytes, limits.request_seconds)
                 for route in routes

@@ -15,10 +15,11 @@ from tenure.surfaces.http import (
     operating,
     process,
     shapes,
+    streams,
     sweeping,
 )
-from tenure.surfaces.http.parameters import CURSOR, LIMIT, OF_LISTS, VOCABULARY, WAIT
-from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.parameters import CURSOR, LAST_EVENT, LIMIT, OF_FEEDS, OF_LISTS, VOCABULARY, WAIT
+from tenure.surfaces.http.routes import EVENT_STREAM, Route
 from tenure.telemetry.exposition import MEDIA_TYPE
 
 LARGEST_BATCH_BODY = 16 * 2**20
@@ -182,10 +183,12 @@ ROUTES = (
     _reader(
         "/v1/jobs/{jobId}/events",
         handler=looking.events,
-        summary="Its history",
+        stream=streams.job,
+        summary="Its history, a page at a time or as it goes on",
         parameters=(LIMIT, CURSOR, VOCABULARY),
+        headers=(LAST_EVENT,),
         answers={200: shapes.Events},
-        problems=("not-found", "invalid-cursor"),
+        problems=("not-found", "invalid-cursor", "invalid-event-id"),
     ),
     _reader(
         "/v1/jobs/{jobId}/result",
@@ -194,6 +197,17 @@ ROUTES = (
         parameters=(WAIT,),
         answers={200: shapes.Result, 202: views.Accepted},
         problems=("not-found", "no-result"),
+    ),
+    _reader(
+        "/v1/events",
+        handler=streams.everything,
+        summary="What happens to all jobs, as it happens",
+        parameters=OF_FEEDS,
+        headers=(LAST_EVENT,),
+        answers={200: str},
+        problems=("invalid-event-id",),
+        produces=EVENT_STREAM,
+        is_fenced=True,
     ),
     _reader(
         "/v1/definitions",
