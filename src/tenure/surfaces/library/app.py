@@ -1,7 +1,7 @@
 """`Tenure`: a database and the definitions of one program."""
 
 import os
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, Unpack
 from uuid import UUID
@@ -12,12 +12,14 @@ from tenure.core.bounds import named
 from tenure.core.documents import EMPTY, write
 from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.job import NewJob
+from tenure.core.reading import Entry, Position
 from tenure.core.spec import Spec
 from tenure.engine.registry import Code, Registry
 from tenure.execution.handler import Handler
 from tenure.settings import Settings, load
 from tenure.storage.draft import Connection
 from tenure.surfaces.library.definition import JobDefinition
+from tenure.surfaces.library.following import follow, follow_sync, interest_in, place
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
 from tenure.surfaces.library.recording import record, record_sync
@@ -153,6 +155,34 @@ class Tenure:
             return JobHandle(UUID(job), self._runtimes)
         except ValueError:
             raise InvalidInput("job", f"is {job!r:.64}", "give the id of a job") from None
+
+    def events(
+        self,
+        *,
+        after: Position | str | None = None,
+        definition: str | None = None,
+        queue: str | None = None,
+        types: Collection[str] = (),
+    ) -> AsyncIterator[Entry]:
+        """What happens to the jobs of the app's namespace, as it happens: `async for entry in app.events()`.
+
+        From now on, or from behind a position: each entry bears its own, and whoever goes on from the last
+        one, in whatever process, has missed nothing and sees nothing twice. "0" is before all events.
+        """
+        interest = interest_in(self.namespace, definition, queue, types)
+        return follow(self._runtimes, interest, place(after))
+
+    def events_sync(
+        self,
+        *,
+        after: Position | str | None = None,
+        definition: str | None = None,
+        queue: str | None = None,
+        types: Collection[str] = (),
+    ) -> Iterator[Entry]:
+        """`events` for plain synchronous code; each step blocks until there is an event."""
+        interest = interest_in(self.namespace, definition, queue, types)
+        return follow_sync(self._runtimes, interest, place(after))
 
     def specs(self) -> list[Spec]:
         """Every definition of the program as data."""
