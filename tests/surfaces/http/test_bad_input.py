@@ -23,6 +23,7 @@ from tests.surfaces.http import (
     test_operating,
     test_quota,
     test_streams,
+    test_streams_killed,
     test_sweeping,
 )
 from tests.surfaces.http.serving import Api, Reply
@@ -227,6 +228,7 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
     47: (
         test_streams.test_an_id_of_another_stream_is_refused,
         test_streams.test_who_never_reads_is_cut_off,
+        test_streams_killed.test_readers_that_never_read_cost_no_memory,
     ),
     49: (
         test_access.test_only_the_servers_own_names_lead_here,
