@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tenure.core import fingerprint
 from tenure.core.bounds import CALENDAR, LARGEST_NUMBER, named, whole, within
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Event
@@ -32,6 +33,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     version: int | None = None
     queue: str | None = None
     tag: str | None = None
+    fingerprint: str | None = None
     namespace: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
@@ -42,6 +44,8 @@ class Filter(Struct, frozen=True, kw_only=True):
                 named(field, value)
         if self.version is not None:
             whole("version", self.version, 1, 2**31 - 1)
+        if self.fingerprint is not None:
+            fingerprint.check("fingerprint", self.fingerprint)
         for field in ("created_after", "created_before"):
             if (moment := getattr(self, field)) is not None:
                 if moment.utcoffset() is None:

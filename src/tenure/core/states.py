@@ -37,6 +37,7 @@ class State(StrEnum):
 FINAL = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.BURIED})
 OWNED = frozenset({State.RUNNING, State.CANCELLING})
 UNFINISHED = frozenset(State) - FINAL
+DEAD_LETTERS = frozenset({State.FAILED, State.BURIED})
 
 MEANING = {
     State.CREATED: "recorded and held back until it is accepted",

@@ -17,6 +17,7 @@ from tenure.core.errors import (
     QueueFull,
     UnknownDefinition,
 )
+from tenure.core.failures import Count, DeadGroups
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing, Taken
 from tenure.core.operations import Definition, LineStatus, Replayed, WorkerStatus
 from tenure.core.outcome import Attempt
@@ -25,6 +26,7 @@ from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
 from tenure.core.states import State
 from tenure.engine import following
+from tenure.engine.attention import Attention, Lookout
 from tenure.engine.feed import Feed
 from tenure.engine.following import Said
 from tenure.engine.quota import Quota
@@ -54,6 +56,7 @@ class Client:
         self.sweeps = Sweeps(store, self._quota)
         self.statistics = Statistics(store)
         self.feed = Feed(store)
+        self._lookout = Lookout(store)
         self._store = store
         self._registry = registry
         self._endings = Endings(store)
@@ -239,6 +242,18 @@ class Client:
     ) -> Page:
         """Jobs by the order of their creation, from behind `after` on; as full as the store makes it."""
         return await self._store.page(which, after=after, newest_first=newest_first, limit=limit)
+
+    async def counts(self, which: Filter) -> dict[State, Count]:
+        """How many jobs are in each state, whatever states the filter names: of many, the newest count."""
+        return await self._store.counts(which)
+
+    async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
+        """Dead letters by what they died of, the groups with the latest first."""
+        return await self._store.dead_letters(limit=limit)
+
+    async def attention(self) -> Attention:
+        """What an operator should look after, as it was two seconds ago at most."""
+        return await self._lookout.look()
 
     async def definitions(self) -> list[Definition]:
         """What workers have registered, by key and version."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tenure.core.bounds import LARGEST_PAGE, printable, whole
 from tenure.core.errors import QueueFull
 from tenure.core.reading import Filter, Listed
-from tenure.core.states import UNFINISHED, State
+from tenure.core.states import DEAD_LETTERS, UNFINISHED
 from tenure.engine.quota import Quota
 from tenure.storage.contract import Store
 
@@ -22,9 +22,6 @@ LARGEST_SWEEP = 1_000
 
 MOST_PAGES = 20
 """How many pages one call looks at; a page may be empty, and still not be the last."""
-
-DEAD_LETTERS = frozenset({State.FAILED, State.BURIED})
-"""What is run again where nothing else is said."""
 
 Act = Callable[[Sequence[Listed]], Awaitable[int]]
 """Does it to the jobs of a page, in one transaction; answers how many it changed."""

@@ -36,6 +36,7 @@ from tenure.core.trail import Logged, Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.draft import Draft
 from tenure.storage.migrate import Applied
+from tenure.storage.overview import OverviewStore
 
 KeyName = tuple[str, str, str]
 """An idempotency key in full: namespace, scope, key."""
@@ -52,11 +53,12 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(AccessStore, Protocol):
+class Store(AccessStore, OverviewStore, Protocol):
     """A place that keeps jobs.
 
     The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, reading,
-    operations, upkeep. Those about access over HTTP stand in `tenure.storage.access`.
+    operations, upkeep. Those about access over HTTP stand in `tenure.storage.access`, those that look at the
+    whole in `tenure.storage.overview`.
     """
 
     async def open(self) -> None:

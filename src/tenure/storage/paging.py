@@ -1,8 +1,8 @@
 """How a page of jobs is found: which way through the tables, between which ids, and where the next begins.
 
 Jobs are listed by id. The way there depends on what is asked for, so that a page never costs more than its
-budget of rows: by tag where one is given; by state where small tables hold all jobs in those states; by line
-where few lines are meant; else through all jobs by id.
+budget of rows: by tag or by fingerprint where one is given; by state where small tables hold all jobs in
+those states; by line where few lines are meant; else through all jobs by id.
 """
 
 from collections.abc import Sequence
@@ -40,9 +40,10 @@ _ENDED = frozenset({State.FAILED, State.CANCELLED, State.BURIED})
 
 
 class Way(Struct, frozen=True):
-    """How to look for jobs: exactly one of the ways by tag, line, state or id."""
+    """How to look for jobs: exactly one of the ways by tag, fingerprint, line, state or id."""
 
     by_tag: bool = False
+    by_fingerprint: bool = False
     by_line: bool = False
     by_id: bool = False
     kinds: tuple[str, ...] = ()
@@ -55,6 +56,8 @@ def way(which: Filter, *, lines: int | None, queued: int) -> Way:
     """The way for a filter that means so many `lines` (None: all), in which so many jobs are `queued`."""
     if which.tag is not None:
         return Way(by_tag=True)
+    if which.fingerprint is not None:
+        return Way(by_fingerprint=True)
     small = which.states and State.SUCCEEDED not in which.states
     if small and (State.QUEUED not in which.states or queued <= FEW_QUEUED):
         return Way(
@@ -97,11 +100,11 @@ def part(after: int, limit: int | None) -> dict[str, int]:
 
 
 def chosen(
-    looked_at: Sequence[tuple[UUID, bool]], limit: int, budget: int = BUDGET
+    looked_at: Sequence[tuple[UUID, bool, str | None]], limit: int, budget: int = BUDGET
 ) -> tuple[list[UUID], UUID | None]:
     """Of the jobs looked at, those for the page, and behind which the next page begins."""
     jobs: list[UUID] = []
-    for seen, (job, matches) in enumerate(looked_at, 1):
+    for seen, (job, matches, _) in enumerate(looked_at, 1):
         if matches:
             jobs.append(job)
         if len(jobs) == limit:

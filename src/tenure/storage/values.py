@@ -15,6 +15,7 @@ import msgspec
 from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, printable, within
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
+from tenure.core.fingerprint import fingerprint
 from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Progress, Pulse
 from tenure.core.limit import Limit
@@ -35,7 +36,7 @@ class Row(Protocol):
 _encode = msgspec.json.Encoder().encode
 _names = msgspec.json.Decoder(tuple[str, ...]).decode
 _limits = msgspec.json.Decoder(tuple[tuple[str, str, int], ...]).decode
-_failure = msgspec.json.Decoder(Failure).decode
+failure_of = msgspec.json.Decoder(Failure).decode
 _progress = msgspec.json.Decoder(Progress).decode
 
 
@@ -123,10 +124,17 @@ def written_limits(limits: Iterable[Limit]) -> str | None:
     return _encode(named).decode() if named else None
 
 
+class _Recorded(Failure, frozen=True, omit_defaults=True, kw_only=True):
+    """A failure on record: its fingerprint is made once, here, and found by the statements that need it."""
+
+    fingerprint: str
+
+
 def written_failure(error: Failure) -> str:
     """A failure as JSON. What an exception says must never keep its attempt from being settled."""
     trace = None if error.traceback is None else storable(error.traceback)
-    return _encode(Failure(storable(error.kind), storable(error.message), trace)).decode()
+    kept = _Recorded(storable(error.kind), storable(error.message), trace, fingerprint=fingerprint(error))
+    return _encode(kept).decode()
 
 
 @lru_cache(maxsize=1024)
@@ -239,7 +247,7 @@ def job_from(row: Row) -> Job:
         events=row["n"],
         progress=_progress(row["progress"]) if row["progress"] else None,
         result=row["result"] or (NULL if state is State.SUCCEEDED else None),
-        error=_failure(row["error"]) if row["error"] else None,
+        error=failure_of(row["error"]) if row["error"] else None,
     )
 
 
@@ -255,7 +263,7 @@ def attempt_from(row: Row) -> Attempt:
     return Attempt(
         **{name: row[name] for name in _SAME_IN_ATTEMPT},
         ending=Ending(ending) if ending else None,
-        error=_failure(error) if error else None,
+        error=failure_of(error) if error else None,
         usage=_usage_from(row) if row["cpu_ms"] is not None else None,
     )
 

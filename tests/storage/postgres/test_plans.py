@@ -36,7 +36,8 @@ BACKLOG = """
     SELECT id, 1, 1, tenure.now(), 'info', 'hello' FROM tenure.job;
     INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM tenure.job;
     INSERT INTO tenure.tag (name, job) SELECT 'red', id FROM tenure.job;
-    INSERT INTO tenure.finished (state, job) SELECT 'failed', id FROM tenure.job;
+    INSERT INTO tenure.finished (state, job, at, fingerprint)
+    SELECT 'failed', id, tenure.now(), 'mail:000000000000' FROM tenure.job;
     INSERT INTO tenure.aftermath (queue, definition, version, job)
     SELECT 'default', 'mail', 1, id FROM tenure.job;
 """

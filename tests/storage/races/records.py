@@ -24,6 +24,8 @@ _STRAYS = {
         SELECT j.id FROM tenure.job j LEFT JOIN tenure.job_state s ON s.id = j.id WHERE s.id IS NULL""",
     "in a state, but not on record": """
         SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.job j ON j.id = s.id WHERE j.id IS NULL""",
+    "dead, but nobody knows of what": """
+        SELECT job FROM tenure.finished WHERE (state IN ('failed', 'buried')) <> (fingerprint IS NOT NULL)""",
     **{
         f"gone, but for what {table} holds": f"""
         SELECT t.job FROM tenure.{table} t LEFT JOIN tenure.job_state s ON s.id = t.job WHERE s.id IS NULL"""

@@ -13,7 +13,7 @@ from tenure.storage.sqlite.store import SqliteStore
 STATEMENTS = statements.load("tenure.storage.sqlite")
 GROWS_WITH_HISTORY = {
     *("tenure_job", "tenure_job_state", "tenure_event", "tenure_attempt", "tenure_result"),
-    *("tenure_ready", "tenure_timer", "tenure_aftermath"),
+    *("tenure_ready", "tenure_timer", "tenure_aftermath", "tenure_finished", "tenure_tag", "tenure_log"),
 }
 
 

@@ -4,6 +4,7 @@ Those that only read come first: what the others leave behind when they are undo
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -24,6 +25,7 @@ _MANY = 100
 _NAMED = Filter(queue="default", definition="mail")
 _TAGGED = Filter(tag="red")
 _FAILED = Filter(states=frozenset({State.FAILED}))
+_ALIKE = Filter(fingerprint="mail:000000000001")
 _RETRYING = Filter(states=frozenset({State.RETRYING}))
 _QUEUED = Filter(states=frozenset({State.QUEUED}))
 _RUNNING = Filter(states=frozenset({State.RUNNING}))
@@ -33,6 +35,7 @@ _FILTERS = {
     "by line": _NAMED,
     "by tag": _TAGGED,
     "that failed": _FAILED,
+    "that died of the same": _ALIKE,
     "that are retried": _RETRYING,
     "in line": _QUEUED,
     "that succeeded": _SUCCEEDED,
@@ -149,6 +152,19 @@ async def _recent(store: Store, _: Scene) -> int:
     return int(bool((await store.recent(limit=1_000)).ends))
 
 
+async def _dead_letters(store: Store, _: Scene) -> int:
+    return len((await store.dead_letters()).groups)
+
+
+async def _trouble(store: Store, _: Scene) -> int:
+    return (await store.trouble(timedelta(days=365))).dead.n
+
+
+async def _counts(store: Store, _: Scene) -> int:
+    counts = [await store.counts(which) for which in (EVERY_JOB, _NAMED, _TAGGED, _ALIKE)]
+    return sum(bool(count.n) for states in counts for count in states.values())
+
+
 async def _strictly(store: Store, _: Scene) -> int:
     new = [NewJob(definition="mail", key=str(uuid4())) for _ in range(_MANY)]
     answers = await store.enqueue_strictly([*KEYED, *new])
@@ -194,6 +210,9 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "lines": (_lines, len(LINES)),
     "outlook": (_outlook, 1),
     "how jobs ended lately": (_recent, 1),
+    "dead letters": (_dead_letters, 2),
+    "trouble": (_trouble, 1_000),
+    "counts": (_counts, 20),
     "workers": (_workers, 1),
     **CLAIMS,
     "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),

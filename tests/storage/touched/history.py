@@ -59,8 +59,10 @@ PAST = """
     INSERT INTO tenure.log (job, fence, n, at, level, text)
     SELECT id, fence, 1, at, 'info', 'hello' FROM past WHERE fence > 0;
     INSERT INTO tenure.result (job, body) SELECT id, '{}' FROM past WHERE state = 'succeeded';
-    INSERT INTO tenure.finished (state, job)
-    SELECT state, id FROM past WHERE state IN ('failed', 'cancelled', 'buried');
+    INSERT INTO tenure.finished (state, job, at, fingerprint)
+    SELECT state, id, at, CASE CAST(state AS text) WHEN 'failed' THEN 'mail:000000000001'
+                                                   WHEN 'buried' THEN 'mail:000000000002' END
+      FROM past WHERE state IN ('failed', 'cancelled', 'buried');
     INSERT INTO tenure.tag (name, job) SELECT 'red', id FROM past WHERE tags IS NOT NULL;
     INSERT INTO tenure.ready (line, rank, seq, job) SELECT line, rank, i, id FROM past WHERE state = 'queued';
     INSERT INTO tenure.timer (due_at, job, kind)

@@ -102,7 +102,9 @@ async def test_a_cursor_leads_nobody_else_on(api: Api, store: Store, tenants: di
 def test_what_all_namespaces_share_is_closed_and_so_is_whatever_says_nothing_of_them() -> None:
     shared = {route.path for route in ROUTES if route.is_shared}
     for path in {route.path for route in ROUTES}:
-        about_all = path.startswith(("/v1/queues", "/v1/workers", "/v1/stats", "/v1/limits", "/v1/audit"))
+        about_all = path.startswith(
+            ("/v1/queues", "/v1/workers", "/v1/stats", "/v1/limits", "/v1/audit", "/v1/dead-letters")
+        )
         assert (path in shared) >= about_all, path
     new = Route(method="GET", path="/x", audience="x", scope="read", handler=audit, summary="", answers={})
     assert new.is_shared

@@ -131,6 +131,7 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("GET", "/v1/queues", None),
         ("GET", "/v1/workers", None),
         ("GET", "/v1/stats", None),
+        ("GET", "/v1/dead-letters", None),
         ("GET", "/healthz", None),
         ("GET", "/readyz", None),
         ("POST", "/jobs", {"jobType": "mail", "idempotencyKey": "k"}),

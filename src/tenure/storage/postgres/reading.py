@@ -4,7 +4,10 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tenure.core.bounds import LARGEST_FEED, whole
+from tenure.core.failures import Count
 from tenure.core.job import Event, Job
 from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
@@ -12,7 +15,7 @@ from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerS
 from tenure.core.outcome import Attempt
 from tenure.core.reading import START, Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
-from tenure.storage import paging, reading, values
+from tenure.storage import overview, paging, reading, values
 from tenure.storage.contract import KeyName
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.pool import Pool
@@ -38,15 +41,33 @@ class Reading:
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
     ) -> Page:
-        low, high = paging.bounds(which, after, newest_first=newest_first, limit=limit)
+        between = paging.bounds(which, after, newest_first=newest_first, limit=limit)
+        looked_at = await self._scan(which, between, newest_first=newest_first)
+        ids, following = paging.chosen(looked_at, limit)
+        states = sorted(which.states) or None
+        found = await self._pool.run("page.rows", ids=ids, states=states) if ids else []
+        return Page([reading.listed_from(row) for row in found], following)
+
+    async def counts(self, which: Filter) -> dict[State, Count]:
+        if overview.is_of_lines(which):
+            return overview.totals_from(await self._pool.run("counts", **overview.named_by(which)))
+        of_any = replace(which, states=frozenset())
+        between = paging.bounds(of_any, None, newest_first=True, limit=1)
+        return overview.counted(which, await self._scan(of_any, between, newest_first=True), paging.BUDGET)
+
+    async def _scan(
+        self, which: Filter, between: tuple[UUID, UUID], *, newest_first: bool
+    ) -> list[tuple[UUID, bool, str | None]]:
+        """The jobs that come into question, as many as may be looked at: whether each is meant, its state."""
+        low, high = between
         lines, queued = await self._scope(which)
         way = paging.way(which, lines=None if lines is None else len(lines), queued=sum(queued.values()))
-        states = sorted(which.states) or None
         looked_at = await self._pool.run(
             "page.scan",
             by_id=way.by_id,
             by_line=way.by_line,
             by_tag=way.by_tag,
+            by_fingerprint=way.by_fingerprint,
             kinds=way.kinds,
             ended=way.ended,
             owned=way.owned,
@@ -57,15 +78,14 @@ class Reading:
             high=high,
             budget=paging.BUDGET,
             lines=lines,
-            states=states,
+            states=sorted(which.states) or None,
             tag=which.tag,
+            fingerprint=which.fingerprint,
             namespace=which.namespace,
             created_after=which.created_after,
             created_before=which.created_before,
         )
-        ids, following = paging.chosen([(row["id"], row["matches"]) for row in looked_at], limit)
-        found = await self._pool.run("page.rows", ids=ids, states=states) if ids else []
-        return Page([reading.listed_from(row) for row in found], following)
+        return [(row["id"], row["matches"], row["state"]) for row in looked_at]
 
     async def _scope(self, which: Filter) -> tuple[list[int] | None, dict[int, int]]:
         """The lines that a filter means (None: all) and how many jobs stand in each, where that matters."""

@@ -26,6 +26,7 @@ from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
 from tenure.storage.postgres.forms import Forms
 from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.operations import Operations
+from tenure.storage.postgres.overview import Overview
 from tenure.storage.postgres.places import Offer, Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
@@ -39,7 +40,7 @@ MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
 
-class PostgresStore(Creation, Reading, Operations, Trails, Access):
+class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(

@@ -5,8 +5,10 @@ from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_FEED, whole
+from tenure.core.failures import Count
 from tenure.core.job import Event, Job
 from tenure.core.lease import Line
 from tenure.core.limit import LimitUse
@@ -14,12 +16,13 @@ from tenure.core.operations import WORKER_ALIVE, Definition, LineStatus, WorkerS
 from tenure.core.outcome import Attempt
 from tenure.core.reading import START, Entry, Filter, Outlook, Page, Position, Recent
 from tenure.core.states import State
-from tenure.storage import paging, reading, values
+from tenure.storage import overview, paging, reading, values
 from tenure.storage.contract import KeyName, Wakeups
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.database import Database
 
 _LAST_ID = UUID(int=2**128 - 1)
+Ways = tuple[list[tuple[str, str | int]], bool, list[int]]
 
 
 class Reading(Database):
@@ -40,32 +43,49 @@ class Reading(Database):
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
     ) -> Page:
-        low, high = paging.bounds(which, after, newest_first=newest_first, limit=limit)
-        streams, owned, filled = await self._ways(which)
-        states = _written(which.states) if which.states else None
+        between = paging.bounds(which, after, newest_first=newest_first, limit=limit)
+        ways = await self._ways(which)
         jobs: list[UUID] = []
         following: UUID | None = None
         # Mostly the first few match.
         for budget in (2 * limit, paging.BUDGET):
-            looked_at = await self._read(
-                "page.scan",
-                lambda row: (row["id"], bool(row["matches"])),
-                streams=_written(streams),
-                owned=owned,
-                filled=_written(filled),
-                **_outside(low, high),
-                newest_first=newest_first,
-                budget=budget,
-                states=states,
-                **_narrowing(which),
-            )
+            looked_at = await self._scan(which, ways, between, newest_first=newest_first, budget=budget)
             jobs, following = paging.chosen(looked_at, limit, budget)
             if len(jobs) == limit or following is None:
                 break
         if not jobs:
             return Page([], following)
+        states = _written(which.states) if which.states else None
         listed = await self._read("page.rows", reading.listed_from, jobs=_written(jobs), states=states)
         return Page(listed, following)
+
+    async def counts(self, which: Filter) -> dict[State, Count]:
+        if overview.is_of_lines(which):
+            found = await self._read("counts", lambda row: row, **overview.named_by(which))
+            return overview.totals_from(found)
+        of_any = replace(which, states=frozenset())
+        between = paging.bounds(of_any, None, newest_first=True, limit=1)
+        ways, budget = await self._ways(of_any), paging.BUDGET
+        looked_at = await self._scan(of_any, ways, between, newest_first=True, budget=budget)
+        return overview.counted(which, looked_at, budget)
+
+    async def _scan(
+        self, which: Filter, ways: Ways, between: tuple[UUID, UUID], *, newest_first: bool, budget: int
+    ) -> list[tuple[UUID, bool, str | None]]:
+        """The jobs that come into question, as many as may be looked at: whether each is meant, its state."""
+        streams, owned, filled = ways
+        return await self._read(
+            "page.scan",
+            lambda row: (row["id"], bool(row["matches"]), row["state"]),
+            streams=_written(streams),
+            owned=owned,
+            filled=_written(filled),
+            **_outside(*between),
+            newest_first=newest_first,
+            budget=budget,
+            states=_written(which.states) if which.states else None,
+            **_narrowing(which),
+        )
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
         whole("limit", limit, 1, LARGEST_FEED)
@@ -117,7 +137,7 @@ class Reading(Database):
             alive=rows.duration(WORKER_ALIVE),
         )
 
-    async def _ways(self, which: Filter) -> tuple[list[tuple[str, str | int]], bool, list[int]]:
+    async def _ways(self, which: Filter) -> Ways:
         """Where to look: sorted streams of ids, whether among the owned, and the lines to search."""
         narrow = any(part is not None for part in (which.queue, which.definition, which.version))
         queued = State.QUEUED in which.states
@@ -144,6 +164,8 @@ class Reading(Database):
         streams += [("finished", state) for state in way.ended]
         streams += [("line", line) for line in meant if way.by_line]
         streams += [("tag", which.tag)] if way.by_tag and which.tag is not None else []
+        if way.by_fingerprint and which.fingerprint is not None:
+            streams.append(("fingerprint", which.fingerprint))
         streams += [("job", "")] if way.by_id else []
         return streams, way.owned, list(waiting) if way.queued else []
 
@@ -156,6 +178,7 @@ def _narrowing(which: Filter) -> dict[str, str | int | None]:
         "definition": which.definition,
         "version": which.version,
         "namespace": which.namespace,
+        "fingerprint": which.fingerprint,
         "created_after": None if after is None else rows.micros(after),
         "created_before": None if before is None else rows.micros(before),
     }

@@ -45,6 +45,17 @@ SELECT line, 'queued', -count(*) FROM picked GROUP BY line
  UNION ALL
 SELECT line, 'running', count(*) FROM picked GROUP BY line;
 
+-- Jobs that end otherwise than well. What a dead letter died of is what its last attempt has on record.
+CREATE TEMP VIEW ending AS
+SELECT target AS state, id AS job,
+       CASE WHEN target IN ('failed', 'buried')
+            THEN (SELECT definition FROM tenure_line line WHERE line.id = moving.line) || ':'
+                 || coalesce((SELECT attempt.error ->> 'fingerprint' FROM tenure_attempt attempt
+                               WHERE attempt.job = moving.id ORDER BY attempt.fence DESC LIMIT 1), '000000000000')
+       END AS fingerprint
+  FROM moving
+ WHERE target IN ('failed', 'cancelled', 'buried');
+
 -- What attempts that end leave free under limits.
 CREATE TEMP VIEW freed AS
 SELECT part.value AS limited, count(*) AS n

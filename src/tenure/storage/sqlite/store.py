@@ -30,12 +30,13 @@ from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Durability, Opening, intact
 from tenure.storage.sqlite.draft import SqliteDraft
 from tenure.storage.sqlite.operations import Operations
+from tenure.storage.sqlite.overview import Overview
 from tenure.storage.sqlite.reading import Reading
 from tenure.storage.sqlite.trails import Trails
 from tenure.storage.turn import reported, settled_from
 
 
-class SqliteStore(Reading, Operations, Trails, Access):
+class SqliteStore(Reading, Overview, Operations, Trails, Access):
     """Jobs in one file, shared by any number of processes of one machine."""
 
     def __init__(

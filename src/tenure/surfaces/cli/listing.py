@@ -28,6 +28,7 @@ from tenure.surfaces.cli.output import age, is_terminal, json_option, moment, pr
 @click.option("--version", type=int, metavar="N", help="Of this version of its definition.")
 @click.option("--queue", metavar="NAME", help="In this queue.")
 @click.option("--tag", metavar="NAME", help="With this tag.")
+@click.option("--fingerprint", metavar="TEXT", help="Dead letters that died of the same.")
 @click.option("--namespace", metavar="NAME", help="In this namespace.")
 @moment_option("--created-after", "Later than this, such as 2030-01-31T08:30:00Z.")
 @moment_option("--created-before", "Earlier than this.")
@@ -56,6 +57,7 @@ def list_jobs(
     version: int | None,
     queue: str | None,
     tag: str | None,
+    fingerprint: str | None,
     namespace: str | None,
     created_after: datetime | None,
     created_before: datetime | None,
@@ -72,6 +74,7 @@ def list_jobs(
         version=version,
         queue=queue,
         tag=tag,
+        fingerprint=fingerprint,
         namespace=namespace,
         created_after=created_after,
         created_before=created_before,

@@ -33,6 +33,7 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
         definition=query.get("definitionKey"),
         queue=query.get("queue"),
         tag=query.get("tag"),
+        fingerprint=query.get("fingerprint"),
         namespace=asked.caller.namespace,
         created_after=query.get("createdAfter"),
         created_before=query.get("createdBefore"),

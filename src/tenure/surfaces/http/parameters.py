@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tenure.core import fingerprint
 from tenure.core.bounds import LARGEST_PAGE, named
 from tenure.core.errors import InvalidInput
 from tenure.core.reading import EVENT_TYPES, Interest
@@ -39,6 +40,11 @@ def _event_type(text: str) -> str:
 
 def _name(text: str) -> str:
     named("name", text)
+    return text
+
+
+def _fingerprint(text: str) -> str:
+    fingerprint.check("fingerprint", text)
     return text
 
 
@@ -95,6 +101,12 @@ OF_LISTS = (
     _DEFINITION,
     _QUEUE,
     Parameter(name="tag", read=_name, schema=_NAME, text="with this tag"),
+    Parameter(
+        name="fingerprint",
+        read=_fingerprint,
+        schema={"type": "string", "pattern": fingerprint.PATTERN},
+        text="dead letters that died of the same, as `/v1/dead-letters` names it",
+    ),
     Parameter(name="createdAfter", read=inputs.moment, schema=_MOMENT, text="recorded at this time or later"),
     Parameter(name="createdBefore", read=inputs.moment, schema=_MOMENT, text="recorded before this time"),
     Parameter(name="sort", read=_read_sort, schema=_sort_schema, text="newest first, unless `createdAt`"),

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tenure.core.errors import InvalidInput
+from tenure.core.fingerprint import PATTERN
 from tenure.core.reading import Filter
 from tenure.core.states import FINAL, UNFINISHED, State
 from tenure.engine.sweeping import LARGEST_SWEEP, Swept
@@ -21,6 +22,7 @@ from tenure.surfaces.http.problems import invalid
 from tenure.surfaces.http.shapes import Key, Moment, Name, Reason, given
 
 _MOST_STATES = len(State)
+Fingerprint = Annotated[str, Meta(pattern=PATTERN)]
 
 
 class FilterBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -30,6 +32,7 @@ class FilterBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     definition_key: Name | UnsetType = UNSET
     queue: Name | UnsetType = UNSET
     tag: Name | UnsetType = UNSET
+    fingerprint: Fingerprint | UnsetType = UNSET
     created_after: Moment | UnsetType = UNSET
     created_before: Moment | UnsetType = UNSET
 
@@ -101,6 +104,7 @@ def _filter(
         definition=given(said.definition_key),
         queue=given(said.queue),
         tag=given(said.tag),
+        fingerprint=given(said.fingerprint),
         namespace=caller.namespace,
         created_after=_moment(said.created_after, "createdAfter"),
         created_before=_moment(said.created_before, "createdBefore"),

@@ -285,6 +285,13 @@ ROUTES = (
         problems=("invalid-cursor",),
     ),
     _reader(
+        "/v1/dead-letters",
+        handler=counting.dead_letters,
+        summary="What dead letters died of, in groups",
+        parameters=(LIMIT,),
+        answers={200: counting.DeadLetters},
+    ),
+    _reader(
         "/v1/stats",
         handler=counting.stats,
         summary="How many jobs there are, how many ended lately and how long they took",

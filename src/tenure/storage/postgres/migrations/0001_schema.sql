@@ -208,12 +208,17 @@ CREATE TABLE tenure.result (
     body  text NOT NULL
 );
 
--- The jobs that ended otherwise than well, so that nobody has to look for them in all of history.
+-- The jobs that ended otherwise than well, so that nobody has to look for them in all of history. Dead letters of one
+-- definition that died of the same bear the same fingerprint: the definition, and twelve digits made of the error.
 CREATE TABLE tenure.finished (
-    state  tenure.state NOT NULL,
-    job    uuid         NOT NULL,
+    at           timestamptz  NOT NULL,
+    state        tenure.state NOT NULL,
+    job          uuid         NOT NULL,
+    fingerprint  text COLLATE "C",
     PRIMARY KEY (state, job)
 );
+CREATE INDEX finished_of ON tenure.finished (fingerprint, job) WHERE fingerprint IS NOT NULL;
+CREATE INDEX finished_of_at ON tenure.finished (fingerprint, at, job) WHERE fingerprint IS NOT NULL;
 
 -- Jobs that ended otherwise than by the word of their owner, who would have run their hooks: whoever serves them takes
 -- each out, once. Only those whose definition has hooks are here.

@@ -37,7 +37,7 @@ tallied AS (
      GROUP BY line, step.state
 ),
 shelved AS (
-    INSERT INTO tenure.finished (state, job) SELECT state, id FROM moved WHERE state = 'cancelled'
+    INSERT INTO tenure.finished (state, job, at) SELECT state, id, at FROM moved WHERE state = 'cancelled'
 ),
 -- Who served it is not here to run its hooks: somebody will.
 owed AS (

@@ -41,7 +41,13 @@ moved AS (
       FROM returned
      WHERE s.id = returned.id AND s.lease = returned.fence
     RETURNING s.id, returned.at, returned.source, s.state, s.n, returned.attempt, s.fence, s.mark, s.line, s.rank,
-              s.seq, s.started_at, returned.killed
+              s.seq, s.started_at, returned.killed,
+              CASE s.state
+                   WHEN 'failed' THEN '{"kind":"HandedBack","message":"workers gave it back too often",'
+                                      '"fingerprint":"319eef943725"}'
+                   WHEN 'buried' THEN '{"kind":"Killed","message":"killed before its end, and must not run twice",'
+                                      '"fingerprint":"5fd93c1212b5"}'
+              END AS error
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
@@ -64,8 +70,13 @@ tallied AS (
      GROUP BY line, step.state
 ),
 shelved AS (
-    INSERT INTO tenure.finished (state, job)
-    SELECT state, id FROM moved WHERE state <> 'queued'
+    INSERT INTO tenure.finished (state, job, at, fingerprint)
+    SELECT state, id, at,
+           CASE WHEN state IN ('failed', 'buried')
+                THEN (SELECT definition FROM tenure.line WHERE line.id = moved.line) || ':'
+                     || (error::json ->> 'fingerprint')
+           END
+      FROM moved WHERE state <> 'queued'
 ),
 -- Who served it is not here to run its hooks: somebody will.
 owed AS (
@@ -80,10 +91,7 @@ owed AS (
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
     SELECT id, fence, attempt, :worker::text, started_at, at,
-           CASE WHEN killed THEN 'killed' ELSE 'handed_back' END,
-           CASE state WHEN 'failed' THEN '{"kind":"HandedBack","message":"workers gave it back too often"}'
-                      WHEN 'buried' THEN '{"kind":"Killed","message":"killed before its end, and must not run twice"}'
-           END
+           CASE WHEN killed THEN 'killed' ELSE 'handed_back' END, error
       FROM moved
 ),
 lined_up AS (

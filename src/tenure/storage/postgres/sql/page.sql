@@ -47,6 +47,16 @@ looked_at AS MATERIALIZED (
             AND job >= :low::uuid AND job <= :high::uuid
           ORDER BY job DESC LIMIT :budget::integer)
         UNION ALL
+        (SELECT job FROM tenure.finished
+          WHERE :by_fingerprint::boolean AND :ascending::boolean AND fingerprint = :fingerprint::text
+            AND job >= :low::uuid AND job <= :high::uuid
+          ORDER BY job LIMIT :budget::integer)
+        UNION ALL
+        (SELECT job FROM tenure.finished
+          WHERE :by_fingerprint::boolean AND NOT :ascending::boolean AND fingerprint = :fingerprint::text
+            AND job >= :low::uuid AND job <= :high::uuid
+          ORDER BY job DESC LIMIT :budget::integer)
+        UNION ALL
         SELECT found.job FROM unnest(:kinds::text[]) AS wanted (kind) CROSS JOIN LATERAL (
             (SELECT job FROM tenure.timer
               WHERE :ascending::boolean AND timer.kind = wanted.kind AND job >= :low::uuid AND job <= :high::uuid
@@ -77,13 +87,16 @@ looked_at AS MATERIALIZED (
      ORDER BY CASE WHEN :ascending::boolean THEN id END, CASE WHEN NOT :ascending::boolean THEN id END DESC
      LIMIT :budget::integer
 )
-SELECT looked_at.id,
+SELECT looked_at.id, s.state,
        coalesce(
        (:states::tenure.state[] IS NULL OR s.state = ANY (:states::tenure.state[]))
        AND (:lines::integer[] IS NULL OR job.line = ANY (:lines::integer[]))
        AND (:namespace::text IS NULL OR job.namespace = :namespace::text)
        AND (:created_after::timestamptz IS NULL OR job.created_at > :created_after::timestamptz)
-       AND (:created_before::timestamptz IS NULL OR job.created_at < :created_before::timestamptz), false) AS matches
+       AND (:created_before::timestamptz IS NULL OR job.created_at < :created_before::timestamptz)
+       AND (:fingerprint::text IS NULL
+            OR (SELECT fingerprint = :fingerprint::text FROM tenure.finished
+                 WHERE finished.state = s.state AND finished.job = looked_at.id)), false) AS matches
   FROM looked_at
   LEFT JOIN tenure.job ON job.id = looked_at.id
   LEFT JOIN tenure.job_state s ON s.id = looked_at.id

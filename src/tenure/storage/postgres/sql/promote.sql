@@ -42,7 +42,12 @@ tallied AS (
      GROUP BY line, step.state
 ),
 shelved AS (
-    INSERT INTO tenure.finished (state, job) SELECT state, id FROM moved WHERE state = 'failed'
+    INSERT INTO tenure.finished (state, job, at, fingerprint)
+    SELECT state, id, at,
+           (SELECT definition FROM tenure.line WHERE line.id = moved.line) || ':'
+           || coalesce((SELECT error::json ->> 'fingerprint' FROM tenure.attempt
+                         WHERE attempt.job = moved.id ORDER BY attempt.fence DESC LIMIT 1), '000000000000')
+      FROM moved WHERE state = 'failed'
 ),
 -- Who served it is not here to run its hooks: somebody will.
 owed AS (

@@ -40,7 +40,8 @@ moved AS (
       FROM lost
      WHERE s.id = lost.id AND s.lease = lost.fence
     RETURNING s.id, lost.at, lost.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq,
-              s.mark, s.started_at, lost.owner
+              s.mark, s.started_at, lost.owner,
+              '{"kind":"WorkerLost","message":"the lease ran out","fingerprint":"37becb3667f0"}' AS error
 ),
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
@@ -63,8 +64,13 @@ tallied AS (
      GROUP BY line, step.state
 ),
 shelved AS (
-    INSERT INTO tenure.finished (state, job)
-    SELECT state, id FROM moved WHERE state <> 'queued'
+    INSERT INTO tenure.finished (state, job, at, fingerprint)
+    SELECT state, id, at,
+           CASE WHEN state IN ('failed', 'buried')
+                THEN (SELECT definition FROM tenure.line WHERE line.id = moved.line) || ':'
+                     || (error::json ->> 'fingerprint')
+           END
+      FROM moved WHERE state <> 'queued'
 ),
 -- Who served it is not here to run its hooks: somebody will.
 owed AS (
@@ -78,9 +84,7 @@ owed AS (
 ),
 ended AS (
     INSERT INTO tenure.attempt (job, fence, number, worker, started_at, ended_at, ending, error)
-    SELECT id, fence, attempt, owner, started_at, at, 'lost',
-           '{"kind":"WorkerLost","message":"the lease ran out"}'
-      FROM moved
+    SELECT id, fence, attempt, owner, started_at, at, 'lost', error FROM moved
 ),
 lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)

@@ -75,8 +75,13 @@ timed AS (
       FROM settled WHERE state IN ('retrying', 'suspended')
 ),
 shelved AS (
-    INSERT INTO tenure.finished (state, job)
-    SELECT state, id FROM settled WHERE state IN ('failed', 'cancelled')
+    INSERT INTO tenure.finished (state, job, at, fingerprint)
+    SELECT state, id, at,
+           CASE WHEN state = 'failed'
+                THEN (SELECT definition FROM tenure.line WHERE line.id = settled.line) || ':'
+                     || coalesce(error::json ->> 'fingerprint', '000000000000')
+           END
+      FROM settled WHERE state IN ('failed', 'cancelled')
 ),
 -- only: limits
 -- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the

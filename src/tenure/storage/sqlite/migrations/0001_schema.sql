@@ -182,12 +182,17 @@ CREATE TABLE tenure_result (
     body  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The jobs that ended otherwise than well, so that nobody has to look for them in all of history.
+-- The jobs that ended otherwise than well, so that nobody has to look for them in all of history. Dead letters of one
+-- definition that died of the same bear the same fingerprint: the definition, and twelve digits made of the error.
 CREATE TABLE tenure_finished (
-    state  TEXT NOT NULL,
-    job    TEXT NOT NULL,
+    state        TEXT    NOT NULL,
+    job          TEXT    NOT NULL,
+    at           INTEGER NOT NULL,
+    fingerprint  TEXT,
     PRIMARY KEY (state, job)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tenure_finished_of ON tenure_finished (fingerprint, job) WHERE fingerprint IS NOT NULL;
+CREATE INDEX tenure_finished_of_at ON tenure_finished (fingerprint, at, job) WHERE fingerprint IS NOT NULL;
 
 -- Jobs that ended otherwise than by the word of their owner, who would have run their hooks: whoever serves them takes
 -- each out, once. Only those whose definition has hooks are here.

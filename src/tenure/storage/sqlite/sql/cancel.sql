@@ -46,8 +46,7 @@ DELETE FROM tenure_ready
 DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL);
 
 -- part: shelved
-INSERT INTO tenure_finished (state, job)
-SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
 -- Who served it is not here to run its hooks: somebody will.

@@ -47,8 +47,11 @@ SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'handed_back' ELSE s.state E
 -- part: ended
 INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
 SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending,
-       CASE s.state WHEN 'failed' THEN '{"kind":"HandedBack","message":"workers gave it back too often"}'
-                    WHEN 'buried' THEN '{"kind":"Killed","message":"killed before its end, and must not run twice"}'
+       CASE s.state
+            WHEN 'failed' THEN '{"kind":"HandedBack","message":"workers gave it back too often",'
+                               || '"fingerprint":"319eef943725"}'
+            WHEN 'buried' THEN '{"kind":"Killed","message":"killed before its end, and must not run twice",'
+                               || '"fingerprint":"5fd93c1212b5"}'
        END
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
@@ -59,8 +62,7 @@ SELECT s.line, s.rank, s.seq, s.id
  WHERE s.state = 'queued';
 
 -- part: shelved
-INSERT INTO tenure_finished (state, job)
-SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
 -- Who served it is not here to run its hooks: somebody will.

@@ -27,9 +27,9 @@ SELECT * FROM (
 
 -- part: scan
 -- Each stream is a sorted list of ids: the jobs of a tag or a line, the timers of a kind, those that ended in a state,
--- or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so a page looks at no
--- more rows than its budget, however many streams there are. `up` is the id where the walk goes up, `down` where it
--- goes down. Owned jobs and those in line are few, and sorted here.
+-- or of the same, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so a page
+-- looks at no more rows than its budget, however many streams there are. `up` is the id where the walk goes up, `down`
+-- where it goes down. Owned jobs and those in line are few, and sorted here.
 WITH RECURSIVE
 walk (stream, name, up, down) AS (
     SELECT value ->> 0, value ->> 1, CASE WHEN NOT :newest_first THEN :above END, CASE WHEN :newest_first THEN :below END
@@ -45,6 +45,9 @@ walk (stream, name, up, down) AS (
                 THEN (SELECT min(job) FROM tenure_timer WHERE kind = walk.name AND job > walk.up AND job < :below)
                 WHEN stream = 'finished'
                 THEN (SELECT min(job) FROM tenure_finished WHERE state = walk.name AND job > walk.up AND job < :below)
+                WHEN stream = 'fingerprint'
+                THEN (SELECT min(job) FROM tenure_finished
+                       WHERE fingerprint = walk.name AND job > walk.up AND job < :below)
                 ELSE (SELECT min(id) FROM tenure_job WHERE id > walk.up AND id < :below)
            END,
            CASE WHEN NOT :newest_first THEN NULL
@@ -56,6 +59,9 @@ walk (stream, name, up, down) AS (
                 THEN (SELECT max(job) FROM tenure_timer WHERE kind = walk.name AND job < walk.down AND job > :above)
                 WHEN stream = 'finished'
                 THEN (SELECT max(job) FROM tenure_finished WHERE state = walk.name AND job < walk.down AND job > :above)
+                WHEN stream = 'fingerprint'
+                THEN (SELECT max(job) FROM tenure_finished
+                       WHERE fingerprint = walk.name AND job < walk.down AND job > :above)
                 ELSE (SELECT max(id) FROM tenure_job WHERE id < walk.down AND id > :above)
            END
       FROM walk
@@ -79,14 +85,18 @@ looked_at (id) AS (
      ORDER BY CASE WHEN :newest_first THEN id END DESC, id
      LIMIT :budget
 )
-SELECT looked_at.id,
+SELECT looked_at.id, s.state,
        (:states IS NULL OR s.state IN (SELECT value FROM json_each(:states)))
        AND (:queue IS NULL OR line.queue = :queue)
        AND (:definition IS NULL OR line.definition = :definition)
        AND (:version IS NULL OR line.version = :version)
        AND (:namespace IS NULL OR job.namespace = :namespace)
        AND (:created_after IS NULL OR job.created_at > :created_after)
-       AND (:created_before IS NULL OR job.created_at < :created_before) AS matches
+       AND (:created_before IS NULL OR job.created_at < :created_before)
+       AND (:fingerprint IS NULL
+            OR EXISTS (SELECT 1 FROM tenure_finished ended
+                        WHERE ended.state = s.state AND ended.job = looked_at.id
+                          AND ended.fingerprint = :fingerprint)) AS matches
   FROM looked_at
  CROSS JOIN tenure_job job ON job.id = looked_at.id
  CROSS JOIN tenure_job_state s ON s.id = looked_at.id

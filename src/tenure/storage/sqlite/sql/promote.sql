@@ -41,8 +41,7 @@ SELECT s.line, s.rank, s.seq, s.id
  WHERE s.state = 'queued';
 
 -- part: shelved
-INSERT INTO tenure_finished (state, job)
-SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
 -- Who served it is not here to run its hooks: somebody will.

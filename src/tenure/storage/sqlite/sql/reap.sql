@@ -46,7 +46,7 @@ SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'orphaned' ELSE s.state END,
 -- part: ended
 INSERT INTO tenure_attempt (job, fence, number, worker, started_at, ended_at, ending, error)
 SELECT s.id, s.fence, s.attempt, m.worker, s.started_at, :now, 'lost',
-       '{"kind":"WorkerLost","message":"the lease ran out"}'
+       '{"kind":"WorkerLost","message":"the lease ran out","fingerprint":"37becb3667f0"}'
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: lined_up
@@ -56,8 +56,7 @@ SELECT s.line, s.rank, s.seq, s.id
  WHERE s.state = 'queued';
 
 -- part: shelved
-INSERT INTO tenure_finished (state, job)
-SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
 -- Who served it is not here to run its hooks: somebody will.

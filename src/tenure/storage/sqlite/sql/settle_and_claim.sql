@@ -59,8 +59,7 @@ SELECT due_at, id, CASE WHEN target = 'retrying' THEN 'retry' ELSE 'resume' END
   FROM temp.moving WHERE target IN ('retrying', 'suspended');
 
 -- part: shelved
-INSERT INTO tenure_finished (state, job)
-SELECT target, id FROM temp.moving WHERE target IN ('failed', 'cancelled', 'buried');
+INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: freed
 UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed.limited;

@@ -1,0 +1,25 @@
+"""The verbs of the PostgreSQL store for operators who look at the whole."""
+
+from datetime import timedelta
+
+from tenure.core.bounds import whole
+from tenure.core.failures import DeadGroups, Trouble
+from tenure.storage import overview
+from tenure.storage.postgres.pool import Pool
+
+
+class Overview:
+    """Groups of dead letters, and what goes wrong."""
+
+    _pool: Pool
+
+    async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
+        whole("limit", limit, 1, overview.LARGEST_GROUPS)
+        found = await self._pool.run("dead_letters", limit=limit + 1, **overview.asked_groups())
+        return overview.groups_from(found, limit)
+
+    async def trouble(self, lately: timedelta) -> Trouble:
+        found = await self._pool.run(
+            "trouble", lately=lately, often=overview.OFTEN, few=overview.FEW, **overview.asked_groups()
+        )
+        return overview.trouble_from(found)

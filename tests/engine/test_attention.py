@@ -1,0 +1,107 @@
+"""What needs an operator: each kind of trouble is named, the largest first, and calm is calm."""
+
+from datetime import timedelta
+
+import pytest
+
+from tenure.core.failures import Count
+from tenure.core.job import NewJob
+from tenure.core.lease import Line
+from tenure.core.operations import Worker
+from tenure.core.states import State
+from tenure.engine import attention
+from tenure.engine.attention import Attention, Lookout, Waiting
+from tenure.storage.contract import Store
+from tests.storage.clock import START, Clock
+from tests.storage.telling import MAIL, claim, enqueue_one, job_in, seconds
+
+POST = Line("default", "post")
+
+
+async def look(store: Store) -> Attention:
+    return await Lookout(store).look()
+
+
+async def employ(store: Store, id_: str, *lines: Line) -> None:
+    await store.enlist(Worker(id=id_, host="here", pid=7, version="1", slots=4, lines=lines))
+
+
+async def test_a_store_where_all_is_well_is_calm(store: Store) -> None:
+    """Jobs wait, run and have ended, and somebody serves them."""
+    assert (await look(store)).is_calm
+    await employ(store, "w", MAIL)
+    await enqueue_one(store)
+    await job_in(store, State.SUCCEEDED)
+    await job_in(store, State.RETRYING)
+    seen = await look(store)
+    assert (seen.is_calm, seen.oldest, seen.at) == (True, Waiting(MAIL, START), START)
+
+
+async def test_who_waits_where_nothing_is_claimed_is_named_with_the_pause(store: Store, clock: Clock) -> None:
+    await employ(store, "w", MAIL, POST, Line("slow", "mail"))
+    await store.enqueue([NewJob(definition="mail"), NewJob(definition="post"), NewJob(definition="post")])
+    await store.enqueue([NewJob(definition="mail", queue="slow")] * 4)
+    for queue in ("default", "slow", "empty"):
+        await store.pause(queue, by="ann", reason="storm")
+    await clock.advance(seconds(5))
+    await enqueue_one(store, queue="fast")
+    seen = await look(store)
+    assert [(held.queue, held.jobs, held.oldest, held.pause.reason) for held in seen.paused] == [
+        ("slow", 4, START, "storm"),
+        ("default", 3, START, "storm"),
+    ]
+    assert seen.oldest == Waiting(Line("fast", "mail"), START + seconds(5))
+    assert not seen.is_calm
+
+
+async def test_who_waits_for_nobody_is_named(store: Store) -> None:
+    await employ(store, "w", POST)
+    await store.enqueue([NewJob(definition="mail"), NewJob(definition="post"), NewJob(definition="mail")])
+    seen = await look(store)
+    assert [(one.line, one.jobs, one.oldest) for one in seen.unserved] == [(MAIL, 2, START)]
+    assert not seen.is_calm
+
+
+async def test_a_worker_that_fell_silent_is_named_until_it_is_forgotten(store: Store, clock: Clock) -> None:
+    await employ(store, "gone", MAIL)
+    await employ(store, "dismissed", MAIL)
+    await store.dismiss("dismissed")
+    await clock.advance(seconds(61))
+    await employ(store, "there", MAIL)
+    seen = await look(store)
+    assert [worker.worker.id for worker in seen.silent] == ["gone"]
+    assert not seen.is_calm
+
+
+async def test_trouble_with_single_jobs_is_told(store: Store, clock: Clock) -> None:
+    await job_in(store, State.FAILED)
+    await enqueue_one(store)
+    await claim(store, lease_for=seconds(1))
+    await clock.advance(seconds(1))
+    seen = await look(store)
+    assert (seen.overdue, seen.dead, seen.is_calm) == (1, Count(1), False)
+    await store.reap(10)
+    await claim(store)
+    await clock.advance(timedelta(hours=1))
+    await store.reap(10)
+    await claim(store)
+    seen = await look(store)
+    assert (seen.overdue, seen.dead, seen.is_calm) == (0, Count(0), True)
+
+
+async def test_of_very_many_only_the_largest_are_named(store: Store) -> None:
+    many = attention.MOST_NAMED + 5
+    await store.enqueue(
+        [NewJob(definition="mail", queue=f"q{n}") for n in range(many) for _ in range(1 + (n == 3))]
+    )
+    seen = await look(store)
+    assert (len(seen.unserved), seen.unserved_in_all) == (attention.MOST_NAMED, many)
+    assert (seen.unserved[0].line.queue, seen.unserved[0].jobs) == ("q3", 2)
+
+
+async def test_one_look_serves_many(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attention, "FRESH", 3600.0)
+    lookout = Lookout(store)
+    first = await lookout.look()
+    await enqueue_one(store)
+    assert await lookout.look() is first
