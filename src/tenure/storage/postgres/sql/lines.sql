@@ -11,6 +11,7 @@ place (line, rank) AS (
                           ORDER BY ready.line, ready.rank LIMIT 1) next
 ),
 -- One row for each thing known of a line, so that they are put together by sorting and not by comparing all with all.
+-- LIMIT keeps what is found by a line's number a look-up: planned while there are few lines, it would be a comparison too.
 known AS (
     SELECT queue, definition, version, NULL::tenure.state AS state, 0 AS n, NULL::timestamptz AS oldest_at, 0 AS workers
       FROM tenure.line
@@ -18,13 +19,14 @@ known AS (
     SELECT queue, definition, version, NULL, 0, NULL, 0 FROM tenure.pause
      WHERE definition <> '' AND (until IS NULL OR until > tenure.now())
      UNION ALL
-    SELECT queue, definition, version, state, sum(n), NULL, 0
-      FROM tenure.tally JOIN tenure.line ON line.id = tally.line
-     GROUP BY queue, definition, version, state
+    SELECT line.queue, line.definition, line.version, total.state, sum(total.n), NULL, 0
+      FROM (SELECT line, state, sum(n) AS n FROM tenure.tally GROUP BY line, state) total
+     CROSS JOIN LATERAL (SELECT queue, definition, version FROM tenure.line WHERE line.id = total.line LIMIT 1) line
+     GROUP BY line.queue, line.definition, line.version, total.state
      UNION ALL
-    SELECT queue, definition, version, NULL, 0, head.queued_at, 0
+    SELECT line.queue, line.definition, line.version, NULL, 0, head.queued_at, 0
       FROM place
-      JOIN tenure.line ON line.id = place.line
+     CROSS JOIN LATERAL (SELECT queue, definition, version FROM tenure.line WHERE line.id = place.line LIMIT 1) line
      CROSS JOIN LATERAL (SELECT s.queued_at
                            FROM tenure.ready JOIN tenure.job_state s ON s.id = ready.job
                           WHERE ready.line = place.line AND ready.rank = place.rank
@@ -42,11 +44,14 @@ SELECT line.*, paused.at AS paused_at, paused.until AS paused_until_at, paused.b
           FROM known
          GROUP BY queue, definition, version) line
   LEFT JOIN LATERAL (
-           SELECT at, until, by, reason FROM tenure.pause
-            WHERE pause.queue = line.queue
-              AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
-              AND (pause.until IS NULL OR pause.until > tenure.now())
-            ORDER BY pause.definition DESC
+           SELECT found.*
+             FROM (VALUES (1, line.definition, line.version), (2, '', 0)) AS whose (place, definition, version)
+            CROSS JOIN LATERAL (SELECT at, until, by, reason FROM tenure.pause
+                                 WHERE pause.queue = line.queue AND pause.definition = whose.definition
+                                   AND pause.version = whose.version
+                                   AND (pause.until IS NULL OR pause.until > tenure.now())
+                                 LIMIT 1) found
+            ORDER BY whose.place
             LIMIT 1
        ) paused ON true
  ORDER BY queue COLLATE "C", definition COLLATE "C", version;

@@ -37,27 +37,26 @@ waiting (queue, definition, version, oldest_at) AS (
      CROSS JOIN tenure_line line ON line.id = head.line
      GROUP BY queue, definition, version
 ),
+-- Values of known types, else SQLite would search through all of them for each line.
 served (queue, definition, version, workers) AS (
-    SELECT line.value ->> 0, line.value ->> 1, line.value ->> 2, count(DISTINCT worker.id)
+    SELECT CAST(line.value ->> 0 AS TEXT), CAST(line.value ->> 1 AS TEXT), CAST(line.value ->> 2 AS INTEGER),
+           count(DISTINCT worker.id)
       FROM tenure_worker worker CROSS JOIN json_each(worker.lines) line
      WHERE worker.seen_at >= :now - :alive
      GROUP BY 1, 2, 3
 )
 SELECT known.queue, known.definition, known.version, counted.counts, waiting.oldest_at,
-       coalesce(served.workers, 0) AS workers, pause.at AS paused_at, pause.until AS paused_until_at,
-       pause.by AS paused_by, pause.reason AS pause_reason
+       coalesce(served.workers, 0) AS workers, coalesce(own.at, whole.at) AS paused_at,
+       iif(own.at IS NULL, whole.until, own.until) AS paused_until_at,
+       iif(own.at IS NULL, whole.by, own.by) AS paused_by, iif(own.at IS NULL, whole.reason, own.reason) AS pause_reason
   FROM known
   LEFT JOIN counted USING (queue, definition, version)
   LEFT JOIN waiting USING (queue, definition, version)
   LEFT JOIN served USING (queue, definition, version)
-  LEFT JOIN tenure_pause pause
-    ON pause.queue = known.queue
-   AND (pause.definition, pause.version) = (
-           SELECT theirs.definition, theirs.version
-             FROM tenure_pause theirs
-            WHERE theirs.queue = known.queue
-              AND (theirs.definition, theirs.version) IN (VALUES ('', 0), (known.definition, known.version))
-              AND (theirs.until IS NULL OR theirs.until > :now)
-            ORDER BY theirs.definition DESC
-            LIMIT 1)
+  LEFT JOIN tenure_pause own
+    ON own.queue = known.queue AND own.definition = known.definition AND own.version = known.version
+   AND (own.until IS NULL OR own.until > :now)
+  LEFT JOIN tenure_pause whole
+    ON whole.queue = known.queue AND whole.definition = '' AND whole.version = 0
+   AND (whole.until IS NULL OR whole.until > :now)
  ORDER BY known.queue, known.definition, known.version;
