@@ -1,4 +1,4 @@
-"""Access over HTTP as data: keys, what each of them opens, and what was done by whom.
+"""Access over HTTP as data: keys, what each of them opens, sessions, and what was done by whom.
 
 A scope opens routes. `operate` includes `read` and `submit`: who may change any job may see and make them.
 `admin` includes everything. `submit`, `read` and `work` include nothing else.
@@ -20,6 +20,12 @@ INCLUDED = {
 }
 AUDIT_KEPT = timedelta(days=365)
 """How long what was done stays on record."""
+
+SESSION_KEPT = timedelta(hours=12)
+"""How long somebody who has logged in stays so."""
+
+MOST_SESSIONS = 100
+"""How many sessions one key may have; the oldest end when there are more."""
 
 MOST_NAMES = 100
 """How many definitions, or queues, one key may be bound to."""
@@ -102,6 +108,14 @@ class Keyring(Struct, frozen=True):
 
     held: tuple[HeldKey, ...]
     is_locked: bool
+
+
+class NewSession(Struct, frozen=True, kw_only=True):
+    """A session to be, which opens what its key does: `digest` is the hash of what its browser keeps."""
+
+    digest: bytes
+    key: str
+    lifetime: timedelta = SESSION_KEPT
 
 
 class Deed(Struct, frozen=True, kw_only=True):

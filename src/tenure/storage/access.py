@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.core.access import Audited, Deed, HeldKey, Key, Keyring, NewKey
+from tenure.core.access import MOST_SESSIONS, Audited, Deed, HeldKey, Key, Keyring, NewKey, NewSession
 from tenure.core.bounds import LARGEST_PAGE
 from tenure.storage.values import Row
 
@@ -18,7 +18,7 @@ _names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class AccessStore(Protocol):
-    """The verbs about keys and about what was done."""
+    """The verbs about keys, about sessions and about what was done."""
 
     async def add_key(self, key: NewKey, deed: Deed) -> None:
         """Put a key on record, together with who did it. InvalidInput when its id is taken."""
@@ -37,6 +37,18 @@ class AccessStore(Protocol):
 
     async def use_keys(self, ids: Collection[str]) -> None:
         """Put on record that keys were used now; of one that was so within the last minute nothing is."""
+
+    async def begin_session(self, session: NewSession, deed: Deed) -> bool:
+        """Put a session on record, together with who did it; False when its key opens nothing now.
+
+        Sessions that are over are removed, and of the same key the oldest when it has a hundred.
+        """
+
+    async def find_session(self, digest: bytes) -> HeldKey | None:
+        """The key of a session, as last committed; None unless both the session and the key hold now."""
+
+    async def end_session(self, digest: bytes) -> None:
+        """Let a session open nothing from now on. Ending one that is over, or unknown, is harmless."""
 
     async def begin_deed(self, deed: Deed) -> int:
         """Put on record what is about to be done; answers with its number."""
@@ -57,6 +69,11 @@ def written_key(key: NewKey) -> dict[str, object]:
     return {"id": key.id, "digest": key.digest, "name": key.name, "namespace": key.namespace, **lists}
 
 
+def written_session(session: NewSession) -> dict[str, object]:
+    """The columns of a new session that are the same in both stores."""
+    return {"digest": session.digest, "holder": session.key, "most": MOST_SESSIONS}
+
+
 def written_deed(deed: Deed) -> dict[str, object]:
     """The columns of a deed that are the same in both stores."""
     return {"key": deed.key, "who": deed.who, "action": deed.action, "target": deed.target}
@@ -69,12 +86,12 @@ def key_from(row: Row) -> Key:
 
 def keyring_from(rows: Collection[Row]) -> Keyring:
     """The rows of `find_keys`: those without an id only say that there are keys."""
-    held = (
-        HeldKey(**_key_columns(row), digest=bytes(row["digest"]), was_idle=bool(row["was_idle"]))
-        for row in rows
-        if row["key"] is not None
-    )
-    return Keyring(tuple(held), bool(rows))
+    return Keyring(tuple(held_from(row) for row in rows if row["key"] is not None), bool(rows))
+
+
+def held_from(row: Row) -> HeldKey:
+    """A row of `find_session`, or of `find_keys` where that has an id."""
+    return HeldKey(**_key_columns(row), digest=bytes(row["digest"]), was_idle=bool(row["was_idle"]))
 
 
 def audited_from(row: Row) -> Audited:

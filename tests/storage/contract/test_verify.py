@@ -64,7 +64,7 @@ async def test_every_guard_that_is_missing_is_missed(empty: Backend, bare: Store
     """S0.11, S0.24: without all its guards the database would take an illegal step."""
     await bare.migrate()
     assert {guard.table.removeprefix("tenure")[1:] for guard in await guards(empty)} == {
-        *("job", "job_state", "event", "attempt", "log", "result", "access_key", "audit")
+        *("job", "job_state", "event", "attempt", "log", "result", "access_key", "audit", "session")
     }
     for guard in await guards(empty):
         await drop(empty, guard)

@@ -1,24 +1,26 @@
-"""The verbs of the PostgreSQL store about keys and about what was done."""
+"""The verbs of the PostgreSQL store about keys, about sessions and about what was done."""
 
 from collections.abc import Collection
 from datetime import timedelta
 
-from tenure.core.access import Audited, Deed, Key, Keyring, NewKey
+from tenure.core.access import Audited, Deed, HeldKey, Key, Keyring, NewKey, NewSession
 from tenure.core.bounds import LARGEST_BATCH, LARGEST_NUMBER, LARGEST_PAGE, whole
 from tenure.core.errors import InvalidInput
 from tenure.storage.access import (
     IDLE,
     audited_from,
+    held_from,
     key_from,
     keyring_from,
     written_deed,
     written_key,
+    written_session,
 )
 from tenure.storage.postgres.pool import Pool
 
 
 class Access:
-    """Keys and deeds."""
+    """Keys, sessions and deeds."""
 
     _pool: Pool
 
@@ -38,6 +40,17 @@ class Access:
 
     async def use_keys(self, ids: Collection[str]) -> None:
         await self._pool.run("use_keys", ids=sorted(ids), idle=IDLE)
+
+    async def begin_session(self, session: NewSession, deed: Deed) -> bool:
+        columns = {**written_session(session), "lifetime": session.lifetime}
+        return bool(await self._pool.run("begin_session", **columns, **_written(deed)))
+
+    async def find_session(self, digest: bytes) -> HeldKey | None:
+        found = await self._pool.run("find_session", digest=digest, idle=IDLE)
+        return held_from(found[0]) if found else None
+
+    async def end_session(self, digest: bytes) -> None:
+        await self._pool.run("end_session", digest=digest)
 
     async def begin_deed(self, deed: Deed) -> int:
         [row] = await self._pool.run("begin_deed", **_written(deed))

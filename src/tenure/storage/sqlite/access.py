@@ -1,4 +1,4 @@
-"""The verbs of the SQLite store about keys and about what was done."""
+"""The verbs of the SQLite store about keys, about sessions and about what was done."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -6,16 +6,18 @@ from datetime import timedelta
 import apsw
 import msgspec
 
-from tenure.core.access import Audited, Deed, Key, Keyring, NewKey
+from tenure.core.access import Audited, Deed, HeldKey, Key, Keyring, NewKey, NewSession
 from tenure.core.bounds import LARGEST_BATCH, LARGEST_NUMBER, LARGEST_PAGE, whole
 from tenure.core.errors import InvalidInput
 from tenure.storage.access import (
     IDLE,
     audited_from,
+    held_from,
     key_from,
     keyring_from,
     written_deed,
     written_key,
+    written_session,
 )
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.clock import Turn
@@ -23,7 +25,7 @@ from tenure.storage.sqlite.database import Database
 
 
 class Access(Database):
-    """Keys and deeds."""
+    """Keys, sessions and deeds."""
 
     async def add_key(self, key: NewKey, deed: Deed) -> None:
         columns = {**written_key(key), "lifetime": rows.duration(key.lifetime)}
@@ -51,6 +53,22 @@ class Access(Database):
 
     async def use_keys(self, ids: Collection[str]) -> None:
         await self._write("use_keys", ids=_written(ids), idle=rows.duration(IDLE))
+
+    async def begin_session(self, session: NewSession, deed: Deed) -> bool:
+        columns = {**written_session(session), "lifetime": rows.duration(session.lifetime)}
+
+        def begin(connection: apsw.Connection, turn: Turn) -> bool:
+            begun = self._scripts.run(connection, "begin_session", now=turn.now, **columns)
+            return bool(begun) and self._note(connection, turn, deed)
+
+        return await self._writer.run(begin)
+
+    async def find_session(self, digest: bytes) -> HeldKey | None:
+        found = await self._read("find_session", held_from, digest=digest, idle=rows.duration(IDLE))
+        return found[0] if found else None
+
+    async def end_session(self, digest: bytes) -> None:
+        await self._write("end_session", digest=digest)
 
     async def begin_deed(self, deed: Deed) -> int:
         [row] = await self._write("begin_deed", **written_deed(deed), request=str(deed.request), outcome=None)

@@ -56,3 +56,15 @@ CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.audit FOR EACH ROW
     EXECUTE FUNCTION tenure.refuse('only retention deletes');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON tenure.audit FOR EACH STATEMENT
     EXECUTE FUNCTION tenure.refuse('what is on record stays as it is');
+
+-- Browsers that somebody has logged in from: what a cookie holds is kept as its hash. Whether a session opens something
+-- is its key's affair at every look.
+CREATE TABLE tenure.session (
+    digest      bytea       PRIMARY KEY,
+    key         text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    expires_at  timestamptz NOT NULL
+);
+
+CREATE TRIGGER guard_session BEFORE UPDATE ON tenure.session FOR EACH ROW
+    EXECUTE FUNCTION tenure.refuse('a session stays what it is');

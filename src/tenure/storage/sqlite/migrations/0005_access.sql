@@ -58,3 +58,15 @@ BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes'); END;
 CREATE TRIGGER tenure_guard_audit_replace BEFORE INSERT ON tenure_audit
     WHEN EXISTS (SELECT 1 FROM tenure_audit WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+
+-- Browsers that somebody has logged in from: what a cookie holds is kept as its hash. Whether a session opens something
+-- is its key's affair at every look.
+CREATE TABLE tenure_session (
+    digest      BLOB    PRIMARY KEY NOT NULL,
+    key         TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    expires_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER tenure_guard_session_update BEFORE UPDATE ON tenure_session
+BEGIN SELECT RAISE(ABORT, 'tenure: a session stays what it is'); END;

@@ -1,0 +1,1 @@
+DELETE FROM tenure.session WHERE digest = :digest::bytea;

@@ -1,0 +1,1 @@
+DELETE FROM tenure_session WHERE digest = :digest;
