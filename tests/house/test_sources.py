@@ -51,11 +51,14 @@ def test_both_stores_have_the_same_statements() -> None:
     assert sqlite == postgres
 
 
-def test_every_sql_file_is_in_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+DATA = ("sql", "txt", "html", "js", "css", "svg")
+
+
+def test_every_file_that_is_no_code_is_in_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     wheel = tmp_path / hatchling.build.build_wheel(str(tmp_path))
     packed = set(zipfile.ZipFile(wheel).namelist())
-    data = [*SOURCE.rglob("*.sql"), *SOURCE.rglob("*.txt")]
+    data = [path for kind in DATA for path in SOURCE.rglob(f"*.{kind}")]
     wanted = {path.relative_to(SOURCE.parent).as_posix() for path in data}
     assert wanted <= packed
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--port", metavar="N", help="8000 without it; 0 for any that is free.")
 @click.option("--shutdown-seconds", metavar="S", help="How long to let requests finish when told to stop.")
 def api(**given: str | None) -> None:
-    """Serve HTTP: record jobs and tell what has become of them.
+    """Serve HTTP: record jobs and tell what has become of them, to programs and, at /, to people.
 
     It runs no job, and keeps nothing that is not in the database: any number may serve one database. While
     there are no keys it is open to whoever reaches it, so it listens on this machine's own addresses only;
@@ -107,12 +107,15 @@ def server_of(
     desk: "Desk", listening: socket.socket, settings: Settings, tell: Callable[[str], None]
 ) -> "Server":
     """A server as the settings would have it."""
+    from tenure.surfaces.dashboard.table import PAGES
     from tenure.surfaces.http.connection import Limits
     from tenure.surfaces.http.server import Server
+    from tenure.surfaces.http.table import ROUTES
 
     return Server(
         desk,
         listening,
+        routes=(*ROUTES, *PAGES),
         limits=Limits.of(settings),
         shutdown_seconds=settings.shutdown_seconds,
         hosts=settings.allowed_hosts,

@@ -1,16 +1,14 @@
 """Who may call what, and from where: names of the server, pages of other origins, scopes."""
 
-import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from tenure.surfaces.http.caller import Caller
+from tenure.surfaces.http.hosts import host_name
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.routes import Route
 
 SAFE = frozenset({"GET", "HEAD"})
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names by which a server on loopback is called."""
 
 
 def allowed(route: Route, caller: Caller) -> bool:
@@ -29,38 +27,28 @@ def check_access(route: Route, caller: Caller) -> None:
     raise Refusal("insufficient-scope", f"this needs the scope {' or '.join(route.scopes)}")
 
 
-def is_loopback(address: str) -> bool:
-    """Whether an address is reached from this machine alone."""
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
-
-
 def check_host(headers: Mapping[str, str], known: frozenset[str]) -> None:
     """Refuse a request for another server: a name that leads here may belong to somebody's page."""
     if "host" not in headers:
         raise Refusal("malformed-request", "the request names no host")
-    if _name(headers["host"]) not in known:
+    if host_name(headers["host"]) not in known:
         raise Refusal("misdirected-request", "the host is none of this server's names")
 
 
-def check_origin(method: str, headers: Mapping[str, str]) -> None:
-    """Refuse what a page of another origin would have somebody's browser change here."""
+def check_origin(method: str, headers: Mapping[str, str], *, needs_proof: bool = False) -> None:
+    """Refuse what a page of another origin would have somebody's browser change here.
+
+    Programs say nothing of their origin. A browser does, and where one is expected it must.
+    """
     if method in SAFE:
         return
+    if needs_proof and "origin" not in headers and "sec-fetch-site" not in headers:
+        raise Refusal("csrf", "neither Origin nor Sec-Fetch-Site says where the request comes from")
     if headers.get("sec-fetch-site", "same-origin") != "same-origin":
         raise Refusal("csrf", "Sec-Fetch-Site is not same-origin")
     origin = headers.get("origin")
     if origin is not None and _authority(origin) != headers.get("host", "").lower():
         raise Refusal("csrf", "Origin is not this server")
-
-
-def _name(host: str) -> str | None:
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
 
 
 def _authority(origin: str) -> str | None:

@@ -1,7 +1,7 @@
 """The ASGI application: every request goes through the same checks, in one order, before its handler.
 
-Route, host, origin, key, scope, form of the answer, parameters, form and size of the body, the body. What has
-no need of the body is refused before the body is read.
+Route, host, origin, key or session, scope, form of the answer, parameters, form and size of the body, the
+body, and of a page's form the token. What has no need of the body is refused before the body is read.
 """
 
 import asyncio
@@ -20,15 +20,17 @@ from tenure.core.errors import JobNotFound, TenureError
 from tenure.surfaces.http import access
 from tenure.surfaces.http.auditing import deed_of, on_record
 from tenure.surfaces.http.caller import NOBODY, Caller
-from tenure.surfaces.http.decoding import read_body, read_query
+from tenure.surfaces.http.decoding import read_body, read_form, read_query
 from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
 from tenure.surfaces.http.door import Door
+from tenure.surfaces.http.forms import read_fields
 from tenure.surfaces.http.intake import Gone, Intake, Room, chosen_form
 from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal, refusal_of
-from tenure.surfaces.http.routes import JSON, Route, Router
+from tenure.surfaces.http.routes import Route, Router
 from tenure.surfaces.http.seats import Seats
 from tenure.surfaces.http.table import ROUTES
 from tenure.surfaces.http.until import until_first
+from tenure.surfaces.http.visits import TOKEN, Visit, Visits
 from tenure.telemetry.api import NOWHERE
 
 Message = MutableMapping[str, Any]
@@ -42,6 +44,7 @@ _ALWAYS = {
     "x-content-type-options": "nosniff",
 }
 _ALWAYS_RAW = [(name.encode(), value.encode()) for name, value in _ALWAYS.items()]
+_HTML = "text/html; charset=utf-8"
 _LARGE = 65_536
 """Bytes from which on a body is read beside the event loop: others must not wait for it."""
 
@@ -71,9 +74,13 @@ class Application:
         self._door = door
         self._hosts = hosts
         self._on_bug = on_bug
+        routes = list(routes)
         self._router = Router(routes)
         self._room = room
         self._seats = seats
+        self._visits = Visits(door)
+        # How browsers are told that there is nothing at a path, where there are pages at all.
+        self._refuse = next((route.refuse for route in routes if route.refuse), None)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -124,8 +131,10 @@ class Application:
         try:
             route, path = self._router.find(intake.method, intake.path)
             answer, form = await self._handled(request, route, path, intake, follows)
-            if isinstance(answer, Answer) and not isinstance(answer.value, bytes):
-                answer = Answer(answer.status, msgspec.json.encode(answer.value), answer.headers)
+            if isinstance(answer, Answer):
+                form = answer.media_type or form
+                if not isinstance(answer.value, bytes):
+                    answer = Answer(answer.status, msgspec.json.encode(answer.value), answer.headers)
             return answer, form, route.path
         except Gone:
             raise
@@ -136,8 +145,30 @@ class Application:
             refusal = refusal_of(error, route.fields if route else {})
             if refusal.kind == "internal":
                 self._on_bug(request, error)
-        answer = Answer(refusal.status, refusal.body(request), refusal.headers)
-        return answer, MEDIA_TYPE.decode(), route.path if route else NOWHERE
+        where = route.path if route else NOWHERE
+        if (page := self._page_of(request, route, intake, refusal)) is not None:
+            return page, _HTML, where
+        return Answer(refusal.status, refusal.body(request), refusal.headers), MEDIA_TYPE.decode(), where
+
+    def _page_of(self, request: UUID, route: Route | None, intake: Intake, refusal: Refusal) -> Answer | None:
+        """A refusal as browsers are told it; None where it is told as a problem."""
+        refuse = route.refuse if route else self._refuse
+        if refuse is None:
+            return None
+        try:
+            headers = intake.headers()
+        except Refusal:
+            headers = {}
+        if route is None and "text/html" not in headers.get("accept", ""):
+            return None
+        try:
+            return refuse(refusal, self._visit(request, intake, headers))
+        except Exception as error:
+            self._on_bug(request, error)
+            return None
+
+    def _visit(self, request: UUID, intake: Intake, headers: dict[str, str]) -> Visit:
+        return self._visits.of(request, intake.method, intake.url, headers, intake.peer)
 
     async def _handled(
         self, request: UUID, route: Route, path: dict[str, str], intake: Intake, follows: str | None
@@ -145,12 +176,14 @@ class Application:
         headers = intake.headers()
         if not route.any_host:
             access.check_host(headers, self._hosts)
-        access.check_origin(intake.method, headers)
-        caller = await self._caller(route, headers, intake)
+        visit = self._visit(request, intake, headers) if route.is_page else None
+        access.check_origin(intake.method, headers, needs_proof=visit is not None and visit.is_ambient)
+        caller = await self._caller(route, headers, intake, visit)
         access.check_access(route, caller)
         form = chosen_form(headers, route.forms)
         query = read_query(route.parameters, intake.query)
-        body = await self._body(headers, route, intake)
+        raw = await intake.body(headers, route)
+        body = await self._body(route, raw, visit)
         asked = Asked(
             path=path,
             query=query,
@@ -160,6 +193,7 @@ class Application:
             is_admitted=partial(self._door.is_admitted, caller),
             headers=headers,
             traceparent=follows,
+            visit=visit,
         )
         handler = route.handler if route.stream is None or form == route.produces else route.stream
         async with asyncio.timeout(route.seconds + query.get("waitSeconds", 0)):
@@ -173,19 +207,27 @@ class Application:
             self._seats.take(caller)
         return answer, form
 
-    async def _body(self, headers: dict[str, str], route: Route, intake: Intake) -> Any:
-        raw = await intake.body(headers, route)
+    async def _body(self, route: Route, raw: bytes, visit: Visit | None) -> Any:
+        if raw and route.takes:
+            self._desk.metrics.external.uploaded(route.takes, len(raw))
+        if route.form is not None and visit is not None:
+            fields = read_fields(raw)
+            token = fields.pop(TOKEN, [""])[0]
+            if route.scope is not None:
+                visit.check_token(token)
+            return read_form(route.form, fields)
         if not raw:
             return None
-        self._desk.metrics.external.uploaded(JSON, len(raw))  # nothing else is taken
-        if len(raw) > _LARGE:
-            return await asyncio.to_thread(read_body, route, raw)
-        return read_body(route, raw)
+        return await asyncio.to_thread(read_body, route, raw) if len(raw) > _LARGE else read_body(route, raw)
 
-    async def _caller(self, route: Route, headers: dict[str, str], intake: Intake) -> Caller:
+    async def _caller(
+        self, route: Route, headers: dict[str, str], intake: Intake, visit: Visit | None
+    ) -> Caller:
         if route.scope is None:
             return NOBODY
         async with asyncio.timeout(route.seconds):
+            if visit is not None:
+                return await visit.admit(None)
             return await self._door.admit(headers.get("authorization"), intake.query, intake.peer)
 
     async def _check_sight(self, asked: Asked) -> None:

@@ -1,7 +1,7 @@
 """From what was sent to values: bodies by the strict check and their type, parameters by their readers."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,6 +10,7 @@ import msgspec
 from tenure.core.documents import read
 from tenure.core.errors import InvalidInput
 from tenure.engine.params import pointer_to
+from tenure.surfaces.http.forms import Form, form_of
 from tenure.surfaces.http.problems import MOST_ERRORS, OF_FIELD, Refusal, invalid, together
 from tenure.surfaces.http.routes import Parameter, Route
 
@@ -30,6 +31,14 @@ def read_body(route: Route, raw: bytes) -> Any:
         if route.each is not None:
             refusal = _every_misfit(raw, *route.each) or refusal
         raise refusal from None
+
+
+def read_form(form: type[Form], fields: Mapping[str, list[str]]) -> Form:
+    """The fields of a form as a value of its type. Raises Refusal that names one."""
+    try:
+        return form_of(form, fields)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error)) from None
 
 
 def read_query(parameters: Iterable[Parameter], query: bytes) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tenure.storage.contract import Store
 from tenure.surfaces import inputs
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.visits import Visit
 from tenure.surfaces.redaction import USUAL, Redaction
 from tenure.telemetry.api import ApiMetrics
 from tenure.telemetry.requests import RequestSpans
@@ -38,6 +39,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     `gone` returns when the client has closed the connection. `is_admitted` says whether the caller would
     still be let in: an answer that goes on must not outlast its key. The names of headers are in lower case.
     What comes of it follows from `traceparent`.
+    `visit` is the browser's, where a page is asked for.
     """
 
     path: Mapping[str, str]
@@ -48,6 +50,19 @@ class Asked(Struct, frozen=True, kw_only=True):
     is_admitted: Callable[[], Awaitable[bool]]
     headers: Mapping[str, str] = {}
     traceparent: str | None = None
+    visit: Visit | None = None
+
+    @property
+    def page(self) -> Visit:
+        """The visit of a request for a page."""
+        if self.visit is None:
+            raise LookupError("this is no request for a page")
+        return self.visit
+
+    @property
+    def csrf(self) -> str:
+        """The token for the forms of a page."""
+        return self.page.csrf
 
     @property
     def marks(self) -> Marks:
@@ -68,11 +83,15 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True):
-    """A status and what is encoded as its body: JSON of any value, bytes as they are."""
+    """A status and what is encoded as its body: JSON of any value, bytes as they are.
+
+    `media_type` is for a route whose answers are of several kinds.
+    """
 
     status: int
     value: Any
     headers: Mapping[str, str] = {}
+    media_type: str | None = None
 
 
 class Stream(Struct, frozen=True):

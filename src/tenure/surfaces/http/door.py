@@ -1,4 +1,4 @@
-"""The door: which caller a request comes from, found out anew for each.
+"""The door: which caller a request comes from, by a key or by a session, found out anew for each.
 
 A key is looked up in the store by a read that began after its request had arrived, so that a revocation
 counts from the moment at which it is committed, in every process. Requests that arrive while a read is under
@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
-from tenure.core import key_text
+from tenure.core import key_text, session_text
 from tenure.core.access import HeldKey, Keyring, opened_by
 from tenure.core.errors import StoreError
 from tenure.storage.access import AccessStore
@@ -50,15 +50,21 @@ class Door:
         self._bad = Rates(BAD_KEYS, BAD_KEYS / BAD_KEYS_WITHIN)
         self._rates = Rates(max(requests_per_second, 1), requests_per_second) if requests_per_second else None
 
-    async def admit(self, authorization: str | None, query: bytes, peer: str) -> Caller:
-        """The caller. Raises Refusal for a key that opens nothing, and for one that is used too often."""
+    async def admit(
+        self, authorization: str | None, query: bytes, peer: str, session: str | None = None
+    ) -> Caller:
+        """The caller. Raises Refusal for a key that opens nothing, and for one that is used too often.
+
+        `session` is for pages, empty where the browser has none; whoever shows a key is known by that.
+        """
         if not await self._has_lock():
             return ANYBODY
         if query and key_text.PATTERN.search(unquote_to_bytes(query).decode("latin-1")):
             raise _unknown("a key is never taken from the address, where others can read it: revoke this one")
-        held = await self._held(authorization)
-        if held is None:
-            raise self._refused(peer)
+        if session is not None and authorization is None:
+            held = await self._of_session(session)
+        else:
+            held = await self._of_key(authorization, peer)
         if self._rates and (wait := self._rates.take(held.id)):
             raise _too_many(wait, "this key is used too often")
         if held.was_idle:
@@ -79,6 +85,14 @@ class Door:
             self._open_until = now + OPEN_FOR
         return self._is_locked
 
+    async def _of_key(self, authorization: str | None, peer: str) -> HeldKey:
+        """The key that is shown. Raises Refusal unless it opens something, and counts how often that was."""
+        if (held := await self._held(authorization)) is not None:
+            return held
+        if wait := self._bad.take(_neighbourhood(peer)):
+            raise _too_many(wait, "too many keys that open nothing have come from there")
+        raise _unknown("send a key that is valid: Authorization: Bearer tnr_…")
+
     async def _held(self, authorization: str | None) -> HeldKey | None:
         """The key that is shown, if it opens something. All that is wrong with it takes the same way."""
         scheme, _, text = (authorization or "").partition(" ")
@@ -90,10 +104,12 @@ class Door:
         is_right = hmac.compare_digest(held.digest if held else _NOTHING, shown.digest)
         return held if is_right else None
 
-    def _refused(self, peer: str) -> Refusal:
-        if wait := self._bad.take(_neighbourhood(peer)):
-            return _too_many(wait, "too many keys that open nothing have come from there")
-        return _unknown("send a key that is valid: Authorization: Bearer tnr_…")
+    async def _of_session(self, session: str) -> HeldKey:
+        """Its key. Sessions are not guessed, so that one which is over is no bad key."""
+        held = await self._store.find_session(session_text.digest(session)) if session else None
+        if held is None:
+            raise _unknown("log in with a key")
+        return held
 
     async def _note_use(self, key: str) -> None:
         """Once a minute; who comes meanwhile does not wait for it, and nobody fails by it."""

@@ -9,14 +9,14 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
 from tenure.surfaces.http.problems import Refusal
-from tenure.surfaces.http.routes import Route
+from tenure.surfaces.http.routes import ANY, Route
 
 FREE = 65_536
 """Bytes of each body that are not counted."""
 
 _ONCE = frozenset({"host", "content-type", "content-length", "content-encoding", "origin", "sec-fetch-site"})
 _QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
-_JSON = re.compile(r'application/json(?:\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
+_UTF_8 = re.compile(r'(?:\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
 
 
 class Gone(Exception):
@@ -57,6 +57,11 @@ class Intake:
         found = [value for name, value in self._raw if name == b"traceparent"]
         return found[0].decode("latin-1") if len(found) == 1 else None
 
+    @property
+    def url(self) -> str:
+        """The path with its parameters."""
+        return f"{self.path}?{self.query.decode('latin-1')}" if self.query else self.path
+
     def headers(self) -> dict[str, str]:
         """The headers by name. Raises Refusal when one that may stand once stands twice."""
         found: dict[str, str] = {}
@@ -69,13 +74,13 @@ class Intake:
 
     async def body(self, headers: dict[str, str], route: Route) -> bytes:
         """The body, within what the route takes; empty when there is none and none is needed."""
-        limit = 0 if route.body is None else route.body_limit
+        limit = route.most_bytes
         length = int(headers.get("content-length", 0))
         if length > limit:
             raise _too_large(limit)
         has_body = length > 0 or "transfer-encoding" in headers
-        if route.body is not None and (has_body or route.needs_body):
-            _check_form(headers)
+        if route.takes is not None and (has_body or (route.body is not None and route.needs_body)):
+            _check_form(headers, route.takes)
         raw = await self._read(limit)
         if not raw and route.body is not None and route.needs_body:
             raise Refusal("malformed-json", "the body is empty")
@@ -120,7 +125,7 @@ def chosen_form(headers: dict[str, str], offered: Sequence[str]) -> str:
 
     Whoever names a form likes it better than one that it takes among others.
     """
-    if "accept" not in headers:
+    if "accept" not in headers or ANY in offered:
         return offered[0]
     liked = [(_liking(headers["accept"].lower(), form.partition(";")[0]), form) for form in offered]
     liking, form = max(liked, key=lambda one: one[0])
@@ -146,11 +151,13 @@ def _quality(options: list[str]) -> float:
     return float(given[0][1]) if given else 1.0
 
 
-def _check_form(headers: dict[str, str]) -> None:
+def _check_form(headers: dict[str, str], media_type: str) -> None:
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Refusal("unsupported-media-type", "send the body as it is, without Content-Encoding")
-    if not _JSON.fullmatch(headers.get("content-type", "").strip()):
-        raise Refusal("unsupported-media-type", "send application/json, in UTF-8")
+    given = headers.get("content-type", "").strip()
+    size = len(media_type)
+    if given[:size].lower() != media_type or not _UTF_8.fullmatch(given[size:]):
+        raise Refusal("unsupported-media-type", f"send {media_type}, in UTF-8")
 
 
 def _too_large(limit: int) -> Refusal:

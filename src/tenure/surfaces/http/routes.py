@@ -8,12 +8,24 @@ from urllib.parse import unquote
 from msgspec import Struct, structs
 
 from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
+from tenure.surfaces.http.forms import Form
 from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.visits import Visit
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
+FORM = "application/x-www-form-urlencoded"
+ANY = "*/*"
+"""What a route produces whose answers are of several kinds."""
+
+PAGES = "dashboard"
+"""The audience of pages: people, by their browsers."""
+
 USUAL_BODY = 2**20
 """Bytes that a body may have, unless its route takes more."""
+
+LARGEST_FORM = 2**16
+"""Bytes that a form may have."""
 
 USUAL_SECONDS = 10.0
 """How long the work on a request may take, unless its route has more to do."""
@@ -31,6 +43,7 @@ OF_BODIES = (
 _PLACE = re.compile(r"\{(\w+)\}")
 
 Handler = Callable[[Desk, Asked], Awaitable[Answer | Stream]]
+Refuse = Callable[[Refusal, Visit], Answer]
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -55,6 +68,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
     `fields` has the names of the body's fields by the engine's words, for what is said of bad values.
     `seconds` is how long it may take, beyond what it is asked to wait.
+    `form` is what it takes from a browser in place of a JSON body; `refuse` says how what is refused is told,
+    where that is not as a problem in JSON.
     `each` names the field of the body that holds many things, and of which type each of them is.
     `is_fenced` says that the handler keeps to the caller's namespace; where it does not say so, and the path
     names no job, the route is closed to keys that are bound to one. `is_routine` says that what it changes
@@ -75,6 +90,7 @@ class Route(Struct, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...] = ()
     headers: tuple[Header, ...] = ()
     body: Any = None
+    form: type[Form] | None = None
     each: tuple[str, Any] | None = None
     body_limit: int = USUAL_BODY
     needs_body: bool = True
@@ -87,6 +103,24 @@ class Route(Struct, frozen=True, kw_only=True):
     stream: Handler | None = None
     is_fenced: bool = False
     is_routine: bool = False
+    refuse: Refuse | None = None
+
+    @property
+    def is_page(self) -> bool:
+        """Whether browsers come here with a session."""
+        return self.audience == PAGES
+
+    @property
+    def takes(self) -> str | None:
+        """The media type of its body; None when it takes none."""
+        return FORM if self.form is not None else JSON if self.body is not None else None
+
+    @property
+    def most_bytes(self) -> int:
+        """How large its body may be."""
+        if self.form is not None:
+            return LARGEST_FORM
+        return 0 if self.body is None else self.body_limit
 
     @property
     def names(self) -> list[str]:
@@ -125,7 +159,7 @@ class Route(Struct, frozen=True, kw_only=True):
     def kinds(self) -> list[str]:
         """Every kind of problem that it may answer with."""
         kinds = [*ALWAYS, *self.problems]
-        if self.body is not None:
+        if self.takes is not None:
             kinds += OF_BODIES
         elif self.method != "GET":
             kinds += ["csrf", "too-large"]

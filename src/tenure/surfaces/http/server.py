@@ -11,11 +11,11 @@ from uuid import UUID
 import uvicorn
 
 from tenure.core.errors import InvalidInput
-from tenure.surfaces.http import access
 from tenure.surfaces.http.application import Application
 from tenure.surfaces.http.connection import Connection, Gate, Limits
 from tenure.surfaces.http.desk import Desk
 from tenure.surfaces.http.door import USUAL_RATE, Door
+from tenure.surfaces.http.hosts import LOOPBACK, is_loopback
 from tenure.surfaces.http.intake import Room
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.seats import Seats
@@ -31,7 +31,7 @@ def listen(host: str, port: int, *, is_locked: bool = False) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise InvalidInput("host", f"is {host!r:.64}, which leads nowhere", "give 127.0.0.1") from None
-    if not is_locked and not all(access.is_loopback(str(address[0])) for *_, address in found):
+    if not is_locked and not all(is_loopback(str(address[0])) for *_, address in found):
         raise InvalidInput(
             "host",
             f"is {host!r:.64}, which others can reach, and there are no keys to tell them apart",
@@ -67,7 +67,7 @@ class Server:
         host = str(listening.getsockname()[0])
         application = Application(
             desk,
-            hosts=access.LOOPBACK | {host} | {name.lower() for name in hosts},
+            hosts=LOOPBACK | {host} | {name.lower() for name in hosts},
             on_bug=self._on_bug,
             room=Room(limits.large_bodies),
             seats=Seats(limits.streams, limits.streams_per_key),
