@@ -1,13 +1,16 @@
 """What tests need and a machine may lack: Debian's packages, fetched once into the user's cache folder.
 
-Nobody needs root's rights for it: packages are unpacked and used from where they lie.
+Nobody needs root's rights for it: packages are unpacked and used from where they lie. Only what needs half of
+a system around it is installed, by root.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 
 def fetched(package: str) -> Path:
@@ -18,6 +21,20 @@ def fetched(package: str) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         _fetch(package, cache, target)
     return target
+
+
+def installed(program: str, package: str) -> str:
+    """Where a program of the system is; its package is installed if it is not there, and nobody minds."""
+    if found := shutil.which(program):
+        return found
+    waiting = ["-o", "DPkg::Lock::Timeout=300"]
+    _output(package, ["apt-get", *waiting, "update"], "/")
+    _output(package, ["apt-get", *waiting, "install", "--yes", "--no-install-recommends", package], "/")
+    return shutil.which(program) or _missing(package, f"it brought no {program}")
+
+
+def _missing(package: str, why: str) -> NoReturn:
+    raise RuntimeError(f"the tests need {package}: install the Debian package `{package}` ({why})")
 
 
 def _fetch(package: str, cache: Path, target: Path) -> None:
@@ -38,11 +55,10 @@ def _fetch(package: str, cache: Path, target: Path) -> None:
 
 
 def _output(package: str, command: list[str], folder: str) -> str:
-    needed = f"the tests need {package}: install the Debian package `{package}`"
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise RuntimeError(f"{needed} ({command[0]}, which would fetch it, is missing)") from error
+    except FileNotFoundError:
+        _missing(package, f"{command[0]}, which would fetch it, is missing")
     if done.returncode:
-        raise RuntimeError(f"{needed} ({' '.join(command)} said: {done.stderr.strip()})")
+        _missing(package, f"{' '.join(command)} said: {done.stderr.strip()}")
     return done.stdout

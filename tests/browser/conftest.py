@@ -1,0 +1,173 @@
+"""A server on each kind of store, filled once, and one browser for all: each test has windows of its own.
+
+A window tells of whatever a page must not do: scripts that fail or are refused, and dialogs that nobody
+wanted. All tests here share one event loop, in which the servers run, too.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
+from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, async_playwright
+
+from tenure.storage.address import store_for
+from tenure.storage.contract import Store
+from tests.browser.filled import fill
+from tests.debian import installed
+from tests.postgres_server import PostgresServer
+from tests.surfaces.dashboard.visiting import EVERY, log_in
+from tests.surfaces.http.serving import Api, serving
+from tests.surfaces.http.test_keys import make
+
+HERE = Path(__file__).parent
+SHOTS = "TENURE_TEST_SHOTS"
+"""Where screenshots are put, if anybody wants them."""
+
+LIGHT: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
+DARK: dict[str, Any] = {**LIGHT, "color_scheme": "dark"}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 360, "height": 740},
+    "color_scheme": "light",
+    "has_touch": True,
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+shared = pytest_asyncio.fixture(loop_scope="session")
+kept = pytest_asyncio.fixture(scope="session", loop_scope="session")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server, its store, and the jobs in it by name."""
+
+    api: Api
+    store: Store
+    jobs: dict[str, UUID]
+    operator: str
+    """A key that may do everything to jobs."""
+
+    @property
+    def url(self) -> str:
+        return self.api.server.url
+
+    async def key(self, *scopes: str, **rest: Any) -> str:
+        """Another key."""
+        return await make(self.store, *scopes, **rest)
+
+
+Window = Callable[..., Coroutine[Any, Any, Page]]
+"""Opens a window: `await window(key, **LIGHT)`; without a key nobody is logged in."""
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=["sqlite", "postgres"])
+async def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Site]:
+    """A server of each kind, by the real clock, which knows keys."""
+    if request.param == "sqlite":
+        address = f"sqlite:///{tmp_path_factory.mktemp('site') / 'jobs.db'}"
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        address = server.create_database(f"site_{uuid4().hex}")
+    store = store_for(address)
+    await store.open()
+    try:
+        await store.migrate()
+        jobs = await fill(store)
+        operator = await make(store, "operate")
+        async with serving(store, routes=EVERY) as api:
+            yield Site(api, store, jobs, operator)
+    finally:
+        await store.close()
+
+
+@kept
+async def browser() -> AsyncIterator[Browser]:
+    """Debian's Chromium."""
+    program = installed("chromium", "chromium")
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(executable_path=program)
+        yield opened
+        await opened.close()
+
+
+@shared
+async def window(site: Site, browser: Browser) -> AsyncIterator[Window]:
+    """Opens windows, and looks at the end whether their pages behaved."""
+    troubles: list[str] = []
+    async with AsyncExitStack() as ends:
+
+        async def one(key: str | None = None, **manner: Any) -> Page:
+            context = await browser.new_context(base_url=site.url, **(manner or LIGHT))
+            ends.push_async_callback(context.close)
+            if key is not None:
+                name, _, text = (await log_in(site.api, key)).cookie.partition("=")
+                strict: dict[str, Any] = {"httpOnly": True, "sameSite": "Strict"}
+                await context.add_cookies([{"name": name, "value": text, "url": site.url, **strict}])  # type: ignore[typeddict-item]
+            page = await context.new_page()
+            watch(page, troubles)
+            return page
+
+        yield one
+    assert not troubles
+
+
+@shared
+async def page(window: Window, site: Site) -> Page:
+    """A window of an operator."""
+    return await window(site.operator)
+
+
+@shared
+async def dark(window: Window, site: Site) -> Page:
+    """The same at night."""
+    return await window(site.operator, **DARK)
+
+
+@shared
+async def phone(window: Window, site: Site) -> Page:
+    """The same in the hand."""
+    return await window(site.operator, **PHONE)
+
+
+def watch(page: Page, troubles: list[str]) -> None:
+    """Have it told what a page must not do."""
+
+    def on_console(message: ConsoleMessage) -> None:
+        # Of a page that is refused the browser tells as of an error; the test has its status.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            troubles.append(message.text)
+
+    async def on_dialog(dialog: Dialog) -> None:
+        troubles.append(f"a dialog said {dialog.message}")
+        await dialog.dismiss()
+
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("dialog", on_dialog)
+
+
+async def shot(page: Page, name: str) -> None:
+    """A picture of the whole page, for eyes."""
+    if folder := os.environ.get(SHOTS):
+        await page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+async def check_accessible(page: Page) -> None:
+    """Nothing on the page keeps somebody from using it, as far as a program can tell."""
+    found = await Axe().run(page)
+    serious = [one for one in found.response["violations"] if one["impact"] in {"serious", "critical"}]
+    assert not serious, found.generate_report()
