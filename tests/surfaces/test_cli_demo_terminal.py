@@ -4,10 +4,13 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
 from pathlib import Path
+
+import httpx
 
 from tests.surfaces.command import COMMAND, environment
 
@@ -61,6 +64,34 @@ def test_a_dumb_terminal_gets_plain_lines(tmp_path: Path) -> None:
     assert re.search(r"\+\d+\.\d\d s  encode +succeeded", written)
 
 
+def test_the_dashboard_stays_until_ctrl_c_and_its_worker_with_it(tmp_path: Path) -> None:
+    """The address is told before the jobs begin; when all is over, nothing is left behind."""
+    ours, theirs = pty.openpty()
+    terminal = environment(TERM="dumb", NO_COLOR="1", TMPDIR=str(tmp_path))
+    running = subprocess.Popen(
+        [*COMMAND, "demo"], env=terminal, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        with os.fdopen(os.dup(ours), encoding="utf-8", newline="") as screen:
+            found = re.fullmatch(r"the dashboard is at (http://127\.0\.0\.1:\d+)\r\n", screen.readline())
+            assert found
+            lines = iter(screen.readline, "")
+            assert any(line.startswith(f"look around at {found[1]}") for line in lines)
+            with httpx.Client(base_url=found[1], trust_env=False) as client:
+                [job] = client.get("/v1/jobs?status=failed").json()["items"]
+                replay = client.post(f"/v1/jobs/{job['jobId']}/replay").json()["jobId"]
+                told = client.get(f"/v1/jobs/{replay}/result?waitSeconds=30")
+                assert (told.status_code, told.json()["jobStatus"]) == (409, "failed")
+                assert "text/html" in client.get("/", headers={"accept": "text/html"}).headers["content-type"]
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 0
+        assert not list(tmp_path.iterdir())
+    finally:
+        running.kill()
+        os.close(ours)
+
+
 def _lines(frame: str) -> list[str]:
     return [ANY.sub("", line) for line in frame.split("\r\n")]
 
@@ -72,7 +103,9 @@ def _on_a_terminal(folder: Path, *, rows: int = 24, columns: int = 80, **changed
     terminal = environment(**{"TERM": "xterm-256color", **changed})
     for name in ("COLUMNS", "LINES"):
         terminal.pop(name, None)
-    running = subprocess.Popen([*COMMAND, "demo"], cwd=folder, env=terminal, stdout=theirs, stderr=theirs)
+    running = subprocess.Popen(
+        [*COMMAND, "demo", "--once"], cwd=folder, env=terminal, stdout=theirs, stderr=theirs
+    )
     os.close(theirs)
     written = b""
     try:

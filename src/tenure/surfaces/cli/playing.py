@@ -3,7 +3,7 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,10 +12,12 @@ from uuid import UUID
 from tenure.core import documents
 from tenure.core.errors import StoreError
 from tenure.core.lease import Progress
+from tenure.core.reading import Filter
 from tenure.core.signals import Signal, Troubled
 from tenure.core.states import State
 from tenure.engine.hiring import hire, new_name
 from tenure.engine.registry import Manifest, Registry
+from tenure.engine.sweeping import Sweeps
 from tenure.engine.worker import Worker
 from tenure.execution.lanes import Lanes
 from tenure.settings import Settings
@@ -82,8 +84,11 @@ class Play:
         self.queue = f"demo-{secrets.token_hex(4)}"
         self.rows: dict[UUID, Row] = {}
 
-    async def run(self, folder: Path) -> None:
-        """Play it; raises Astray unless every job has gone its way. `folder` is the children's."""
+    async def run(self, folder: Path, then: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Play it; raises Astray unless every job has gone its way. `folder` is the children's.
+
+        What comes `then` is done while there is still a worker.
+        """
         await self._store.migrate()
         await self._store.verify()
         lanes = Lanes(APP, folder=folder, environment=_environment())
@@ -98,11 +103,9 @@ class Play:
                 settings=Settings(slots=len(PARTS), queues=(self.queue,), shutdown_seconds=0),
             )
             await self._enqueue(registry)
-            await self._work(hired)
+            await self._work(hired, then)
         finally:
             await lanes.close()
-        for job, row in self.rows.items():
-            _check(self._parts[job], row)
 
     async def _enqueue(self, registry: Registry) -> None:
         specs = [registry.get(part.key, 1) for part in PARTS]
@@ -115,10 +118,14 @@ class Play:
             self.rows[made.id] = Row(made.id, name, part.about, spec.policy.max_attempts)
             self._parts[made.id] = part
 
-    async def _work(self, hired: Worker) -> None:
+    async def _work(self, hired: Worker, then: Callable[[], Awaitable[None]] | None) -> None:
         working = asyncio.create_task(hired.run())
         try:
             await self._follow(working)
+            for job, row in self.rows.items():
+                _check(self._parts[job], row)
+            if then is not None:
+                await _beside(working, then())
         finally:
             # Reached by Ctrl-C as well: what still runs is killed and handed back, and then withdrawn.
             hired.stop("the demo is over")
@@ -158,12 +165,12 @@ class Play:
             await self._store.cancel([row.id], actor="demo", reason="taking too long")
 
     async def _withdraw(self) -> None:
-        """Nobody else serves the queue: what is left in it would wait for ever."""
-        left = [row.id for row in self.rows.values() if not row.state.is_final]
-        if left:
-            with suppress(StoreError, TimeoutError):
-                async with asyncio.timeout(LAST_WORDS):
-                    await self._store.cancel(left, actor="demo", reason="the demo was ended")
+        """Nobody else serves the queue: what is left in it, replays too, would wait for ever."""
+        with suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                await Sweeps(self._store).cancel(
+                    Filter(queue=self.queue), actor="demo", reason="the demo was ended"
+                )
 
     def _hear(self, job: UUID, progress: Progress) -> None:
         self.rows[job].progress = progress
@@ -171,6 +178,18 @@ class Play:
     def _note(self, signal: Signal) -> None:
         if isinstance(signal, Troubled):
             self._trouble = f"; {signal.loop}: {signal.error.strip().splitlines()[-1]}"
+
+
+async def _beside(working: asyncio.Task[None], what: Awaitable[None]) -> None:
+    """Do something while the worker works, or after it was drained; raises what the worker fails with."""
+    doing = asyncio.ensure_future(what)
+    try:
+        await asyncio.wait({doing, working}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        await doing
+    finally:
+        doing.cancel()
 
 
 def _check(part: Part, row: Row) -> None:
