@@ -9,7 +9,10 @@ import pytest
 from tenure.core import key_text
 from tenure.core.access import SESSION_KEPT, Deed
 from tenure.storage.contract import Store
+from tenure.surfaces.dashboard.rendering import see_other
+from tenure.surfaces.dashboard.table import page
 from tenure.surfaces.http import door
+from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.surfaces.dashboard.visiting import EVERY, Visitor, log_in, visitor
@@ -119,6 +122,26 @@ async def test_a_session_ends_with_its_key_and_with_time(api: Api, store: Store,
     assert await where(lasting) == (200, None)
     await clock.advance(timedelta(seconds=1))
     assert await where(lasting) == TO_LOGIN
+
+
+async def test_what_goes_on_ends_with_the_session(store: Store) -> None:
+    """Row 94: a stream asks before every piece, and logging out cuts it like a revocation does."""
+    seen: list[Asked] = []
+
+    async def look(_desk: Desk, asked: Asked) -> Answer:
+        seen.append(asked)
+        return see_other("/")
+
+    async with serving(store, routes=[*EVERY, page("/look", handler=look, summary="")]) as api:
+        key = await make(store, "read")
+        one, two = await log_in(api, key), await log_in(api, key)
+        for visit in (one, two):
+            await visit.get("/look")
+        await api.get("/look", headers={**bearing(key)["headers"], "accept": "text/html"})
+        await one.submit("/logout")
+        assert [await asked.is_admitted() for asked in seen] == [False, True, True]
+        await store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
+        assert [await asked.is_admitted() for asked in seen] == [False, False, False]
 
 
 async def test_a_script_whose_session_is_over_is_sent_to_the_login(api: Api, store: Store) -> None:

@@ -190,7 +190,7 @@ class Application:
             body=body,
             gone=intake.until_gone,
             caller=caller,
-            is_admitted=partial(self._door.is_admitted, caller),
+            is_admitted=partial(self._door.is_admitted, caller, visit.known_by if visit else None),
             headers=headers,
             traceparent=follows,
             visit=visit,

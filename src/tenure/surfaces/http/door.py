@@ -71,10 +71,16 @@ class Door:
             await self._note_use(held.id)
         return _caller(held)
 
-    async def is_admitted(self, caller: Caller) -> bool:
-        """Whether who was let in would still be: its key has neither been revoked nor run out."""
+    async def is_admitted(self, caller: Caller, session: str | None = None) -> bool:
+        """Whether who was let in would still be: its key has neither been revoked nor run out.
+
+        Who came by a session is not when that is over.
+        """
         if caller.key is None:
             return not await self._has_lock()
+        if session is not None:
+            found = await self._store.find_session(session_text.digest(session))
+            return found is not None and _caller(found) == caller
         ring = await self._lookup.find(caller.key)
         return any(held.id == caller.key and _caller(held) == caller for held in ring.held)
 

@@ -60,6 +60,11 @@ class Visit(Struct, frozen=True, kw_only=True):
         return "authorization" not in self.headers
 
     @property
+    def known_by(self) -> str | None:
+        """The session by which the caller is known; None when it is a key."""
+        return self.session if self.is_ambient else None
+
+    @property
     def would_lose_cookies(self) -> bool:
         """Whether the browser would not keep a session, because it came by plain HTTP from elsewhere."""
         return not is_local(self.headers) and urlsplit(self.headers.get("origin", "")).scheme == "http"
