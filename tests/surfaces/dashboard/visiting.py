@@ -31,14 +31,14 @@ class Visitor(NamedTuple):
         # Said even when there is none: the client under it would say something of its own.
         return {"cookie": self.cookie}
 
-    async def get(self, path: str, **headers: str) -> Reply:
+    async def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
         """Look at a page."""
         said = {
             "accept": "text/html",
             **self._cookies,
             **{k.replace("_", "-"): v for k, v in headers.items()},
         }
-        return await self.api.get(path, headers=said)
+        return await self.api.call(method, path, headers=said)
 
     async def token(self) -> str:
         """The token in the forms of a page."""
