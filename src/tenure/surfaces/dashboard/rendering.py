@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tenure.surfaces.dashboard import assets
+from tenure.surfaces.dashboard.wording import FILTERS
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked
 from tenure.surfaces.http.visits import TOKEN, Visit
@@ -78,5 +79,6 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters.update(FILTERS)
     environment.globals["asset"] = assets.address
     return environment

@@ -3,11 +3,23 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
-from tenure.surfaces.dashboard.pages import overview
+from tenure.surfaces.dashboard.pages import (
+    changing,
+    choosing,
+    dead_letters,
+    definitions,
+    job,
+    jobs,
+    live,
+    overview,
+    queues,
+    workers,
+)
+from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW
 from tenure.surfaces.dashboard.refusing import refuse
 from tenure.surfaces.dashboard.rendering import HTML
 from tenure.surfaces.http.forms import NoFields
-from tenure.surfaces.http.routes import ANY, Route
+from tenure.surfaces.http.routes import ANY, EVENT_STREAM, JSON, Handler, Route
 from tenure.surfaces.http.routes import PAGES as AUDIENCE
 
 
@@ -19,6 +31,10 @@ def page(path: str, **rest: Any) -> Route:
 def action(path: str, **rest: Any) -> Route:
     """What a form, or a button, does."""
     return _route("POST", path, **{"scope": "operate", "answers": {303: str}, **rest})
+
+
+def _of_job(name: str, handler: Handler, summary: str) -> Route:
+    return action(f"/ui/jobs/{{jobId}}/{name}", handler=handler, summary=summary, form=NoFields)
 
 
 def _route(method: str, path: str, **rest: Any) -> Route:
@@ -60,5 +76,48 @@ PAGES = (
         produces=ANY,
         refuse=None,
     ),
-    page("/", handler=overview.overview, summary="What there is at present"),
+    page(
+        "/",
+        handler=overview.overview,
+        summary="How it goes, and what needs attention",
+        parameters=OF_OVERVIEW,
+        is_fenced=True,
+    ),
+    page(
+        "/ui/live",
+        handler=live.live,
+        summary="Hints that something has happened",
+        produces=EVENT_STREAM,
+        is_fenced=True,
+    ),
+    page("/ui/jobs", handler=jobs.jobs, summary="Jobs", parameters=OF_JOBS, is_fenced=True),
+    action(
+        "/ui/jobs/act",
+        handler=choosing.act,
+        summary="Cancel or replay many jobs",
+        form=choosing.Choice,
+        seconds=60.0,
+        is_fenced=True,
+    ),
+    page("/ui/jobs/{jobId}", handler=job.job, summary="One job", parameters=OF_JOB),
+    page("/ui/jobs/{jobId}/live", handler=live.of_job, summary="Hints of one job", produces=EVENT_STREAM),
+    page("/ui/jobs/{jobId}/params", handler=job.params, summary="The params of a job in full", produces=JSON),
+    page("/ui/jobs/{jobId}/result", handler=job.result, summary="The result of a job in full", produces=JSON),
+    _of_job("cancel", changing.cancel, "Ask a job to stop"),
+    _of_job("replay", changing.replay, "Run a job again"),
+    _of_job("release", changing.release, "Let a held job go"),
+    _of_job("give-up", changing.give_up, "Let a job be a dead letter"),
+    page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
+    page("/ui/queues", handler=queues.queues, summary="Queues"),
+    action(
+        "/ui/queues/{queue}/pause",
+        handler=queues.pause,
+        summary="Let nothing be claimed from a queue",
+        form=queues.PauseForm,
+    ),
+    action("/ui/queues/{queue}/resume", handler=queues.resume, summary="Resume a queue", form=NoFields),
+    page("/ui/workers", handler=workers.workers, summary="Workers"),
+    action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
+    page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_fenced=True),
+    page("/ui/definitions/{key}", handler=definitions.definition, summary="One definition", is_fenced=True),
 )

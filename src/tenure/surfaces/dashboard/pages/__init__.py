@@ -1,1 +1,1 @@
-"""One module a screen."""
+"""The screens: each module has what one of them shows, and what can be done there."""

@@ -1,1 +1,228 @@
-"use strict";
+// What pages gain where scripts run: they follow what happens, rows are chosen many at a time, texts are
+// copied, figures are drawn, and keys lead around. Without it every page reads, and every form works.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const one = (selector, within = document) => within.querySelector(selector);
+  root.classList.add("js");
+
+  // Light or dark as the system says, unless somebody has chosen. Before the page is drawn.
+  const kept = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+  const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* for this page only */ } };
+  if (kept("theme")) root.dataset.theme = kept("theme");
+
+  const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+
+  function turnTheme() {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    keep("theme", root.dataset.theme);
+    drawCharts(true);
+  }
+
+  // ---- Following what happens. The server only hints; what is shown is always fetched anew, at most once in
+  // `PAUSE`. Nobody looks at a hidden page, so it asks for nothing until it is seen again.
+  const PAUSE = 700;
+  const POLL = 2000;
+  let source = null, polling = null, due = null, last = 0, isHeld = false;
+
+  function fetchAnew() {
+    due = null;
+    last = Date.now();
+    all("[data-region]").forEach((region) => htmx.trigger(region, "fresh"));
+  }
+  function hint() {
+    if (due === null) due = setTimeout(fetchAnew, Math.max(0, last + PAUSE - Date.now()));
+  }
+  function follow() {
+    stopFollowing();
+    if (document.hidden || isHeld || !one("[data-region]")) return tellLive();
+    source = new EventSource(document.body.dataset.live);
+    source.addEventListener("open", () => { clearInterval(polling); polling = null; tellLive(); });
+    source.addEventListener("hint", hint);
+    source.addEventListener("error", () => {
+      // Until hints come again, look every now and then; a server that refuses for good is asked like that only.
+      polling = polling || setInterval(hint, POLL);
+      if (source && source.readyState === EventSource.CLOSED) source = null;
+      tellLive();
+    });
+  }
+  function stopFollowing() {
+    if (source) source.close();
+    clearInterval(polling);
+    clearTimeout(due);
+    source = polling = due = null;
+  }
+  function tellLive() {
+    const sign = one(".live");
+    if (!sign) return;
+    sign.hidden = !one("[data-region]");
+    const is = isHeld ? "held" : source && source.readyState === EventSource.OPEN ? "on" : "off";
+    sign.dataset.is = is;
+    sign.textContent = { held: "paused", on: "live", off: "connecting" }[is];
+    sign.setAttribute("aria-pressed", String(!isHeld));
+  }
+  function turnLive() {
+    isHeld = !isHeld;
+    if (!isHeld) hint();
+    follow();
+  }
+
+  // ---- Ages grow by themselves.
+  function age(seconds) {
+    const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+    const [size, unit] = units.find(([size]) => seconds >= size) || [1, "s"];
+    return `${Math.floor(seconds / size)} ${unit}`;
+  }
+  function tick() {
+    all("time[data-age]").forEach((time) => {
+      const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+      time.textContent = seconds < 0 ? `in ${age(-seconds)}` : `${age(seconds)} ago`;
+    });
+  }
+
+  // ---- Choosing rows. What is chosen outlives a refresh of the list.
+  const chosen = new Set();
+  let isEvery = false;
+
+  function showChoice() {
+    const form = one("form[data-choice]");
+    const every = form && one("input[name=every]", form);
+    if (!every) return;
+    const boxes = all("input[name=job]", form);
+    boxes.forEach((box) => {
+      box.checked = chosen.has(box.value);
+      box.closest("tr").classList.toggle("chosen", box.checked);
+    });
+    const whole = one("[data-whole]", form);
+    const onPage = boxes.filter((box) => box.checked).length;
+    whole.checked = onPage === boxes.length;
+    whole.indeterminate = onPage > 0 && onPage < boxes.length;
+    every.checked = isEvery;
+    one("[data-offer]", form).hidden = !(isEvery || whole.checked);
+    one("[data-count]", form).textContent = isEvery ? "all that match" : `${chosen.size} selected`;
+    all("button[name=act]", form).forEach((button) => { button.disabled = chosen.size === 0 && !isEvery; });
+  }
+  function choose(box) {
+    if (box.name === "every") isEvery = box.checked;
+    else {
+      const boxes = box.matches("[data-whole]") ? all("input[name=job]", box.form) : [box];
+      boxes.forEach((row) => (box.checked ? chosen.add(row.value) : chosen.delete(row.value)));
+      if (!box.checked) isEvery = false;
+    }
+    showChoice();
+  }
+  function sendChoice(form) {
+    // Rows that have left the page meanwhile were chosen nevertheless.
+    const shown = new Set(all("input[name=job]", form).map((box) => box.value));
+    [...chosen].filter((id) => !shown.has(id)).forEach((id) => {
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "job", value: id }));
+    });
+  }
+
+  // ---- Copying.
+  async function copy(button) {
+    const text = one(button.dataset.copy).textContent;
+    const was = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(one(button.dataset.copy));
+      button.textContent = "selected: press Ctrl-C";
+    }
+    setTimeout(() => { button.textContent = was; }, 1500);
+  }
+
+  // ---- Figures.
+  const charts = new Map();
+
+  function tone(name) {
+    const probe = Object.assign(document.createElement("i"), { className: "probe" });
+    probe.dataset.tone = name;
+    document.body.append(probe);
+    const colour = getComputedStyle(probe).color;
+    probe.remove();
+    return colour;
+  }
+  function drawCharts(anew = false) {
+    all(".chart[data-points]").forEach((place) => {
+      const { lines, data, unit } = JSON.parse(place.dataset.points);
+      let chart = charts.get(place.id);
+      if (chart && (anew || chart.root.parentElement !== place)) { chart.destroy(); charts.delete(place.id); chart = null; }
+      if (chart) return chart.setData(data);
+      const axis = { stroke: tone("muted"), grid: { stroke: tone("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+      const clock = uPlot.fmtDate("{HH}:{mm}");
+      const inUtc = (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC");
+      charts.set(place.id, new uPlot({
+        width: place.clientWidth, height: place.clientHeight, legend: { show: false }, cursor: { y: false },
+        scales: { y: { range: (_, least, most) => [0, most || 1] } },
+        tzDate: inUtc,
+        axes: [{ ...axis, size: 28, values: (_, ticks) => ticks.map((value) => clock(inUtc(value))) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((value) => `${+value.toPrecision(3)}${unit}`) }],
+        series: [{}, ...lines.map((line, place) => ({
+          label: line.label, stroke: tone(line.tone), width: 2, dash: line.dashed ? [4, 3] : undefined,
+          fill: line.fills ? tone(line.tone).replace("rgb(", "rgba(").replace(")", ", 0.14)") : undefined,
+          spanGaps: true,
+          // A line of a few values would hardly be one.
+          points: { size: 5, show: data[place + 1].filter((value) => value !== null).length < 6 },
+        }))],
+      }, data, place));
+    });
+  }
+  new ResizeObserver(() => charts.forEach((chart) => {
+    const place = chart.root.parentElement;
+    if (place) chart.setSize({ width: place.clientWidth, height: place.clientHeight });
+  })).observe(root);
+
+  // ---- Keys.
+  const LEADS = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", q: "/ui/queues", w: "/ui/workers", f: "/ui/definitions" };
+  let isGoing = false;
+
+  function step(by) {
+    const links = all("tbody a.name");
+    const at = links.indexOf(document.activeElement);
+    const next = links[at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by];
+    if (next) next.focus();
+  }
+  function press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+    const wasGoing = isGoing;
+    isGoing = event.key === "g";
+    if (wasGoing && LEADS[event.key]) location.assign(LEADS[event.key]);
+    else if (event.key === "/" && one("input[type=search]")) { event.preventDefault(); one("input[type=search]").focus(); }
+    else if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (event.key === "x") {
+      const row = event.target.closest("tr");
+      const box = row && one("input[name=job]", row);
+      if (box) box.click();
+    }
+    else if (event.key === "?") one("#keys").showModal();
+  }
+
+  document.addEventListener("keydown", press);
+  document.addEventListener("change", (event) => { if (event.target.matches("form[data-choice] input[type=checkbox]")) choose(event.target); });
+  document.addEventListener("submit", (event) => { if (event.target.matches("form[data-choice]")) sendChoice(event.target); });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) hint(); follow(); });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.dataset.copy) copy(button);
+    else if (button.matches(".live")) turnLive();
+    else if (button.dataset.theme !== undefined) turnTheme();
+    else if (button.dataset.keys !== undefined) one("#keys").showModal();
+  });
+  document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); });
+  document.addEventListener("DOMContentLoaded", () => {
+    showChoice();
+    drawCharts();
+    tick();
+    setInterval(() => {
+      tick();
+      // Log lines and progress leave no event that a hint could tell of.
+      if (one("[data-region][data-poll]") && !document.hidden && !isHeld) hint();
+    }, 1000);
+    follow();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(true));
+})();

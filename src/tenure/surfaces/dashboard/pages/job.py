@@ -1,0 +1,122 @@
+"""One job: where it stands and why, what it did when, and all that its attempts left behind."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from tenure.core import fingerprint
+from tenure.core.documents import NULL
+from tenure.core.job import Job
+from tenure.core.operations import LineStatus
+from tenure.core.states import DEAD_LETTERS, State
+from tenure.engine.following import Said
+from tenure.surfaces import views
+from tenure.surfaces.dashboard.pages import timeline
+from tenure.surfaces.dashboard.pages.reasons import line_of, reason
+from tenure.surfaces.dashboard.rendering import render
+from tenure.surfaces.dashboard.wording import preview
+from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.redaction import Redaction
+
+MOST_ATTEMPTS = 100
+MOST_EVENTS = 100
+MOST_STEPS = 400
+"""Events that the time line is drawn from, the latest ones."""
+
+LOG_LINES = 300
+LOG_READ = 3_000
+"""Lines that are read to show the last of them."""
+
+
+class Log(Struct, frozen=True):
+    """Part of what attempts wrote. `earlier` and `later` say that there is more on either side."""
+
+    lines: Sequence[views.LogItem]
+    earlier: bool
+    later: tuple[int, int] | None
+
+
+async def job(desk: Desk, asked: Asked) -> Answer:
+    """All that is known of one job."""
+    found = await desk.client.get(asked.job)
+    after = asked.query.get("events")
+    first = max(0, found.events - MOST_EVENTS) if after is None else after
+    events = await desk.client.events(found.id, after=first, limit=MOST_EVENTS)
+    attempts = await desk.client.attempts(
+        found.id, after=asked.query.get("attempts", 0), limit=MOST_ATTEMPTS + 1
+    )
+    steps = await desk.client.events(found.id, after=max(0, found.events - MOST_STEPS), limit=MOST_STEPS)
+    return render(
+        asked,
+        "job.html",
+        fragment="_job.html",
+        job=found,
+        error=found.error and views.failure(found.error, desk.redaction),
+        fingerprint=_fingerprint(found),
+        reason=reason(found, await _line(desk, asked, found)),
+        timeline=timeline.draw(steps, found.finished_at or datetime.now(UTC)),
+        params=preview(found.params, desk.redaction),
+        result=None if found.result is None else preview(found.result, desk.redaction),
+        attempts=[views.attempt_item(attempt, desk.redaction) for attempt in attempts[:MOST_ATTEMPTS]],
+        later_attempts=attempts[MOST_ATTEMPTS - 1].fence if len(attempts) > MOST_ATTEMPTS else None,
+        events=[views.event_item(event, desk.redaction) for event in reversed(events)],
+        first_event=first,
+        log=await _log(desk, asked, found),
+        may_be=_may_be(found),
+    )
+
+
+async def params(desk: Desk, asked: Asked) -> Answer:
+    """The params in full, without their secrets."""
+    found = await desk.client.get(asked.job)
+    return Answer(200, desk.redaction.document(found.params).encode())
+
+
+async def result(desk: Desk, asked: Asked) -> Answer:
+    """The result in full, without its secrets."""
+    found = await desk.client.get(asked.job)
+    if found.state is not State.SUCCEEDED:
+        raise Refusal("no-result", f"the job is {found.state}", job_status=found.state)
+    return Answer(200, desk.redaction.document(found.result or NULL).encode())
+
+
+async def _line(desk: Desk, asked: Asked, found: Job) -> LineStatus | None:
+    """The line of a job that stands in one, unless lines are closed to the caller."""
+    if found.state is not State.QUEUED or asked.caller.namespace is not None:
+        return None
+    wanted = line_of(found)
+    return next((status for status in await desk.client.lines() if status.line == wanted), None)
+
+
+async def _log(desk: Desk, asked: Asked, found: Job) -> Log:
+    """From the place that is asked for, else the last that the last attempt wrote."""
+    if place := asked.query.get("log"):
+        said = await desk.client.log(found.id, after=place, limit=LOG_LINES + 1)
+        return _part(said[:LOG_LINES], desk.redaction, place > (0, 0), len(said) > LOG_LINES)
+    said = await desk.client.log(found.id, after=(found.fence, 0), limit=LOG_READ + 1)
+    if len(said) > LOG_READ:  # too much to look for its end: from where the attempt began
+        return _part(said[:LOG_LINES], desk.redaction, True, True)
+    return _part(said[-LOG_LINES:], desk.redaction, len(said) > LOG_LINES or found.attempt > 1, False)
+
+
+def _part(said: Sequence[Said], redaction: Redaction, earlier: bool, is_more: bool) -> Log:
+    last = said[-1] if said else None
+    lines = [views.log_item(*one, redaction) for one in said]
+    return Log(lines, earlier, (last.fence, last.line.n) if last and is_more else None)
+
+
+def _fingerprint(found: Job) -> str | None:
+    return fingerprint.of(found.definition, found.error) if found.state in DEAD_LETTERS else None
+
+
+def _may_be(found: Job) -> frozenset[str]:
+    """What can be done to a job where it stands."""
+    can = {
+        "release": found.state is State.CREATED,
+        "give-up": found.state is State.RETRYING,
+        "cancel": not found.state.is_final and found.state is not State.CANCELLING,
+        "replay": found.state.is_final,
+    }
+    return frozenset(name for name, is_so in can.items() if is_so)
