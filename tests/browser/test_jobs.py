@@ -1,0 +1,159 @@
+"""The list of jobs and one job in a browser: they follow what happens, and buttons do what they say."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from playwright.async_api import Page, expect
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Line
+from tenure.core.outcome import Failure
+from tenure.core.states import State
+from tenure.core.trail import LogLine, Trail
+from tests.browser.conftest import Site, Window, shot
+from tests.storage.telling import claim, found, recoverable, settle, succeeded
+
+SOON = 3_000
+"""Milliseconds in which a page has followed, on a machine that has much else to do."""
+
+
+async def enqueue(site: Site, number: int = 1, **asked: Any) -> tuple[str, list[UUID]]:
+    """Jobs of a definition that no other test has."""
+    definition = f"own.{uuid4().hex[:12]}"
+    made = await site.store.enqueue([NewJob(definition=definition, **asked) for _ in range(number)])
+    return definition, [one.id for one in made]
+
+
+async def test_words_and_pills_narrow_the_list(site: Site, page: Page) -> None:
+    definition, [job, other] = await enqueue(site, 2)
+    await site.store.cancel([other])
+    await page.goto("/ui/jobs")
+    await page.get_by_label("Search jobs").fill(f"definition:{definition}")
+    await page.keyboard.press("Enter")
+    rows = page.locator("tbody tr")
+    await expect(rows).to_have_count(2)
+    pills = page.get_by_role("navigation", name="States")
+    await pills.get_by_role("link", name="cancelled 1").click()
+    await expect(rows).to_have_count(1)
+    await pills.get_by_role("link", name="queued 1").click()
+    await expect(rows).to_have_count(2)
+    await pills.get_by_role("link", name="all").click()
+    await expect(page.get_by_label("Search jobs")).to_have_value(f"definition:{definition}")
+    await page.get_by_label("Search jobs").fill("colour:red")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("definition:")
+    await page.get_by_label("Search jobs").fill(str(job))
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", level=1)).to_contain_text(definition)
+
+
+async def test_the_list_follows_what_happens(site: Site, page: Page) -> None:
+    definition, _ = await enqueue(site)
+    await page.goto(f"/ui/jobs?q={definition}")
+    await expect(page.get_by_role("button", name="live")).to_be_visible()
+    row = page.locator("tbody tr")
+    [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
+    await expect(row).to_contain_text("running", timeout=SOON)
+    await settle(site.store, [succeeded(owned)])
+    await expect(row).to_contain_text("succeeded", timeout=SOON)
+
+
+async def test_a_page_that_is_held_stays_as_it_is(site: Site, page: Page) -> None:
+    definition, [job] = await enqueue(site)
+    await page.goto(f"/ui/jobs?q={definition}")
+    await page.get_by_role("button", name="live").click()
+    await expect(page.get_by_role("button", name="paused")).to_be_visible()
+    await site.store.cancel([job])
+    other = await page.context.new_page()
+    await other.goto(f"/ui/jobs?q={definition}")
+    await expect(other.locator("tbody tr")).to_contain_text("cancelled")
+    await expect(page.locator("tbody tr")).to_contain_text("queued")
+    await page.get_by_role("button", name="paused").click()
+    await expect(page.locator("tbody tr")).to_contain_text("cancelled", timeout=SOON)
+
+
+async def test_chosen_rows_are_cancelled_and_the_choice_outlives_a_refresh(site: Site, page: Page) -> None:
+    definition, jobs = await enqueue(site, 3)
+    await page.goto(f"/ui/jobs?q={definition}")
+    cancel = page.get_by_role("button", name="Cancel")
+    await expect(cancel).to_be_disabled()
+    await page.locator(f"#row-{jobs[0]} input").check()
+    await page.locator(f"#row-{jobs[1]} input").check()
+    await expect(page.get_by_text("2 selected")).to_be_visible()
+    await site.store.enqueue([NewJob(definition=definition)])
+    await expect(page.locator("tbody tr")).to_have_count(4, timeout=SOON)
+    await expect(page.locator(f"#row-{jobs[0]} input")).to_be_checked()
+    await shot(page, "jobs-chosen")
+    await cancel.click()
+    await expect(page.get_by_role("status")).to_have_text("2 jobs were asked to stop.")
+    states = [(await found(site.store, job)).state for job in jobs]
+    assert states == [State.CANCELLED, State.CANCELLED, State.QUEUED]
+
+
+async def test_all_that_match_are_changed_after_a_page_has_asked(site: Site, page: Page) -> None:
+    definition, jobs = await enqueue(site, 60)
+    await page.goto(f"/ui/jobs?q={definition}")
+    await page.get_by_label("Select all on this page").check()
+    await expect(page.get_by_text("50 selected")).to_be_visible()
+    await page.get_by_label("all that match, on every page").check()
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Cancel 60 jobs?")
+    await shot(page, "jobs-sure")
+    await page.get_by_role("button", name="Ask them to stop").click()
+    await expect(page.get_by_role("status")).to_contain_text("60 jobs were asked to stop")
+    assert {(await found(site.store, job)).state for job in jobs} == {State.CANCELLED}
+
+
+async def test_without_scripts_the_same_is_done(site: Site, window: Window) -> None:
+    definition, jobs = await enqueue(site, 2)
+    page = await window(site.operator, java_script_enabled=False)
+    await page.goto(f"/ui/jobs?q={definition}")
+    await page.locator(f"#row-{jobs[0]} input").check()
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_role("status")).to_have_text("1 job was asked to stop.")
+    await page.locator(f"#row-{jobs[1]} a.name").click()
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.locator("h1 .state")).to_have_text("cancelled")
+    await page.get_by_role("button", name="Replay").click()
+    await expect(page.locator("h1 .state")).to_have_text("queued")
+    await expect(page.get_by_role("link", name=str(jobs[1]))).to_be_visible()
+
+
+async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
+    definition, [job] = await enqueue(site, params='{"to":"ada","password":"hunter2"}')
+    await page.goto(f"/ui/jobs/{job}")
+    await expect(page.locator("#reason")).to_contain_text(f"No live worker serves {definition}@1")
+    [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
+    state = page.locator("h1 .state")
+    await expect(state).to_have_text("running", timeout=SOON)
+    line = LogLine(1, owned.started_at, "info", "a line from afar")
+    await site.store.record("a", [Trail(owned.lease, (line,), ())])
+    await expect(page.locator("#log")).to_contain_text("a line from afar", timeout=SOON)
+    error = Failure("ValueError", "no such customer", "Traceback (most recent call last):\nValueError")
+    await settle(site.store, [recoverable(owned, error=error)])
+    await expect(state).to_have_text("retrying", timeout=SOON)
+    await expect(page.get_by_role("group", name="Time line")).to_contain_text("attempt 1 of 3")
+    fold = page.locator("#error details")
+    await fold.get_by_text("Traceback", exact=True).click()
+    await page.get_by_role("button", name="Give up").click()
+    await expect(page.locator("#error")).to_contain_text("no such customer")
+    await expect(page.locator("#params")).to_contain_text("[redacted]")
+    await expect(page.locator("main")).not_to_contain_text("hunter2")
+
+
+async def test_what_is_shown_can_be_copied(site: Site, window: Window) -> None:
+    page = await window(site.operator, permissions=["clipboard-read", "clipboard-write"])
+    await page.goto(f"/ui/jobs/{site.jobs['succeeded']}")
+    await page.locator("section", has_text="Result").get_by_role("button", name="copy").click()
+    copied = await page.evaluate("() => navigator.clipboard.readText()")
+    assert '"pages": 12' in copied
+
+
+async def test_a_reader_finds_no_button_anywhere(site: Site, window: Window) -> None:
+    page = await window(await site.key("read"))
+    job = site.jobs["failed"]
+    for path in ("/ui/jobs", f"/ui/jobs/{job}", "/ui/dead-letters", "/ui/queues", "/ui/workers"):
+        await page.goto(path)
+        await expect(page.get_by_text("reading only")).to_be_visible()
+        for name in ("Cancel", "Replay", "Pause", "Resume", "Drain"):
+            await expect(page.get_by_role("button", name=name)).to_have_count(0)

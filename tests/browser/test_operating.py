@@ -1,0 +1,73 @@
+"""Dead letters, queues and workers in a browser."""
+
+from uuid import uuid4
+
+from playwright.async_api import Page, expect
+
+from tenure.core.job import NewJob
+from tenure.core.lease import Line
+from tenure.core.operations import Worker
+from tenure.core.outcome import Failure
+from tests.browser.conftest import Site, shot
+from tests.storage.telling import claim, settle, unrecoverable
+
+
+async def test_dead_letters_of_one_cause_are_replayed_one_first_and_then_all(site: Site, page: Page) -> None:
+    definition = f"own.{uuid4().hex[:12]}"
+    await site.store.enqueue([NewJob(definition=definition) for _ in range(4)])
+    owned = await claim(site.store, worker="a", lines=[Line("default", definition)])
+    errors = [Failure("KeyError", f"no customer {n}") for n in range(4)]
+    await settle(site.store, [unrecoverable(one, error) for one, error in zip(owned, errors, strict=True)])
+    await page.goto("/ui/dead-letters")
+    group = page.get_by_role("region", name=definition)
+    await expect(group).to_contain_text("4 jobs")
+    await group.get_by_role("button", name="Replay the newest").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text(definition)
+    await expect(page.locator("h1 .state")).to_have_text("queued")
+    await page.goto("/ui/dead-letters")
+    await group.get_by_role("button", name="Replay all…").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Replay 4 jobs?")
+    await page.get_by_role("button", name="Run them again").click()
+    await expect(page.get_by_role("status")).to_contain_text("3 jobs are run again")
+
+
+async def test_a_queue_is_paused_with_a_reason_and_resumed(site: Site, page: Page) -> None:
+    queue = f"own-{uuid4().hex[:12]}"
+    await site.store.enqueue([NewJob(definition="mail.welcome", queue=queue)])
+    await page.goto("/ui/queues")
+    card = page.get_by_role("region", name=f"Queue {queue}")
+    await card.get_by_label(f"Why {queue} is paused").fill("the mail server is away")
+    await card.get_by_role("button", name="Pause").click()
+    await expect(card).to_contain_text("the mail server is away")
+    await page.goto("/")
+    attention = page.get_by_role("region", name="Needs attention")
+    await expect(attention).to_contain_text(f"Queue {queue} is paused")
+    await shot(page, "overview-paused")
+    await page.goto("/ui/queues")
+    await card.get_by_role("button", name="Resume").click()
+    await expect(card.get_by_role("button", name="Pause")).to_be_visible()
+
+
+async def test_a_worker_is_asked_to_end_in_peace(site: Site, page: Page) -> None:
+    worker = f"own-{uuid4().hex[:12]}"
+    await site.store.enlist(Worker(id=worker, host="h", pid=1, version="1", slots=2, lines=()))
+    await page.goto("/ui/workers")
+    row = page.get_by_role("row", name=worker)
+    await row.get_by_role("button", name="Drain").click()
+    await expect(row).to_contain_text("draining")
+
+
+async def test_figures_are_drawn_and_follow_the_period(site: Site, page: Page) -> None:
+    await page.goto("/")
+    await expect(page.locator("#ended canvas")).to_be_visible()
+    await expect(page.locator("#took canvas")).to_be_visible()
+    await page.get_by_role("link", name="last day").click()
+    await expect(page.get_by_role("heading", name="Ended, by the hour")).to_be_visible()
+
+
+async def test_a_definition_is_told_with_its_schema_and_limits(site: Site, page: Page) -> None:
+    await page.goto("/ui/definitions")
+    await page.get_by_role("link", name="mail.welcome").click()
+    await expect(page.locator("#schema-1")).to_contain_text('"to"')
+    await page.get_by_role("link", name="Its jobs").click()
+    await expect(page.get_by_label("Search jobs")).to_have_value("definition:mail.welcome")

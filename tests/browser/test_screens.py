@@ -1,0 +1,94 @@
+"""Every screen, by day and by night, on a desk and in the hand: it can be used, and shows nothing askew."""
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
+
+WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
+MANNERS = {"light": LIGHT, "dark": DARK, "phone": PHONE}
+SCREENS = {
+    "overview": ("/", "Overview"),
+    "jobs": ("/ui/jobs", "Jobs"),
+    "job-running": ("/ui/jobs/{running}", "video.encode"),
+    "job-failed": ("/ui/jobs/{failed}", "card.charge"),
+    "job-queued": ("/ui/jobs/{unserved}", "fax.send"),
+    "dead-letters": ("/ui/dead-letters", "Dead letters"),
+    "queues": ("/ui/queues", "Queues"),
+    "workers": ("/ui/workers", "Workers"),
+    "definitions": ("/ui/definitions", "Definitions"),
+    "definition": ("/ui/definitions/mail.welcome", "mail.welcome"),
+}
+
+
+async def go(page: Page, site: Site, name: str) -> None:
+    path, title = SCREENS[name]
+    await page.goto(path.format(**site.jobs))
+    await expect(page.get_by_role("heading", level=1)).to_contain_text(title)
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+async def test_every_screen_can_be_used_and_fits(site: Site, window: Window, manner: str) -> None:
+    page = await window(site.operator, **MANNERS[manner])
+    for name in SCREENS:
+        await go(page, site, name)
+        await check_accessible(page)
+        await shot(page, f"{name}-{manner}")
+        assert await _overhang(page) <= 0, name
+
+
+async def test_a_wall_and_a_page_without_scripts_show_the_same(site: Site, window: Window) -> None:
+    wall = await window(site.operator, **WALL)
+    await go(wall, site, "overview")
+    await shot(wall, "overview-wall")
+    plain = await window(site.operator, **LIGHT, java_script_enabled=False)
+    for name in SCREENS:
+        await go(plain, site, name)
+        await shot(plain, f"{name}-plain")
+    await plain.goto("/")
+    await plain.get_by_text("As a table").first.click()
+    await expect(plain.get_by_role("columnheader", name="succeeded").first).to_be_visible()
+
+
+async def test_what_does_not_exist_is_told_on_a_page_with_a_way_on(site: Site, page: Page) -> None:
+    reply = await page.goto("/ui/nowhere")
+    assert reply is not None
+    assert reply.status == 404
+    await check_accessible(page)
+    await shot(page, "problem")
+    await page.get_by_role("link", name="To the jobs").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+
+
+async def test_light_or_dark_is_chosen_and_kept(site: Site, page: Page) -> None:
+    await page.goto("/")
+    await page.get_by_role("button", name="Theme").click()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    await page.goto("/ui/jobs")
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+async def test_keys_lead_around(site: Site, page: Page) -> None:
+    await page.goto("/")
+    await page.keyboard.press("g")
+    await page.keyboard.press("j")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    await page.keyboard.press("/")
+    await expect(page.get_by_label("Search jobs")).to_be_focused()
+    await page.get_by_label("Search jobs").blur()
+    await page.keyboard.press("j")
+    await page.keyboard.press("x")
+    await expect(page.get_by_text("1 selected")).to_be_visible()
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".crumbs")).to_be_visible()
+
+
+async def _overhang(page: Page) -> int:
+    """By how many pixels the page is wider than its window."""
+    wide: int = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+    return wide
