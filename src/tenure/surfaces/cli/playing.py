@@ -16,6 +16,7 @@ from tenure.core.reading import Filter
 from tenure.core.signals import Signal, Troubled
 from tenure.core.states import State
 from tenure.engine.hiring import hire, new_name
+from tenure.engine.quota import Quota
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.sweeping import Sweeps
 from tenure.engine.worker import Worker
@@ -168,7 +169,7 @@ class Play:
         """Nobody else serves the queue: what is left in it, replays too, would wait for ever."""
         with suppress(StoreError, TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
-                await Sweeps(self._store).cancel(
+                await Sweeps(self._store, Quota(self._store, 0)).cancel(
                     Filter(queue=self.queue), actor="demo", reason="the demo was ended"
                 )
 
