@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import os
 import re
 import secrets
 import shutil
@@ -151,6 +152,8 @@ class Scene:
             await asyncio.sleep(FEEL_EVERY)
             late, server = time.monotonic() - due, self.ground.server
             serving = children(server.pid) if server is not None and server.pid is not None else []
+            if self.ground.relay is not None:
+                serving.append(os.getpid())  # on whose loop the relay is
             self.machine.look([hand.pid for hand in self.staff.alive()], late, serving)
 
     async def come_to_rest(self, seconds: float) -> bool:

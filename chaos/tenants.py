@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
-from chaos.client import Client
+from chaos.client import REST, Client
 from chaos.evidence import Secret
 from chaos.http_store import HttpStore
 from chaos.load import PASSWORD
@@ -59,7 +59,8 @@ class Tenant:
             await asyncio.sleep(PRY_EVERY * random.uniform(0.5, 1.5))
             theirs = [job for other in others for job in other.jobs]
             questions = asked_of(random.choice(theirs)) if theirs else at_large
-            await self._put([random.choice(random.choice([questions, at_large]))])
+            with suppress(StoreError):  # who is not answered hears nothing
+                await self._store.ask(*random.choice(random.choice([questions, at_large])))
 
     async def look_at(self, jobs: Sequence[UUID]) -> None:
         """Ask everything about some jobs, which are others' unless it is the operator; and blunder."""
@@ -74,9 +75,13 @@ class Tenant:
         await self._store.close()
 
     async def _put(self, questions: Iterable[Question]) -> None:
-        for method, path, body in questions:
-            with suppress(StoreError):  # what is answered is on record, and who is not answered hears nothing
-                await self._store.ask(method, path, body)
+        """Ask until there is an answer, which is on record then: a server may have to be replaced first."""
+        for question in questions:
+            while True:
+                with suppress(StoreError):
+                    await self._store.ask(*question)
+                    break
+                await asyncio.sleep(REST)
 
     def _blunders(self) -> Iterator[Question]:
         """Requests that cannot be done, with secrets in them."""

@@ -52,7 +52,7 @@ async def _serve(settings: Settings) -> int:
 
     store, listening = await open_and_listen(settings)
     metrics = ApiMetrics()
-    client = Client(metrics.on(store), Registry(), max_queue_depth=settings.max_queue_depth)
+    client = client_of(store, metrics, settings)
     try:
         async with exported(settings, _tell) as spans:
             traced = None if spans is None else RequestSpans(spans)
@@ -101,6 +101,11 @@ async def open_and_listen(settings: Settings) -> tuple[Store, socket.socket]:
     except BaseException:
         await store.close()
         raise
+
+
+def client_of(store: Store, metrics: ApiMetrics, settings: Settings) -> Client:
+    """What requests are done by, as the settings would have it."""
+    return Client(metrics.on(store), Registry(), max_queue_depth=settings.max_queue_depth)
 
 
 def server_of(

@@ -10,12 +10,10 @@ import click
 from tenure.core.signals import to_all
 from tenure.core.urls import masked
 from tenure.engine.caretaker import Caretaker
-from tenure.engine.client import Client
-from tenure.engine.registry import Registry
 from tenure.settings import Loaded, load
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
-from tenure.surfaces.cli.api import open_to, server_of
+from tenure.surfaces.cli.api import client_of, open_to, server_of
 from tenure.surfaces.cli.running import open_standard_streams, run
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.telling import Teller
@@ -81,7 +79,7 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
         )
         is_locked = (await place.store.find_keys([])).is_locked
         listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
-        client = Client(metrics.on(place.store), Registry(), max_queue_depth=settings.max_queue_depth)
+        client = client_of(place.store, metrics, settings)
         ends.push_async_callback(client.close)
         ends.enter_context(watched(metrics.lag))
         desk = Desk(

@@ -3,12 +3,12 @@
 from msgspec import Raw, UnsetType
 
 from tenure.core.documents import EMPTY, Document, check
-from tenure.core.errors import InvalidInput, InvalidJson, UnknownDefinition
+from tenure.core.errors import InvalidInput, InvalidJson, QueueFull, UnknownDefinition
 from tenure.core.spec import Spec
 from tenure.engine.client import Client
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
-from tenure.surfaces.http.problems import invalid
+from tenure.surfaces.http.problems import Refusal, invalid
 from tenure.surfaces.http.shapes import Intent, IntentAccepted, NewIntent
 from tenure.surfaces.vocabularies import INTENT
 
@@ -24,7 +24,11 @@ async def submit(desk: Desk, asked: Asked) -> Answer:
     job = spec.new_job(
         document(body.payload, "/payload"), idempotency_key=body.idempotency_key, **asked.marks
     )
-    answer = await desk.client.submit(job, scope=SCOPE)
+    try:
+        answer = await desk.client.submit(job, scope=SCOPE)
+    except QueueFull:
+        # In which queue a job would stand is nothing that is told here.
+        raise Refusal("quota", "as much waits as may; nothing was recorded, try again later") from None
     if (
         not answer.fresh
         and asked.caller.is_fenced
