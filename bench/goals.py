@@ -55,6 +55,8 @@ WORKER_GOALS: dict[str, Goal] = {
     "idle-memory": Goal(
         "PostgreSQL: PSS of an idle worker's processes", 100, 70, "MiB", more_is_better=False
     ),
+    "telling": Goal("PostgreSQL: drain with metrics, logs and a span for each attempt / without", 0.9, 0.97),
+    "untraced": Goal("What a job pays for tracing where nobody traces", 10, 3, "µs", more_is_better=False),
 }
 """Of the worker."""
 

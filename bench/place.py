@@ -42,6 +42,8 @@ class Size(Struct, frozen=True, kw_only=True):
     latency_blocks: int
     latency_jobs: int
     drain_jobs: int
+    telling_jobs: int
+    """For the lane `async`, which is faster."""
     idle_seconds: int
     drain_seconds: float
     """How long a drain beside a rival is to take; a trial says how many jobs that needs."""
@@ -75,6 +77,7 @@ FULL = Size(
     latency_blocks=5,
     latency_jobs=50,
     drain_jobs=600,
+    telling_jobs=10_000,
     idle_seconds=30,
     drain_seconds=2.5,
     call_seconds=1.5,
@@ -103,6 +106,7 @@ QUICK = Size(
     latency_blocks=1,
     latency_jobs=5,
     drain_jobs=30,
+    telling_jobs=100,
     idle_seconds=2,
     drain_seconds=0.0,
     call_seconds=0.0,

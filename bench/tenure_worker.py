@@ -30,12 +30,26 @@ _logs = count(1)
 
 
 class TenureQueue:
-    """A database and one worker with so many slots."""
+    """A database and one worker with so many slots, which may be told to tell all that it can of itself."""
 
-    def __init__(self, site: Site, folder: Path, *, slots: int | None = None) -> None:
+    def __init__(
+        self,
+        site: Site,
+        folder: Path,
+        *,
+        slots: int | None = None,
+        lane: str = "process",
+        spans_to: str | None = None,
+    ) -> None:
+        """With `spans_to` it exports spans to that address, and offers its metrics."""
         self._site = site
         self._folder = folder
+        self._program = PROGRAM if lane == "process" else f"bench.lane_jobs:{lane}_app"
         self._flags = [] if slots is None else ["--slots", str(slots)]
+        self._variables: dict[str, str] = {}
+        if spans_to is not None:
+            self._flags += ["--metrics-port", "0"]
+            self._variables = {"TENURE_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": spans_to}
         self._awaited = 0
         self._settled_before = site.settled()
 
@@ -50,8 +64,8 @@ class TenureQueue:
     def at_work(self) -> "Iterator[subprocess.Popen[bytes]]":
         """The worker, ready."""
         log = self._folder / f"worker-{next(_logs)}.log"
-        environment = {**os.environ, "NO_COLOR": "1"}
-        command = (sys.executable, "-m", "tenure", "worker", PROGRAM, "--database", self._site.address)
+        environment = {**os.environ, "NO_COLOR": "1", **self._variables}
+        command = (sys.executable, "-m", "tenure", "worker", self._program, "--database", self._site.address)
         with processes.started(
             [*command, *self._flags], log=log, folder=ROOT, environment=environment
         ) as worker:

@@ -1,22 +1,31 @@
 """The rows of the worker's bench: what is measured where, and for how long at most."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from itertools import count
 from statistics import quantiles
 
+from bench.collector import collector
 from bench.drain import Queue, drain
 from bench.figures import Figure, Measured, Round, Speed, figure_of
+from bench.jobs import STAMP
 from bench.measure import Contest, compared, in_blocks
 from bench.place import Place
 from bench.rows import Row
 from bench.sites import PostgresSite, Site, SqliteSite
 from bench.stamps import Stamps
 from bench.tenure_worker import TenureQueue, idle, starts
+from tenure.core.documents import EMPTY
+from tenure.core.spec import Spec
+from tenure.execution.tracing import enter
+from tenure.surfaces.library.tracing import sending
 
 FEW, MANY = 2, 4
 """Slots."""
+
+CALLS = 20_000
 
 _files = count(1)
 
@@ -86,10 +95,47 @@ def idle_row(at: Place) -> Measured:
     return found
 
 
+def telling_row(at: Place) -> Measured:
+    """A worker that offers metrics and exports a span for each attempt, beside one that does neither."""
+    found = Measured()
+    with collector() as address:
+        for lane, jobs in (("process", at.size.drain_jobs), ("async", at.size.telling_jobs)):
+            name = "telling" if lane == "process" else f"telling-{lane}"
+            with closing(PostgresSite(at.postgres.database(name.replace("-", "_")))) as site:
+                loud = TenureQueue(site, at.folder, slots=MANY, lane=lane, spans_to=address)
+                quiet = TenureQueue(site, at.folder, slots=MANY, lane=lane)
+                contest = Contest(
+                    _draining(at, loud, jobs),
+                    _draining(at, quiet, jobs),
+                    f"PostgreSQL: drain, lane {lane}, all told",
+                    f"PostgreSQL: drain, lane {lane}, nothing told",
+                )
+                pairs = at.size.pairs if lane == "process" else at.size.side_pairs
+                found += compared(name, contest, pairs=pairs, watch=at.watch, deadline=at.deadline)
+    return found
+
+
+def untraced_row(_at: Place) -> Measured:
+    """What a job pays for tracing where nobody traces: in who enqueues it, and in its child."""
+    [job] = [Spec(key=STAMP).new_job(EMPTY)]
+    each = []
+    for _ in range(5):
+        began = time.perf_counter()
+        for _ in range(CALLS):
+            with sending([job]):
+                pass
+            if job.traceparent is not None:
+                enter(job.traceparent)
+        each.append((time.perf_counter() - began) / CALLS * 1e6)
+    return Measured([figure_of("untraced", each, unit="µs", of="rounds")])
+
+
 ROWS: dict[str, Row] = {
     "start-latency": Row(start_latency, 150),
     "drain": Row(drain_row, 240),
     "idle": Row(idle_row, 120),
+    "telling": Row(telling_row, 240),
+    "untraced": Row(untraced_row, 20),
 }
 
 
@@ -110,12 +156,12 @@ def _stamps(at: Place) -> Stamps:
     return Stamps(at.folder / f"stamps-{next(_files)}")
 
 
-def _draining(at: Place, queue: Queue) -> "partial[Round]":
-    return partial(_one_drain, at, queue)
+def _draining(at: Place, queue: Queue, jobs: int | None = None) -> "partial[Round]":
+    return partial(_one_drain, at, queue, jobs or at.size.drain_jobs)
 
 
-def _one_drain(at: Place, queue: Queue) -> Round:
-    return drain(queue, _stamps(at), jobs=at.size.drain_jobs)
+def _one_drain(at: Place, queue: Queue, jobs: int) -> Round:
+    return drain(queue, _stamps(at), jobs=jobs)
 
 
 def _cpu(name: str, speed: Speed) -> Figure:

@@ -7,9 +7,9 @@ buffers. Only who exports spans imports it.
 
 # ruff: noqa: ARG002  (the API says what its methods are given)
 
-import random
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from os import urandom
 from time import time_ns
 from typing import Any
 
@@ -43,7 +43,6 @@ MOST_EVENTS = 128
 
 _Given = Mapping[str, AnyValue] | None
 _encoder = msgspec.msgpack.Encoder()
-_chance = random.SystemRandom()  # a fork must not repeat what another one has drawn
 
 
 class Provider(TracerProvider):
@@ -112,9 +111,9 @@ class _Recorded(Span):
         self._name = name
         self._kind = kind
         self._parent = parent if parent.is_valid else None
-        trace_id = parent.trace_id if parent.is_valid else _chance.getrandbits(128)
+        trace_id = parent.trace_id if parent.is_valid else _new_id(16)
         flags = TraceFlags(parent.trace_flags | TraceFlags.SAMPLED)
-        self._context = SpanContext(trace_id, _chance.getrandbits(64), is_remote=False, trace_flags=flags)
+        self._context = SpanContext(trace_id, _new_id(8), is_remote=False, trace_flags=flags)
         self._attributes: Attributes = {}
         self._events: list[SpanEvent] = []
         self._links: list[SpanLink] = []
@@ -199,6 +198,11 @@ class _Recorded(Span):
             links=tuple(self._links),
             scope=self._scope,
         )
+
+
+def _new_id(size: int) -> int:
+    """By the system's chance: a fork must not draw what another one has drawn."""
+    return int.from_bytes(urandom(size))
 
 
 def _attributes(given: _Given) -> Attributes:

@@ -1,8 +1,9 @@
 """Traces in the process of an attempt: what its handler does follows from it, and is told to the worker.
 
-Whoever has not imported OpenTelemetry has no spans: there is nothing to do here then, unless the worker
-exports spans. In that case the zygote loads OpenTelemetry's API, and spans are sent to the worker as they end
-(see `recording`). A provider that the app has set up is left alone, and so is its way of exporting.
+Only an app that has imported OpenTelemetry's API makes spans. For others there is nothing to do here: to load
+it for them would cost each of their attempts a tenth of its time, in pages that a fork has to copy. Where the
+worker exports spans, those of handlers are sent to it as they end (see `recording`). A provider that the app
+has set up is left alone, and so is its way of exporting.
 """
 
 import sys
@@ -10,12 +11,12 @@ from collections.abc import Mapping
 from os import getpid
 from typing import Any
 
-from tenure.core.traceparent import KNOWN_FLAGS, Trace, parse
+from tenure.core.traceparent import KNOWN_FLAGS, Trace
 
 VARIABLE = "TENURE_TRACING"
 """By which a zygote knows that its worker exports spans."""
 
-_is_awaited = False
+_is_wanted = False
 """Whether there is to be a provider, and none is there yet."""
 
 
@@ -34,45 +35,41 @@ def current() -> str | None:
     return Trace(f"{context.trace_id:032x}", f"{context.span_id:016x}", flags).text
 
 
-def load(environment: Mapping[str, str]) -> None:
-    """In a zygote: have at hand what children need, if the worker exports spans."""
-    global _is_awaited  # noqa: PLW0603
-    if environment.get(VARIABLE, "off") != "off":
-        import tenure.execution.recording  # noqa: F401
-
-        _is_awaited = True
+def want(environment: Mapping[str, str]) -> None:
+    """Learn, in a zygote, whether the worker exports spans."""
+    global _is_wanted  # noqa: PLW0603
+    _is_wanted = environment.get(VARIABLE, "off") != "off"
 
 
 def provide() -> None:
-    """Let spans go to the worker, if it exports them and the app has not said where else."""
-    global _is_awaited  # noqa: PLW0603
-    if _is_awaited:
-        _is_awaited = False
-        from opentelemetry import trace
-
+    """Let spans go to the worker, if it wants them, and if the app makes any and has not said where else."""
+    global _is_wanted  # noqa: PLW0603
+    trace = sys.modules.get("opentelemetry.trace")
+    if _is_wanted and trace is not None:
+        _is_wanted = False
         from tenure.execution.recording import Provider
 
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
             trace.set_tracer_provider(Provider())
 
 
-def enter(traceparent: str | None) -> Any:
+def enter(traceparent: str) -> Any:
     """Let what is done here follow from a traceparent; answers with what `leave` takes."""
     global _process  # noqa: PLW0603
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is None or (followed := parse(traceparent)) is None:
+    if trace is None:
         return None
-    from opentelemetry import context
-
-    provide()
+    # By hand: whatever is touched here is copied in each child, and to search a pattern touches a lot.
+    try:
+        ids = int(traceparent[3:35], 16), int(traceparent[36:52], 16)
+        flags = trace.TraceFlags(int(traceparent[53:55], 16))
+    except ValueError:
+        return None
+    if _is_wanted:
+        provide()
     _process = getpid()
-    parent = trace.SpanContext(
-        int(followed.trace_id, 16),
-        int(followed.span_id, 16),
-        is_remote=True,
-        trace_flags=trace.TraceFlags(followed.flags),
-    )
-    return context.attach(trace.set_span_in_context(trace.NonRecordingSpan(parent)))
+    parent = trace.NonRecordingSpan(trace.SpanContext(*ids, True, flags))
+    return sys.modules["opentelemetry.context"].attach(trace.set_span_in_context(parent))
 
 
 def runs_here() -> bool:
@@ -83,6 +80,4 @@ def runs_here() -> bool:
 def leave(entered: Any) -> None:
     """Let it follow from nothing again."""
     if entered is not None:
-        from opentelemetry import context
-
-        context.detach(entered)
+        sys.modules["opentelemetry.context"].detach(entered)

@@ -199,9 +199,8 @@ def main() -> NoReturn:
 def _serve(connection: socket.socket, target: str, app: App | None, spares: int, scratch: str) -> NoReturn:
     outbox = Outbox(connection)
     brood = Brood(outbox, target, app, spares, scratch)
-    tracing.load(os.environ)
-    if app is not None:  # else each child does, when it has imported the app
-        tracing.provide()
+    tracing.want(os.environ)
+    tracing.provide()
     for _ in range(_REHEARSALS):
         child.rehearse()
     gc.collect()
