@@ -13,10 +13,14 @@ from tenure.core.access import AUDIT_KEPT
 from tenure.core.job import Moved
 from tenure.core.signals import Announce, DutyDone
 from tenure.engine.manner import Manner
+from tenure.engine.measuring import measure
 from tenure.storage.contract import Store
 
 LARGEST_STEP = 1_000
 TIDY_EVERY = 60.0
+MEASURE_EVERY = 20.0
+"""How often to look whether somebody has measured this minute: how late it may begin."""
+
 PRUNE_EVERY = 600.0
 PRUNE_ALL_EVERY = 86_400.0
 """How often all jobs are looked at, whatever their ids say of their age."""
@@ -54,6 +58,7 @@ class Duties:
         self._looked_at = self._look_at = time.monotonic()
         # At random, so that many workers that were started together share the work.
         self._tidy_at = time.monotonic() + TIDY_EVERY * random()
+        self._measure_at = time.monotonic() + MEASURE_EVERY * random()
         self._prune_at = time.monotonic() + PRUNE_EVERY * random()
         self._prune_all_at = time.monotonic() + PRUNE_ALL_EVERY * random()
         self._prune_after: UUID | None = None
@@ -103,14 +108,17 @@ class Duties:
         return min([longest, *(rest for rest in to_come if rest > 0)])
 
     async def tidy(self) -> float:
-        """Fold totals and prune, each once in a while."""
+        """Fold totals, measure the pace and prune, each once in a while."""
         now = time.monotonic()
         if now >= self._tidy_at:
             await self._store.tidy()
             self._tidy_at = now + TIDY_EVERY
+        if now >= self._measure_at:
+            await measure(self._store)
+            self._measure_at = now + MEASURE_EVERY
         if now >= self._prune_at:
             await self._prune()
-        return max(0.0, min(self._tidy_at, self._prune_at) - time.monotonic())
+        return max(0.0, min(self._tidy_at, self._measure_at, self._prune_at) - time.monotonic())
 
     async def _prune(self) -> None:
         """One step of a walk over what is old enough, or now and then over everything."""

@@ -1,17 +1,22 @@
 """Figures of the whole store: how many jobs are in each state, how many ended lately, and how long they took.
 
-Counts come from running totals and are exact. The rest comes from the last ten thousand events, so that it
-costs the same however much history there is; each figure says since when it is complete.
+Counts come from running totals and are exact. What ended lately comes from the last ten thousand events, so
+that it costs the same however much history there is. Where they do not reach back far enough, the parts of a
+period come from the minutes that somebody with duties has put on record: how many ended is exact then, to the
+moment when that was; how long they took is that of a sample.
 """
 
 import asyncio
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from tenure.core.reading import End, Recent
+from tenure.core import pace
+from tenure.core.pace import PACE_KEPT, Lengths, Pace, Paces
+from tenure.core.reading import End, Filter, Recent
 from tenure.core.states import FINAL, State
 from tenure.storage.contract import Store
 
@@ -21,6 +26,9 @@ FRESH = 2.0
 LATELY = timedelta(seconds=60)
 PERIODS = {"hour": (timedelta(minutes=1), 60), "day": (timedelta(hours=1), 24)}
 """By its name, into how long and how many parts a period is divided."""
+
+NEAR = 12
+"""A part is known from a minute on that is no later than the twelfth part of it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -42,7 +50,7 @@ class Span(Struct, frozen=True):
 
 
 class Series(Struct, frozen=True):
-    """A period in parts of equal length, the last one not over yet; parts not known in full are left out."""
+    """A period in parts of equal length, the last one not over yet; parts that nobody knows are left out."""
 
     period: str
     part: timedelta
@@ -77,31 +85,58 @@ class Statistics:
             return self._made
 
     async def _make(self) -> Figures:
-        counts = dict.fromkeys(State, 0)
-        for line in await self._store.lines():
-            for state, n in line.counts.items():
-                counts[state] += n
+        counts = await self._store.counts(Filter())
+        paces = await self._store.paces(PACE_KEPT)
         recent = await self._store.recent()
         begin = max(recent.now - LATELY, recent.since or _EPOCH)
         return Figures(
             recent.now,
-            counts,
+            {state: count.n for state, count in counts.items()},
             _span(begin, [end for end in recent.ends if end.at >= begin]),
-            [_series(recent, name, *parts) for name, parts in PERIODS.items()],
+            [series(recent, paces, name) for name in PERIODS],
         )
 
 
-def _series(recent: Recent, name: str, part: timedelta, parts: int) -> Series:
+def series(recent: Recent, paces: Paces, period: str) -> Series:
+    """A period, each part by whatever knows it: the last events, or else the minutes on record."""
+    part, parts = PERIODS[period]
     last = _begin(recent.now, part)
-    first = last - (parts - 1) * part
-    if recent.since is not None and recent.since > first:
-        first = _begin(recent.since, part) + part
-    begins = [first + n * part for n in range((last - first) // part + 1)]
-    ends: dict[datetime, list[End]] = {begin: [] for begin in begins}
+    ends: dict[datetime, list[End]] = {last - n * part: [] for n in reversed(range(parts))}
     for end in recent.ends:
         if (begin := _begin(end.at, part)) in ends:
             ends[begin].append(end)
-    return Series(name, part, [_span(begin, ended) for begin, ended in ends.items()])
+    known: dict[datetime, Span | None] = {}
+    for begin, ended in ends.items():
+        is_whole = recent.since is None or recent.since <= begin
+        known[begin] = _span(begin, ended) if is_whole else _from_minutes(paces, begin, part, ended)
+    return Series(period, part, [span for span in known.values() if span is not None])
+
+
+def _from_minutes(paces: Paces, begin: datetime, part: timedelta, last: Sequence[End]) -> Span | None:
+    """A part by what had ended before it and after it; `last` is what the last events tell of it."""
+    before = _first(paces.minutes, begin, part)
+    after = _first(paces.minutes, begin + part, part)
+    is_open = paces.now < begin + part
+    if before is None or (after is None and not is_open):
+        return None
+    total = paces.ended if after is None else after.ended
+    minutes = [one for one in paces.minutes if begin < one.minute <= begin + part]
+    waits, runs = [one.waits for one in minutes], [one.runs for one in minutes]
+    if is_open:
+        waits.append(pace.sorted_out(end.waited for end in last if end.waited is not None))
+        runs.append(pace.sorted_out(end.ran for end in last if end.ran is not None))
+    return Span(begin, _difference(before.ended, total), _spread_of(waits), _spread_of(runs))
+
+
+def _first(minutes: Sequence[Pace], begin: datetime, part: timedelta) -> Pace | None:
+    """The first minute on record from a moment on, if it is near enough."""
+    place = bisect_left(minutes, begin, key=lambda one: one.minute)
+    is_near = place < len(minutes) and minutes[place].minute - begin <= part / NEAR
+    return minutes[place] if is_near else None
+
+
+def _difference(before: Mapping[State, int], after: Mapping[State, int]) -> dict[State, int]:
+    return {state: after.get(state, 0) - before.get(state, 0) for state in State if state in FINAL}
 
 
 def _begin(at: datetime, part: timedelta) -> datetime:
@@ -116,6 +151,11 @@ def _span(at: datetime, ends: Sequence[End]) -> Span:
         _spread([end.waited for end in ends if end.waited is not None]),
         _spread([end.ran for end in ends if end.ran is not None]),
     )
+
+
+def _spread_of(several: Iterable[Lengths]) -> Spread | None:
+    lengths = pace.put_together(several)
+    return Spread(pace.not_longer(lengths, 0.5), pace.not_longer(lengths, 0.95)) if lengths else None
 
 
 def _spread(times: Sequence[timedelta]) -> Spread | None:

@@ -9,8 +9,11 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
+import msgspec
+
 from tenure.core.failures import MOST_COUNTED, Count, DeadGroup, DeadGroups, Struggling, Trouble
 from tenure.core.lease import Line
+from tenure.core.pace import Lengths, Pace, Paces
 from tenure.core.reading import Filter
 from tenure.core.states import DEAD_LETTERS, State
 from tenure.storage.values import Row, failure_of
@@ -28,6 +31,8 @@ FEW = 10
 """How many of those are named."""
 
 _DIGITS = len(":000000000000")
+_ended = msgspec.json.Decoder(dict[State, int]).decode
+_lengths = msgspec.json.Decoder(dict[int, int]).decode
 
 
 class OverviewStore(Protocol):
@@ -45,6 +50,15 @@ class OverviewStore(Protocol):
 
         A group is counted up to a thousand. With more than ten thousand groups not all are looked at.
         """
+
+    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
+        """Put on record how many jobs have ever ended; `waits` and `runs` are of those of the last minute.
+
+        Once a minute: answers whether nobody had done it yet. Minutes of over 25 hours ago are forgotten.
+        """
+
+    async def paces(self, since: timedelta) -> Paces:
+        """The minutes on record, as far back as asked; jobs that were removed still count as ended."""
 
     async def trouble(self, lately: timedelta) -> Trouble:
         """What goes wrong: jobs that fail again and again, leases that ran out, and who has died `lately`."""
@@ -76,6 +90,21 @@ def counted(
     possible = State if which.fingerprint is None else DEAD_LETTERS
     is_more = len(looked_at) >= budget
     return {state: Count(found[state], is_more and state in possible) for state in State}
+
+
+def written(lengths: Lengths) -> str:
+    """Lengths by class as JSON."""
+    return msgspec.json.encode(lengths).decode()
+
+
+def paces_from(rows: Iterable[Row]) -> Paces:
+    """The rows of `paces`."""
+    now, *minutes = rows
+    return Paces(now["at"], _ended(now["ended"]), [_pace_from(row) for row in minutes])
+
+
+def _pace_from(row: Row) -> Pace:
+    return Pace(row["minute_at"], _ended(row["ended"]), _lengths(row["waits"]), _lengths(row["runs"]))
 
 
 def groups_from(rows: Sequence[Row], limit: int) -> DeadGroups:

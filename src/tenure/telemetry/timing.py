@@ -27,6 +27,8 @@ TABLES = {
     "logs": "log",
     "migrate": "schema",
     "migration_sql": "schema",
+    "note_pace": "pace",
+    "paces": "pace",
     "pause": "pause",
     "put_definitions": "definition",
     "record": "log",

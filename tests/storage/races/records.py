@@ -36,7 +36,7 @@ _MISCOUNTED = """
     SELECT line, state, sum(n) FROM (SELECT line, state, n FROM tenure.tally
                                       UNION ALL
                                      SELECT line, state, -1 FROM tenure.job_state) each_one
-     GROUP BY line, state HAVING sum(n) <> 0"""
+     WHERE line <> 0 GROUP BY line, state HAVING sum(n) <> 0"""
 
 _MISPLACED = {
     "postgres": """

@@ -55,16 +55,6 @@ async def test_what_ended_is_counted_where_it_ended(api: Api, store: Store, cloc
     assert START.isoformat()[:16] in {point["at"][:16] for point in hour}
 
 
-async def test_what_is_not_known_in_full_is_left_out(store: Store, clock: Clock) -> None:
-    """Rather than shown too small."""
-    for _ in range(6):
-        await clock.advance(timedelta(minutes=1))
-        await store.cancel([await enqueue_one(store)])
-    recent = await store.recent(limit=3)
-    hour = statistics._series(recent, "hour", timedelta(minutes=1), 60)
-    assert [span.ended[State.CANCELLED] for span in hour.spans] == [1, 1]
-
-
 async def test_figures_are_made_once_for_many(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "FRESH", 3600.0)
     made = statistics.Statistics(store)

@@ -4,12 +4,13 @@ from datetime import timedelta
 
 from tenure.core.bounds import whole
 from tenure.core.failures import DeadGroups, Trouble
+from tenure.core.pace import PACE_KEPT, Lengths, Paces
 from tenure.storage import overview
 from tenure.storage.postgres.pool import Pool
 
 
 class Overview:
-    """Groups of dead letters, and what goes wrong."""
+    """Groups of dead letters, what goes wrong, and how fast jobs end."""
 
     _pool: Pool
 
@@ -17,6 +18,13 @@ class Overview:
         whole("limit", limit, 1, overview.LARGEST_GROUPS)
         found = await self._pool.run("dead_letters", limit=limit + 1, **overview.asked_groups())
         return overview.groups_from(found, limit)
+
+    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
+        lengths = {"waits": overview.written(waits), "runs": overview.written(runs)}
+        return bool(await self._pool.run("note_pace", kept=PACE_KEPT, **lengths))
+
+    async def paces(self, since: timedelta) -> Paces:
+        return overview.paces_from(await self._pool.run("paces", since=since))
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._pool.run(

@@ -2,20 +2,38 @@
 
 from datetime import timedelta
 
+import apsw
+
 from tenure.core.bounds import whole
 from tenure.core.failures import DeadGroups, Trouble
+from tenure.core.pace import PACE_KEPT, Lengths, Paces
 from tenure.storage import overview
 from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.database import Database
 
 
 class Overview(Database):
-    """Groups of dead letters, and what goes wrong."""
+    """Groups of dead letters, what goes wrong, and how fast jobs end."""
 
     async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
         whole("limit", limit, 1, overview.LARGEST_GROUPS)
         found = await self._read("dead_letters", lambda row: row, limit=limit + 1, **overview.asked_groups())
         return overview.groups_from(found, limit)
+
+    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
+        kept = rows.duration(PACE_KEPT)
+        lengths = {"waits": overview.written(waits), "runs": overview.written(runs)}
+
+        def note(connection: apsw.Connection, turn: Turn) -> bool:
+            self._scripts.one(connection, "note_pace.forgotten", now=turn.now, kept=kept)
+            return bool(self._scripts.one(connection, "note_pace.noted", now=turn.now, **lengths))
+
+        return await self._writer.run(note)
+
+    async def paces(self, since: timedelta) -> Paces:
+        found = await self._read("paces", lambda row: row, since=rows.duration(since))
+        return overview.paces_from(found)
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._read(

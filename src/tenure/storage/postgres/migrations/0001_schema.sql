@@ -231,12 +231,21 @@ CREATE TABLE tenure.aftermath (
 );
 
 -- How many jobs of a line are in a state: the sum of n. Each step only adds rows, so that nobody waits for a
--- neighbour's total; `tidy` folds them.
+-- neighbour's total; `tidy` folds them. Those that were removed stay under line 0, which no job stands in.
 CREATE TABLE tenure.tally (
     line   integer      NOT NULL,
     state  tenure.state NOT NULL,
     n      bigint       NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+-- How many jobs had ever ended at about the beginning of a minute, by state, and by class of length how long those of
+-- the minute before had waited and run: JSON objects all. What charts are drawn from.
+CREATE TABLE tenure.pace (
+    minute_at  timestamptz PRIMARY KEY,
+    ended      text        NOT NULL,
+    waits      text        NOT NULL,
+    runs       text        NOT NULL
+);
 
 CREATE TABLE tenure.definition (
     key            text        NOT NULL,

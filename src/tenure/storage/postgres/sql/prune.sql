@@ -73,7 +73,10 @@ timers AS (
        AND job = ANY (ARRAY(SELECT id FROM over))
 ),
 tallied AS (
-    INSERT INTO tenure.tally (line, state, n) SELECT line, state, -count(*) FROM over GROUP BY line, state
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT line, state, -count(*) FROM over GROUP BY line, state
+     UNION ALL
+    SELECT 0, state, count(*) FROM over GROUP BY state
 )
 SELECT (SELECT count(*) FROM over) AS jobs,
        CASE WHEN count(*) = :limit::integer THEN (array_agg(id ORDER BY id DESC))[1] END AS next

@@ -204,13 +204,22 @@ CREATE TABLE tenure_aftermath (
     PRIMARY KEY (queue, definition, version, job)
 ) STRICT, WITHOUT ROWID;
 
--- How many jobs of a line are in a state.
+-- How many jobs of a line are in a state. Those that were removed stay under line 0, which no job stands in.
 CREATE TABLE tenure_tally (
     line   INTEGER NOT NULL,
     state  TEXT    NOT NULL,
     n      INTEGER NOT NULL,
     PRIMARY KEY (line, state)
 ) STRICT, WITHOUT ROWID;
+
+-- How many jobs had ever ended at about the beginning of a minute, by state, and by class of length how long those of
+-- the minute before had waited and run: JSON objects all. What charts are drawn from.
+CREATE TABLE tenure_pace (
+    minute_at  INTEGER PRIMARY KEY,
+    ended      TEXT    NOT NULL,
+    waits      TEXT    NOT NULL,
+    runs       TEXT    NOT NULL
+) STRICT;
 
 CREATE TABLE tenure_definition (
     key            TEXT    NOT NULL,

@@ -54,6 +54,9 @@ DELETE FROM tenure_job WHERE id IN (SELECT id FROM temp.pruning WHERE is_over);
 -- part: tallied
 INSERT INTO tenure_tally (line, state, n)
 SELECT line, state, -count(*) FROM temp.pruning WHERE is_over GROUP BY line, state
+ UNION ALL
+SELECT 0, state, count(*) FROM temp.pruning WHERE is_over GROUP BY state
+ ORDER BY 1
 ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: forbidden

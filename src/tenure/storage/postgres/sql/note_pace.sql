@@ -1,0 +1,12 @@
+-- Put on record how many jobs have ended until now, and how long those of the last minute took; once a minute, by
+-- whoever comes first. What is too old for any chart goes.
+WITH
+forgotten AS (
+    DELETE FROM tenure.pace WHERE minute_at < tenure.now() - :kept::interval
+)
+INSERT INTO tenure.pace (minute_at, ended, waits, runs)
+SELECT date_trunc('minute', tenure.now()), coalesce(json_object_agg(state, n), '{}')::text, :waits::text, :runs::text
+  FROM (SELECT state, sum(n) AS n FROM tenure.tally
+         WHERE state IN ('succeeded', 'failed', 'cancelled', 'buried') GROUP BY state) total
+ON CONFLICT DO NOTHING
+RETURNING true AS is_noted;

@@ -1,0 +1,61 @@
+"""The pace of jobs on record: a row a minute, whose totals pruning does not lower, and none too old."""
+
+import asyncio
+from datetime import timedelta
+
+from tenure.core.operations import Retention
+from tenure.core.pace import PACE_KEPT, Pace, Paces
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.clock import START, Clock
+from tests.storage.telling import EVERY_JOB, job_in, seconds
+
+MINUTE = timedelta(minutes=1)
+NOTHING = timedelta(0)
+
+
+async def test_a_minute_is_noted_once_with_all_that_has_ended_until_then(store: Store, clock: Clock) -> None:
+    assert await store.paces(PACE_KEPT) == Paces(START, {}, [])
+    for state in (State.SUCCEEDED, State.SUCCEEDED, State.FAILED, State.RUNNING):
+        await job_in(store, state)
+    assert await store.note_pace(waits={3: 1, 40: 2}, runs={})
+    await job_in(store, State.CANCELLED)
+    assert not await store.note_pace(waits={}, runs={})
+    minute = START.replace(second=0, microsecond=0)
+    until_then = {State.SUCCEEDED: 2, State.FAILED: 1}
+    assert await store.paces(PACE_KEPT) == Paces(
+        START, {**until_then, State.CANCELLED: 1}, [Pace(minute, until_then, {3: 1, 40: 2}, {})]
+    )
+    await clock.advance(MINUTE)
+    assert await store.note_pace(waits={}, runs={})
+    noted = (await store.paces(PACE_KEPT)).minutes
+    assert [(one.minute, sum(one.ended.values())) for one in noted] == [(minute, 3), (minute + MINUTE, 4)]
+
+
+async def test_pruning_and_tidying_take_nothing_back(store: Store, clock: Clock) -> None:
+    for _ in range(2):
+        await job_in(store, State.FAILED)
+        await job_in(store, State.SUCCEEDED)
+        await clock.advance(seconds(1))
+        retention = Retention(succeeded=NOTHING, others=NOTHING, keyed=NOTHING)
+        assert (await store.prune(retention)).jobs == 2
+        await store.tidy()
+    assert (await store.paces(PACE_KEPT)).ended == {State.SUCCEEDED: 2, State.FAILED: 2}
+    assert {state: count.n for state, count in (await store.counts(EVERY_JOB)).items() if count.n} == {}
+
+
+async def test_what_is_too_old_for_any_chart_goes(store: Store, clock: Clock) -> None:
+    await store.note_pace(waits={}, runs={})
+    await clock.advance(PACE_KEPT - MINUTE)
+    await store.note_pace(waits={}, runs={})
+    assert len((await store.paces(2 * PACE_KEPT)).minutes) == 2
+    assert len((await store.paces(MINUTE)).minutes) == 1
+    await clock.advance(2 * MINUTE)
+    await store.note_pace(waits={}, runs={})
+    assert len((await store.paces(2 * PACE_KEPT)).minutes) == 2
+
+
+async def test_of_several_that_come_at_once_one_notes_the_minute(store: Store, other: Store) -> None:
+    noting = [each.note_pace(waits={}, runs={}) for each in (store, other, store, other)]
+    assert sorted(await asyncio.gather(*noting)) == [False, False, False, True]
+    assert len((await store.paces(PACE_KEPT)).minutes) == 1
