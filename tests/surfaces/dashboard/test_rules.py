@@ -11,6 +11,7 @@ from tenure.surfaces.dashboard.table import PAGES
 from tenure.surfaces.http.openapi import document
 from tenure.surfaces.http.page import page
 from tenure.surfaces.http.routes import EVENT_STREAM, Route
+from tests.browser.filled import fill
 from tests.storage.backends import Backend
 from tests.surfaces.dashboard.visiting import OWN, Visitor, log_in, visitor
 from tests.surfaces.http.serving import Api, Reply
@@ -23,6 +24,10 @@ PLAIN_LOOKS = [route for route in PAGES if route.method == "GET" and route.produ
 """All pages but those that go on."""
 
 TABLES = ("job", "job_state", "event", "line", "pause", "worker", "definition", "session", "audit")
+
+
+_SENT = re.compile(rb'(?:<form[^>]* method="post"[^>]* action|hx-post|formaction)="([^"]+)"')
+"""Where forms and buttons lead."""
 
 
 def path_of(route: Route, job: str = NOBODY) -> str:
@@ -117,6 +122,20 @@ async def test_a_page_that_only_looks_changes_nothing(api: Api, store: Store, ba
             reply = await api.call(method, path_of(route, job), headers=headers)
             assert reply.status < 500, route.path
     assert await held() == before
+
+
+async def test_a_key_that_only_looks_sees_no_buttons(api: Api, store: Store) -> None:
+    """Whatever there is to be seen, nothing in it can be sent but the way out."""
+    jobs = await fill(store)
+    reader, operator = await visitor(api, store, "read"), await visitor(api, store, "operate")
+    sent = set()
+    for route in PLAIN_LOOKS:
+        for job in jobs.values() if "jobId" in route.names else [NOBODY]:
+            path = path_of(route, str(job))
+            assert _SENT.findall((await reader.get(path)).body) in ([b"/logout"], []), path
+            sent.update(_SENT.findall((await operator.get(path)).body))
+    if any(route.scope == "operate" for route in PAGES):
+        assert sent > {b"/logout"}
 
 
 async def test_every_page_and_every_refusal_forbids_scripts_that_are_not_ours(api: Api, store: Store) -> None:
