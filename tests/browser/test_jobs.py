@@ -1,17 +1,19 @@
 """The list of jobs and one job in a browser: they follow what happens, and buttons do what they say."""
 
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 from playwright.async_api import Page, expect
 
+from tenure.core.documents import write
 from tenure.core.job import NewJob
 from tenure.core.lease import Line
 from tenure.core.outcome import Failure
 from tenure.core.states import State
 from tenure.core.trail import LogLine, Trail
 from tests.browser.conftest import Site, Window, shot
-from tests.storage.telling import claim, found, recoverable, settle, succeeded
+from tests.storage.telling import claim, found, recoverable, settle, succeeded, unrecoverable
 
 SOON = 3_000
 """Milliseconds in which a page has followed, on a machine that has much else to do."""
@@ -139,6 +141,24 @@ async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     await expect(page.locator("#error")).to_contain_text("no such customer")
     await expect(page.locator("#params")).to_contain_text("[redacted]")
     await expect(page.locator("main")).not_to_contain_text("hunter2")
+
+
+async def test_texts_that_somebody_chose_run_nowhere(site: Site, page: Page) -> None:
+    """Row 89: the window tells of every script that ran, or was kept from it."""
+    hostile = """"'><img src=x onerror=alert(1)></script><script>alert(1)</script>"""
+    definition, [job] = await enqueue(site, params=write({hostile: hostile}), key=hostile + uuid4().hex)
+    [owned] = await claim(site.store, worker=hostile, lines=[Line("default", definition)])
+    line = LogLine(1, owned.started_at, "info", hostile)
+    await site.store.record(hostile, [Trail(owned.lease, (line,), ())])
+    error = Failure("ValueError", hostile, hostile)
+    await settle(site.store, [unrecoverable(owned, error)], worker=hostile)
+    for path in (f"/ui/jobs/{job}", "/ui/dead-letters"):
+        await page.goto(path)
+        await expect(page.get_by_text("onerror=alert(1)").first).to_be_visible()
+        await expect(page.locator("img")).to_have_count(0)
+    for path in (f"/ui/jobs?q={quote(hostile)}", f"/ui/{quote(hostile)}"):
+        await page.goto(path)
+        await expect(page.locator("img")).to_have_count(0)
 
 
 async def test_what_is_shown_can_be_copied(site: Site, window: Window) -> None:

@@ -9,6 +9,9 @@ from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_acces
 
 WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
 MANNERS = {"light": LIGHT, "dark": DARK, "phone": PHONE}
+TELLING = {"overview", "jobs", "job-failed", "queues"}
+"""Screens that have every colour and every part among them; only by day all are looked at so closely."""
+
 SCREENS = {
     "overview": ("/", "Overview"),
     "jobs": ("/ui/jobs", "Jobs"),
@@ -34,7 +37,8 @@ async def test_every_screen_can_be_used_and_fits(site: Site, window: Window, man
     page = await window(site.operator, **MANNERS[manner])
     for name in SCREENS:
         await go(page, site, name)
-        await check_accessible(page)
+        if manner == "light" or name in TELLING:
+            await check_accessible(page)
         await shot(page, f"{name}-{manner}")
         assert await _overhang(page) <= 0, name
 

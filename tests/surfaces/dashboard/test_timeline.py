@@ -41,6 +41,7 @@ def test_each_start_has_a_row_that_begins_with_what_led_to_it() -> None:
     drawn = draw(events, _at(10))
     assert drawn is not None
     assert (drawn.begin, drawn.end, drawn.is_cut) == (_at(0), _at(10), False)
+    assert drawn.states == [State.QUEUED, State.RUNNING, State.RETRYING]
     ran = [(row.attempt, row.ran) for row in drawn.rows]
     assert ran == [(1, timedelta(seconds=3)), (2, timedelta(seconds=2))]
     shown = [[(bar.state, bar.x, bar.width) for bar in row.bars] for row in drawn.rows]

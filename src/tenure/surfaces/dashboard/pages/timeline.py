@@ -41,6 +41,12 @@ class Timeline(Struct, frozen=True):
     rows: Sequence[Row]
     is_cut: bool
 
+    @property
+    def states(self) -> list[State]:
+        """The states that are drawn, in the order of a job's life."""
+        drawn = {bar.state for row in self.rows for bar in row.bars}
+        return [state for state in State if state in drawn]
+
 
 class Stay(Struct, frozen=True):
     """From when until when a job was in a state."""

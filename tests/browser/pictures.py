@@ -1,0 +1,112 @@
+"""Takes the pictures of the documentation: `python -m tests.browser.pictures docs/images`.
+
+They show a store in which an hour of work lies behind, by a clock that was moved through it.
+"""
+
+import asyncio
+import math
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import UUID
+
+from playwright.async_api import Browser, async_playwright
+
+from tenure.core import documents
+from tenure.core.job import NewJob
+from tenure.core.outcome import Recoverable, Report, Succeeded, Unrecoverable
+from tenure.core.trail import LogLine, Trail, Usage
+from tenure.storage.contract import Store
+from tests.browser.conftest import DARK, LIGHT, PHONE
+from tests.browser.filled import DECLINED, LINES, SLOW, fill
+from tests.debian import installed
+from tests.storage.backends import SqliteBackend
+from tests.storage.clock import Clock
+from tests.storage.telling import claim, seconds, settle
+from tests.surfaces.dashboard.visiting import EVERY
+from tests.surfaces.http.serving import serving
+
+MINUTES = 59
+PARTS = 5
+"""Of a minute."""
+
+PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "overview-light": ("/", LIGHT),
+    "jobs-dark": ("/ui/jobs", DARK),
+    "job-light": ("/ui/jobs/{job}", LIGHT),
+    "dead-letters-dark": ("/ui/dead-letters", DARK),
+    "overview-phone": ("/", {**PHONE, "color_scheme": "dark"}),
+    "job-phone": ("/ui/jobs/{job}", PHONE),
+}
+
+
+async def work_for_a_while(store: Store, clock: Clock, busy: float, chance: Random) -> None:
+    """Jobs of a part of a minute, nearly all of which go well."""
+    kinds = [line.definition for line in LINES[:4]]
+    await store.enqueue([NewJob(definition=kinds[n % 4]) for n in range(round(busy * chance.uniform(3, 9)))])
+    wait, run = chance.uniform(0.05, 0.6) * busy, chance.lognormvariate(0, 0.5)
+    await clock.advance(seconds(wait))
+    owned = await claim(store, limit=100, lines=LINES)
+    await clock.advance(seconds(run))
+    ends = [Unrecoverable(SLOW) if chance.random() < 0.01 else Succeeded() for _ in owned]
+    await settle(store, [Report(one.lease, end) for one, end in zip(owned, ends, strict=True)])
+    await clock.advance(seconds(60 / PARTS - wait - run))
+
+
+async def charge_in_vain(store: Store, clock: Clock) -> UUID:
+    """A job that fails until its attempts are used up."""
+    params = documents.write({"customer": 4711, "amount": 990, "card": {"token": "tok_1"}})
+    [made] = await store.enqueue([NewJob(definition="card.charge", params=params, tags=("checkout",))])
+    for attempt in range(1, 4):
+        await clock.advance(seconds(0.8 * attempt))
+        await store.promote(limit=10)
+        [owned] = await claim(store, lines=LINES)
+        said = [("info", "asking the gateway"), ("warning", "it takes long"), ("error", "declined")]
+        lines = [LogLine(n, clock.now + seconds(n / 3), *line) for n, line in enumerate(said, 1)]
+        await store.record("a", [Trail(owned.lease, tuple(lines))])
+        await clock.advance(seconds(1.3 + attempt / 2))
+        used = Usage(exit_code=1, cpu=timedelta(milliseconds=260), peak_memory=41 * 2**20)
+        end = Recoverable(DECLINED, seconds(2 * attempt)) if attempt < 3 else Unrecoverable(DECLINED)
+        await settle(store, [Report(owned.lease, end, used)])
+        await clock.advance(seconds(2 * attempt))
+    return made.id
+
+
+async def take(browser: Browser, url: str, folder: Path, job: UUID) -> None:
+    for name, (path, manner) in PICTURES.items():
+        context = await browser.new_context(base_url=url, **manner)
+        page = await context.new_page()
+        await page.goto(path.format(job=job))
+        await page.get_by_role("button", name="live").wait_for()
+        await page.screenshot(path=folder / f"{name}.png")
+        await context.close()
+
+
+async def main(folder: Path) -> None:
+    with TemporaryDirectory() as place:
+        backend = SqliteBackend(Path(place) / "jobs.db")
+        await backend.prepare()
+        clock, store = backend.clock, backend.store()
+        await store.open()
+        # Whole minutes, so that the charts have no ragged ends.
+        start = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
+        await clock.advance(start - clock.now)
+        chance = Random(7)
+        for part in range((MINUTES - 1) * PARTS):
+            await work_for_a_while(store, clock, 2 + math.sin(part / 40), chance)
+        job = await charge_in_vain(store, clock)
+        await clock.advance(datetime.now(UTC) - seconds(20) - clock.now)
+        await fill(store)
+        await clock.advance(seconds(20))
+        async with serving(store, routes=EVERY) as api, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=installed("chromium", "chromium"))
+            await take(browser, api.server.url, folder, job)
+            await browser.close()
+        await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
