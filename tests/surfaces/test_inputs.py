@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.surfaces.inputs import duration, job_id, moment
+from tenure.surfaces.inputs import bound, duration, job_id, moment
 
 ID = "0199a3f2-7c1e-7abc-8def-0123456789ab"
 
@@ -48,7 +48,18 @@ def test_whatever_else_python_takes_for_an_id_is_refused(text: str) -> None:
     ],
 )
 def test_a_moment_has_a_date_a_time_and_a_zone(text: str, read: datetime) -> None:
-    assert moment(text) == read
+    assert moment(text) == bound(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("0001-01-01T00:00:00+23:59", datetime(1970, 1, 1, tzinfo=UTC)),
+        ("9999-12-31T23:59:59-23:59", datetime(3000, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_bound_beyond_all_jobs_is_as_good_as_the_end_of_the_calendar(text: str, read: datetime) -> None:
+    assert bound(text) == read
 
 
 @pytest.mark.parametrize(

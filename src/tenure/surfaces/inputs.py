@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tenure.core.bounds import HORIZON
+from tenure.core.bounds import CALENDAR, HORIZON
 from tenure.core.errors import InvalidInput
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
@@ -15,9 +15,14 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
+def is_job_id(text: str) -> bool:
+    """Whether a text is the id of a job, in full."""
+    return _ID.fullmatch(text) is not None
+
+
 def job_id(text: str) -> UUID:
     """The id of a job, in full. Python's own reader would also take braces, prefixes and missing hyphens."""
-    if not _ID.fullmatch(text):
+    if not is_job_id(text):
         raise InvalidInput("job", f"is {text!r:.64}", "give the id of a job in full, 36 characters")
     return UUID(text)
 
@@ -33,6 +38,12 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text.upper())
     except ValueError as error:
         raise InvalidInput("time", f"is not in the calendar: {error}") from None
+
+
+def bound(text: str) -> datetime:
+    """A point in time to compare those of jobs with: one beyond all of them is as good as another."""
+    earliest, latest = CALENDAR
+    return min(max(moment(text), earliest), latest)
 
 
 def duration(text: str) -> timedelta:

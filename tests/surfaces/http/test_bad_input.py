@@ -72,7 +72,7 @@ def forms(*types: dict[str, str]) -> list[Case]:
 
 def schema(*schemas: Any) -> list[Case]:
     bodies = [{"paramsSchema": one} for one in schemas]
-    return [Case(422, "validation", "PUT", "/v1/definitions/new/1", body) for body in bodies]
+    return [Case(422, "invalid-definition", "PUT", "/v1/definitions/new/1", body) for body in bodies]
 
 
 ROWS: dict[int, list[Case]] = {

@@ -147,7 +147,7 @@ async def test_a_schema_that_cannot_be_used_is_refused_at_once(api: Api, store: 
     began = time.process_time()
     reply = await _put(api, {"paramsSchema": schema})
     spent = time.process_time() - began
-    assert (reply.status, reply.kind) == (422, "validation")
+    assert (reply.status, reply.kind) == (422, "invalid-definition")
     assert reply.json["errors"][0]["pointer"] == f"/paramsSchema{pointer}"
     assert spent < 10  # of the processor's own time; a hundred times what it takes
     assert "resize" not in {known.key for known in await store.definitions()}

@@ -98,6 +98,7 @@ BAD = {
     "limit=": (422, "validation"),
     "limit=1&limit=2": (422, "validation"),
     "status=nope": (422, "validation"),
+    "&".join(["status=queued"] * 31): (422, "validation"),
     "&".join(["status=queued"] * 500): (422, "validation"),
     "sort=id;drop%20table%20jobs": (422, "validation"),
     "frobnicate=1": (422, "unknown-field"),
@@ -268,6 +269,8 @@ async def test_who_waits_for_a_result_gets_it_when_the_job_ends(api: Api, store:
 
 async def test_who_waits_in_vain_is_told_where_the_job_stands(api: Api) -> None:
     job = await _create(api)
+    for spelled in ("0", "-0.0", "2e-2"):
+        assert (await api.get(f"/v1/jobs/{job}/result?waitSeconds={spelled}")).status == 202, spelled
     reply = await api.get(f"/v1/jobs/{job}/result?waitSeconds=0.2")
     assert (reply.status, reply.json["status"]) == (202, "queued")
     for wrong in ("-1", "31", "nan", "1e3"):

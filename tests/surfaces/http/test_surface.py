@@ -34,6 +34,8 @@ async def test_a_wrong_method_is_told_the_right_ones(api: Api) -> None:
         assert (reply.status, reply.kind) == (405, "method-not-allowed"), method
         assert reply.headers["allow"] == "GET, HEAD, POST"
     assert (await api.call("POST", "/healthz")).headers["allow"] == "GET, HEAD"
+    # No job can have this id, so that nothing is to be got there.
+    assert (await api.get("/v1/jobs/batch")).headers["allow"] == "POST"
 
 
 async def test_head_is_get_without_its_body(api: Api) -> None:

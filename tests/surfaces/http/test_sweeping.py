@@ -61,10 +61,14 @@ async def test_each_part_of_a_filter_narrows(api: Api, store: Store) -> None:
 
 @pytest.mark.parametrize("verb", ["cancel", "replay"])
 async def test_a_filter_that_says_nothing_is_refused_unless_all_are_meant(api: Api, verb: str) -> None:
-    empty: list[dict[str, object]] = [{}, {"filter": {}}, {"filter": {"status": []}, "dryRun": True}]
-    for body in empty:
-        reply = await api.post(f"/v1/jobs/{verb}", body)
-        assert (reply.status, reply.json["errors"][0]["pointer"]) == (422, "/filter")
+    empty: dict[str, list[dict[str, object]]] = {
+        "/filter": [{}, {"filter": {}}, {"filter": {}, "dryRun": True}],
+        "/filter/status": [{"filter": {"status": []}, "all": True}],
+    }
+    for pointer, bodies in empty.items():
+        for body in bodies:
+            reply = await api.post(f"/v1/jobs/{verb}", body)
+            assert (reply.status, reply.json["errors"][0]["pointer"]) == (422, pointer)
     assert (await api.post(f"/v1/jobs/{verb}", {"all": True})).status == 200
 
 

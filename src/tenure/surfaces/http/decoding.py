@@ -15,6 +15,8 @@ from tenure.surfaces.http.problems import MOST_ERRORS, OF_FIELD, Refusal, invali
 from tenure.surfaces.http.routes import Parameter, Route
 
 MOST_PARAMETERS = 50
+MOST_REPEATS = 30
+"""How often one parameter may be given that may be given often."""
 
 _PLACE = re.compile(r"^(.*) - at `(?:key in )?\$(.*)`$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -56,6 +58,8 @@ def read_query(parameters: Iterable[Parameter], query: bytes) -> dict[str, Any]:
             raise invalid("validation", said, parameter=name) from None
         if parameter.many:
             found.setdefault(name, []).append(value)
+            if len(found[name]) > MOST_REPEATS:
+                raise invalid("validation", f"is given more than {MOST_REPEATS} times", parameter=name)
         elif name in found:
             raise invalid("validation", "is given twice", parameter=name)
         else:

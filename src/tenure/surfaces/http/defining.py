@@ -16,9 +16,9 @@ from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document
 from tenure.surfaces.http.problems import Refusal, invalid
-from tenure.surfaces.http.shapes import Name, given
+from tenure.surfaces.http.shapes import MILLIS, Key, Name, Timeout, given
 
-FIELDS = {
+_FIELDS = {
     "max_attempts": "maxAttempts",
     "timeout": "timeoutSeconds",
     "grace": "graceSeconds",
@@ -29,8 +29,8 @@ FIELDS = {
     "concurrency_key": "concurrencyKey",
 }
 BY = "api"
-_Time = Annotated[float, Meta(ge=0, le=604_800)]
-_Errors = Annotated[tuple[str, ...], Meta(max_length=100)]
+_Time = Annotated[float, Meta(ge=0, le=604_800, extra_json_schema=MILLIS)]
+_Errors = Annotated[tuple[Key, ...], Meta(max_length=100)]
 
 
 class RetryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -48,8 +48,8 @@ class DefinitionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     queue: Name = "default"
     priority: Annotated[int, Meta(ge=-100, le=100)] = 0
     max_attempts: Annotated[int, Meta(ge=1, le=100)] = 3
-    timeout_seconds: Annotated[float, Meta(ge=1, le=604_800)] = 3600
-    grace_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10
+    timeout_seconds: Timeout = 3600
+    grace_seconds: Annotated[float, Meta(ge=0, le=86_400, extra_json_schema=MILLIS)] = 10
     retry: RetryBody = RetryBody()
     on_lost: OnLost = OnLost.RETRY
     concurrency: Annotated[int, Meta(ge=0, le=LARGEST_LIMIT)] = 0
@@ -65,15 +65,15 @@ class DefinitionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 async def put(desk: Desk, asked: Asked) -> Answer:
     """Register a definition. The same again changes nothing; something else is refused unless replaced."""
     body: DefinitionBody = asked.body
-    spec = _spec(asked.path["key"], _version(asked.path["version"]), body)
-    await _check_bounds(desk, asked.caller, spec)
+    version = _version(asked.path["version"])
     is_bound = bool(asked.caller.definitions or asked.caller.queues)
     try:
+        spec = _spec(asked.path["key"], version, body)
+        await _check_bounds(desk, asked.caller, spec)
         # A limit may be shared with definitions that are none of a bound key's business.
         known = await desk.client.register(spec, by=BY, replace=body.replace, resizes=not is_bound)
-    except InvalidJson as error:
-        said = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
-        raise invalid("validation", said, pointer=f"/paramsSchema{error.pointer}") from None
+    except InvalidInput as error:
+        raise _refusal(error) from None
     if known.spec != spec.document():
         said = "the version is registered with other content; give another version, or replace: true"
         raise Refusal("definition-conflict", said)
@@ -103,24 +103,27 @@ def _version(text: str) -> int:
 
 def _spec(key: str, version: int, body: DefinitionBody) -> Spec:
     schema = given(body.params_schema)
-    try:
-        refuse_reserved(key)
-        return Spec(
-            key=key,
-            version=version,
-            queue=body.queue,
-            priority=body.priority,
-            policy=_policy(body),
-            concurrency=body.concurrency,
-            concurrency_key=body.concurrency_key,
-            limits=tuple(Limit(name, size=size) for name, size in sorted(body.limits.items())),
-            tags=body.tags,
-            params_schema=ANY_OBJECT if schema is None else document(schema, "/paramsSchema"),
-        )
-    except InvalidInput as error:
-        if error.field == "key":
-            raise invalid("validation", f"{error.problem}; {error.remedy}", parameter="key") from None
-        raise
+    refuse_reserved(key)
+    return Spec(
+        key=key,
+        version=version,
+        queue=body.queue,
+        priority=body.priority,
+        policy=_policy(body),
+        concurrency=body.concurrency,
+        concurrency_key=body.concurrency_key,
+        limits=tuple(Limit(name, size=size) for name, size in sorted(body.limits.items())),
+        tags=body.tags,
+        params_schema=ANY_OBJECT if schema is None else document(schema, "/paramsSchema"),
+    )
+
+
+def _refusal(error: InvalidInput) -> Refusal:
+    said = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+    if error.field == "key":
+        return invalid("validation", said, parameter="key")
+    place = f"paramsSchema{error.pointer}" if isinstance(error, InvalidJson) else _FIELDS.get(error.field)
+    return invalid("invalid-definition", said, pointer=f"/{place or error.field}")
 
 
 def _policy(body: DefinitionBody) -> Policy:

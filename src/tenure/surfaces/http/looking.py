@@ -14,6 +14,7 @@ from tenure.core.reading import Filter, Listed
 from tenure.core.states import State
 from tenure.surfaces import views
 from tenure.surfaces.http import cursors
+from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
@@ -96,7 +97,7 @@ async def result(desk: Desk, asked: Asked) -> Answer:
         await _wait(desk, asked)
         found = await desk.client.get(asked.job)
     if not found.state.is_final:
-        return Answer(202, views.Accepted(job_id=found.id, status=found.state))
+        return accepted(found.id, found.state)
     if found.state is not State.SUCCEEDED:
         why = views.summary(found.error) if found.error else f"the job is {found.state}"
         raise Refusal("no-result", desk.redaction.text(why)[:1000], job_status=found.state)

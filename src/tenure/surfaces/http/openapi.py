@@ -1,14 +1,21 @@
 """The OpenAPI 3.1 document, made from the table of routes and the types it names."""
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from tenure.core.states import FINAL, UNFINISHED, State
+from tenure.surfaces.http.decoding import MOST_REPEATS
+from tenure.surfaces.http.parameters import IN_PATH
 from tenure.surfaces.http.problems import KINDS, Problem
-from tenure.surfaces.http.routes import EVENT_STREAM, Route
+from tenure.surfaces.http.routes import EVENT_STREAM, Parameter, Route
 from tenure.surfaces.http.table import ROUTES
+from tenure.surfaces.views import Accepted
 from tenure.version import __version__
+
+Schema = dict[str, Any]
 
 _SCHEME = "key"
 _KEYS = {
@@ -18,6 +25,33 @@ _KEYS = {
     "description": "A key, where the store has any; without one the server is open to its own machine.",
 }
 _REFERENCE = "#/components/schemas/{name}"
+
+_HEADERS = {
+    "X-Request-Id": ("Names the request, here and in what the server's operator is told", {"format": "uuid"}),
+    "Location": ("Where the job is looked at", {"format": "uri-reference"}),
+    "Retry-After": ("Seconds after which to come back", {"pattern": "^[0-9]+$"}),
+    "WWW-Authenticate": ("What a key is sent as", {"pattern": "^Bearer "}),
+}
+_ALWAYS = "X-Request-Id"
+_OF_STATUS = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+_OF_ANSWER = {Accepted: ["Location"]}
+
+
+def _only(states: Iterable[State]) -> Schema:
+    """A filter that names these states alone."""
+    return {"properties": {"filter": {"properties": {"status": {"items": {"enum": sorted(states)}}}}}}
+
+
+_NAMES_SOMETHING = [
+    {"required": ["all"], "properties": {"all": {"const": True}}},
+    {"required": ["filter"], "properties": {"filter": {"minProperties": 1}}},
+]
+_TOGETHER: dict[str, Schema] = {
+    "NewJobBody": {"not": {"required": ["runAt", "delaySeconds"]}},
+    "CancelAllBody": {"allOf": [_only(UNFINISHED)], "anyOf": _NAMES_SOMETHING},
+    "ReplayAllBody": {"allOf": [_only(FINAL)], "anyOf": _NAMES_SOMETHING},
+}
+"""By its name, what the fields of a body must be beside each other, which their types cannot say."""
 
 
 @cache
@@ -32,6 +66,8 @@ def document() -> dict[str, Any]:
     types = [Problem, *(kind for route in ROUTES for kind in _types(route))]
     schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     by_type = dict(zip(types, schemas, strict=True))
+    for name, rules in _TOGETHER.items():
+        components[name].update(rules)
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, by_type)
@@ -44,7 +80,11 @@ def document() -> dict[str, Any]:
         },
         "tags": [{"name": "client"}, {"name": "operator"}, {"name": "process"}],
         "paths": paths,
-        "components": {"schemas": components, "securitySchemes": {_SCHEME: _KEYS}},
+        "components": {
+            "schemas": components,
+            "headers": {name: _header(*said) for name, said in _HEADERS.items()},
+            "securitySchemes": {_SCHEME: _KEYS},
+        },
     }
 
 
@@ -58,7 +98,7 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
         "summary": route.summary,
         "description": (route.handler.__doc__ or "").strip(),
         "tags": [route.audience],
-        "parameters": [*_in_path(route), *_in_query(route), *_in_head(route)],
+        "parameters": [*map(_in_path, route.names), *map(_in_query, route.parameters), *_in_head(route)],
         "responses": {**_answers(route, by_type), **_problems(route)},
     }
     if route.scope is not None:
@@ -72,28 +112,15 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
     return operation
 
 
-def _in_path(route: Route) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "schema": {"type": "string", "format": "uuid"} if name == "jobId" else {"type": "string"},
-        }
-        for name in route.names
-    ]
+def _in_path(name: str) -> Schema:
+    return {"name": name, "in": "path", "required": True, "schema": IN_PATH.get(name, {"type": "string"})}
 
 
-def _in_query(route: Route) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": parameter.name,
-            "in": "query",
-            "description": parameter.text,
-            "schema": {"type": "array", "items": parameter.schema} if parameter.many else parameter.schema,
-        }
-        for parameter in route.parameters
-    ]
+def _in_query(parameter: Parameter) -> Schema:
+    schema: Mapping[str, Any] = parameter.schema
+    if parameter.many:
+        schema = {"type": "array", "items": schema, "maxItems": MOST_REPEATS}
+    return {"name": parameter.name, "in": "query", "description": parameter.text, "schema": schema}
 
 
 def _in_head(route: Route) -> list[dict[str, Any]]:
@@ -107,6 +134,7 @@ def _answers(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {
         str(status): {
             "description": "accepted" if status == 202 else "done",
+            "headers": _headers(_OF_ANSWER.get(kind, ())),
             "content": {route.produces: {"schema": by_type[kind]}},
         }
         for status, kind in route.answers.items()
@@ -123,8 +151,17 @@ def _problems(route: Route) -> dict[str, Any]:
         by_status.setdefault(KINDS[kind].status, []).append(kind)
     return {
         str(status): {
-            "description": ", ".join(kinds),
+            "description": "; ".join(f"`{kind}`: {KINDS[kind].title}" for kind in kinds),
+            "headers": _headers(_OF_STATUS.get(status, ())),
             "content": {"application/problem+json": {"schema": {"$ref": _REFERENCE.format(name="Problem")}}},
         }
         for status, kinds in sorted(by_status.items())
     }
+
+
+def _header(text: str, schema: Schema) -> Schema:
+    return {"description": text, "required": True, "schema": {"type": "string", **schema}}
+
+
+def _headers(names: Iterable[str]) -> Schema:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (_ALWAYS, *names)}

@@ -11,14 +11,25 @@ from tenure.core.reading import EVENT_TYPES, Interest
 from tenure.core.states import State
 from tenure.surfaces import inputs
 from tenure.surfaces.http.routes import Header, Parameter
+from tenure.surfaces.http.shapes import MOMENT
 from tenure.surfaces.vocabularies import VOCABULARIES
 
 LONGEST_WAIT = 30
 """Seconds for which one request waits for a job's end."""
 
+_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
 _CUSTOM_TYPE = {"pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
-_MOMENT = {"type": "string", "format": "date-time"}
+_MOMENT = {"type": "string", **MOMENT}
+
+IN_PATH: dict[str, dict[str, Any]] = {
+    "jobId": {"type": "string", "format": "uuid"},
+    "key": {**_NAME, "not": {"pattern": "^system\\."}},
+    "version": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+    "queue": _NAME,
+    "workerId": {"type": "string", "minLength": 1},
+}
+"""What the variable parts of paths may be."""
 
 
 def _page_size(text: str) -> int:
@@ -28,7 +39,7 @@ def _page_size(text: str) -> int:
 
 
 def _wait(text: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,3})?", text) or float(text) > LONGEST_WAIT:
+    if not _NUMBER.fullmatch(text) or not 0 <= float(text) <= LONGEST_WAIT:
         raise InvalidInput("seconds", f"is {text!r:.64}", f"give seconds from 0 to {LONGEST_WAIT}")
     return float(text)
 
@@ -107,8 +118,8 @@ OF_LISTS = (
         schema={"type": "string", "pattern": fingerprint.PATTERN},
         text="dead letters that died of the same, as `/v1/dead-letters` names it",
     ),
-    Parameter(name="createdAfter", read=inputs.moment, schema=_MOMENT, text="recorded at this time or later"),
-    Parameter(name="createdBefore", read=inputs.moment, schema=_MOMENT, text="recorded before this time"),
+    Parameter(name="createdAfter", read=inputs.bound, schema=_MOMENT, text="recorded at this time or later"),
+    Parameter(name="createdBefore", read=inputs.bound, schema=_MOMENT, text="recorded before this time"),
     Parameter(name="sort", read=_read_sort, schema=_sort_schema, text="newest first, unless `createdAt`"),
     LIMIT,
     CURSOR,

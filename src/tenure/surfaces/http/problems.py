@@ -69,6 +69,7 @@ KINDS = {
     "unknown-field": Kind(422, "A field or parameter is not known"),
     "unknown-definition": Kind(422, "No such definition is registered"),
     "invalid-params": Kind(422, "The params do not fit their definition"),
+    "invalid-definition": Kind(422, "The parts do not make a definition"),
     "number-range": Kind(422, "A number is out of range"),
     "invalid-character": Kind(422, "A text holds a character that cannot be kept"),
     "too-many-keys": Kind(422, "An object has too many keys"),
@@ -84,7 +85,7 @@ KINDS = {
 }
 """Every kind by its name."""
 
-OF_FIELD = {"idempotencyKey": "idempotency-key", "runAt": "datetime"}
+OF_FIELD = {"idempotencyKey": "idempotency-key", "runAt": "datetime", "until": "datetime"}
 """Fields whose bad values are a kind of their own."""
 
 

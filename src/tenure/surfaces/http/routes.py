@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct, structs
 
+from tenure.surfaces import inputs
 from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
 from tenure.surfaces.http.forms import Form
 from tenure.surfaces.http.problems import Refusal
@@ -30,13 +31,15 @@ LARGEST_FORM = 2**16
 USUAL_SECONDS = 10.0
 """How long the work on a request may take, unless its route has more to do."""
 
-ALWAYS = ("malformed-request", "not-acceptable", "misdirected-request", "internal", "busy")
+ALWAYS = (
+    *("malformed-request", "not-acceptable", "request-timeout", "uri-too-long", "misdirected-request"),
+    *("headers-too-large", "internal", "busy"),
+)
 """Problems that any request may meet."""
 
 OF_BODIES = (
-    *("malformed-json", "duplicate-key", "too-deep", "too-large", "request-timeout", "csrf"),
-    *("unsupported-media-type", "validation", "unknown-field", "number-range", "invalid-character"),
-    "too-many-keys",
+    *("malformed-json", "duplicate-key", "too-deep", "too-large", "csrf", "unsupported-media-type"),
+    *("validation", "unknown-field", "number-range", "invalid-character", "too-many-keys"),
 )
 """Problems that any request with a body may meet."""
 
@@ -177,9 +180,13 @@ class Route(Struct, frozen=True, kw_only=True):
         for own, given in zip(self.path.split("/"), segments, strict=True):
             if place := _PLACE.fullmatch(own):
                 try:
-                    found[place[1]] = unquote(given, errors="strict")
+                    text = unquote(given, errors="strict")
                 except UnicodeDecodeError:
                     return None
+                # What can be no id may be the path of something else, whose methods are others.
+                if place[1] == "jobId" and not inputs.is_job_id(text):
+                    return None
+                found[place[1]] = text
             elif own != given:
                 return None
         return found

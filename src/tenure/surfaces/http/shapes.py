@@ -15,11 +15,23 @@ from tenure.surfaces.definition_views import DefinitionItem
 from tenure.surfaces.vocabularies import IntentStatus
 
 T = TypeVar("T")
+MOMENT = {
+    "format": "date-time",
+    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    r"(\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
+}
+"""Times in JSON Schema: without the seconds that are put in, which no clock here has."""
+
+MILLIS = {"multipleOf": 0.001}
+"""Seconds to the millisecond, in JSON Schema."""
+
+_PRINTABLE = {"pattern": r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$"}
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$")]
 Version = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-Key = Annotated[str, Meta(min_length=1, max_length=255)]
+Key = Annotated[str, Meta(min_length=1, max_length=255, extra_json_schema=_PRINTABLE)]
 Seconds = Annotated[float, Meta(ge=0, le=3653 * 86_400)]
-Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Timeout = Annotated[float, Meta(ge=1, le=604_800, extra_json_schema=MILLIS)]
+Moment = Annotated[str, Meta(extra_json_schema=MOMENT)]
 
 
 class NewIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -60,7 +72,7 @@ class NewJobBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     delay_seconds: Seconds | UnsetType = UNSET
     idempotency_key: Key | UnsetType = UNSET
     hold: bool = False
-    timeout_seconds: Annotated[float, Meta(ge=1, le=604_800)] | UnsetType = UNSET
+    timeout_seconds: Timeout | UnsetType = UNSET
     tags: Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)] = ()
 
 
@@ -79,7 +91,7 @@ class BatchAccepted(Struct, frozen=True):
 class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why; it stands on record."""
 
-    reason: Annotated[str, Meta(max_length=255)] | UnsetType = UNSET
+    reason: Annotated[str, Meta(max_length=255, extra_json_schema=_PRINTABLE)] | UnsetType = UNSET
 
 
 class ReplayBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):

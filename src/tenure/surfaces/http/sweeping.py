@@ -28,7 +28,7 @@ Fingerprint = Annotated[str, Meta(pattern=PATTERN)]
 class FilterBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Which jobs, as in the list: all that is said must be so, and of several states any will do."""
 
-    status: Annotated[tuple[State, ...], Meta(max_length=_MOST_STATES)] = ()
+    status: Annotated[tuple[State, ...], Meta(min_length=1, max_length=_MOST_STATES)] = ()
     definition_key: Name | UnsetType = UNSET
     queue: Name | UnsetType = UNSET
     tag: Name | UnsetType = UNSET
@@ -115,7 +115,7 @@ def _moment(text: str | UnsetType, field: str) -> datetime | None:
     if isinstance(text, UnsetType):
         return None
     try:
-        return inputs.moment(text)
+        return inputs.bound(text)
     except InvalidInput as error:
         raise invalid("datetime", error.problem, pointer=f"/filter/{field}") from None
 

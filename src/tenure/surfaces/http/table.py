@@ -234,8 +234,7 @@ ROUTES = (
         summary="Register a definition for workers in other languages",
         body=defining.DefinitionBody,
         answers={200: definition_views.DefinitionItem},
-        fields=defining.FIELDS,
-        problems=("definition-conflict",),
+        problems=("definition-conflict", "invalid-definition"),
     ),
     _reader(
         "/v1/queues",
@@ -251,7 +250,7 @@ ROUTES = (
         needs_body=False,
         answers={200: shapes.QueueState},
         fields={"time": "until"},
-        problems=("not-found",),
+        problems=("not-found", "datetime"),
     ),
     _operator(
         "/v1/queues/{queue}/resume",
