@@ -17,9 +17,13 @@ from tests.surfaces.http import (
     test_access,
     test_command,
     test_creating,
+    test_defining,
     test_framing,
     test_intent,
+    test_keys,
     test_looking,
+    test_namespaces,
+    test_no_room,
     test_operating,
     test_quota,
     test_streams,
@@ -34,7 +38,10 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
 class Case(NamedTuple):
-    """A request, and what it is answered with: a status, and the kind of problem if it is one."""
+    """A request, and what it is answered with: a status, and the kind of problem if it is one.
+
+    `pointer` is where the first fault is, and `told` what else the answer says. A header of None is left out.
+    """
 
     status: int
     kind: str | None
@@ -42,20 +49,42 @@ class Case(NamedTuple):
     path: str = "/v1/jobs"
     body: Any = None
     raw: bytes | None = None
-    headers: Mapping[str, str] = MappingProxyType({})
+    headers: Mapping[str, str | None] = MappingProxyType({})
+    pointer: str | None = None
+    told: Mapping[str, str] = MappingProxyType({})
 
     async def ask(self, api: Api) -> Reply:
+        given = self.headers if self.raw is None else {**JSON, **self.headers}
+        headers = {name: text for name, text in given.items() if text is not None}
         if self.raw is not None:
-            return await api.call(self.method, self.path, content=self.raw, headers={**JSON, **self.headers})
-        return await api.call(self.method, self.path, self.body, headers=self.headers)
+            return await api.call(self.method, self.path, content=self.raw, headers=headers)
+        return await api.call(self.method, self.path, self.body, headers=headers)
+
+    def check(self, reply: Reply) -> None:
+        assert reply.status == self.status, (self, reply)
+        if self.kind is not None:
+            assert reply.kind == self.kind, (self, reply)
+        if self.pointer is not None:
+            assert reply.json["errors"][0]["pointer"] == self.pointer, (self, reply)
+        if self.status == 405:
+            assert reply.headers["allow"], (self, reply)
+        assert self.told.items() <= (reply.json.items() if self.told else {}.items()), (self, reply)
+        assert not [name for name in reply.headers if name.startswith("access-control-")]
 
 
-def raw(status: int, kind: str, *bodies: bytes) -> list[Case]:
-    return [Case(status, kind, raw=body) for body in bodies]
+def raw(status: int, kind: str, *bodies: bytes, pointer: str | None = None) -> list[Case]:
+    return [Case(status, kind, raw=body, pointer=pointer) for body in bodies]
 
 
 def job(status: int, kind: str | None, *fields: dict[str, Any]) -> list[Case]:
     return [Case(status, kind, body={"definitionKey": "mail", **some}) for some in fields]
+
+
+def params(pointer: str, *bodies: Any) -> list[Case]:
+    return [
+        Case(422, "invalid-params", body={"definitionKey": "mail", "params": body}, pointer=pointer)
+        for body in bodies
+    ]
 
 
 def get(status: int, kind: str | None, *paths: str, **headers: str) -> list[Case]:
@@ -66,7 +95,7 @@ def listed(status: int, kind: str, *queries: str) -> list[Case]:
     return get(status, kind, *(f"/v1/jobs?{query}" for query in queries))
 
 
-def forms(*types: dict[str, str]) -> list[Case]:
+def forms(*types: dict[str, str | None]) -> list[Case]:
     return [Case(415, "unsupported-media-type", raw=b"{}", headers=headers) for headers in types]
 
 
@@ -77,12 +106,13 @@ def schema(*schemas: Any) -> list[Case]:
 
 ROWS: dict[int, list[Case]] = {
     1: raw(400, "malformed-json", b"", b'{"definitionKey":', b"{} x"),
-    2: raw(422, "validation", b"[]", b"null", b'"x"', b"3"),
+    2: raw(422, "validation", b"[]", b"null", b'"x"', b"3", pointer=""),
     3: forms(
         {"content-type": "text/plain"},
         {"content-type": "application/x-www-form-urlencoded"},
         {"content-type": "application/json; charset=utf-16"},
         {"content-type": ""},
+        {"content-type": None},
     ),
     4: raw(400, "malformed-json", b'{"a":"\xff"}', b"\xef\xbb\xbf{}"),
     5: raw(400, "malformed-json", b'{"a":NaN}', b'{"a":Infinity}', b'{"a":-Infinity}'),
@@ -90,7 +120,7 @@ ROWS: dict[int, list[Case]] = {
     7: raw(400, "too-deep", DEEP),
     8: raw(422, "number-range", b'{"a":' + b"9" * 5000 + b"}", b'{"a":1e400000}'),
     9: raw(422, "invalid-character", b'{"a":"\\u0000"}', b'{"\\u0000":1}'),
-    10: raw(422, "invalid-character", b'{"a":"\\ud800"}'),
+    10: raw(422, "invalid-character", b'{"a":"\\ud800"}', b'{"\\udc00":1}', b'{"params":{"a":["\\ud83d"]}}'),
     14: forms({"content-encoding": "gzip"}, {"content-encoding": "br"}),
     17: [
         Case(405, "method-not-allowed", method, path)
@@ -98,9 +128,18 @@ ROWS: dict[int, list[Case]] = {
         for path in ("/v1/jobs", "/jobs", "/v1/definitions/mail/1")
     ],
     18: get(406, "not-acceptable", "/v1/jobs", "/v1/stats", accept="text/html"),
-    20: job(
-        422, "unknown-field", {"state": "succeeded"}, {"attempts": 0}, {"workerId": "x"}, {"tenant": "x"}
-    ),
+    20: [
+        *job(
+            422, "unknown-field", {"state": "succeeded"}, {"attempts": 0}, {"workerId": "x"}, {"tenant": "x"}
+        ),
+        Case(
+            422,
+            "unknown-field",
+            path="/jobs",
+            body={"jobType": "mail", "idempotencyKey": "k", "status": "COMPLETED"},
+            pointer="/status",
+        ),
+    ],
     21: [
         Case(422, "validation", body={"params": {}}),
         *job(422, "validation", *({"definitionKey": key} for key in ("", "x" * 201, "mail\n", "../x", 7))),
@@ -124,10 +163,19 @@ ROWS: dict[int, list[Case]] = {
         ),
     ),
     27: [
-        *job(202, None, {"runAt": "1999-12-31T23:59:59Z"}),
+        Case(
+            202,
+            None,
+            body={"definitionKey": "mail", "runAt": "1999-12-31T23:59:59Z"},
+            told={"status": "queued"},
+        ),
         *job(422, "datetime", {"runAt": "2126-01-01T00:00:00Z"}),
     ],
-    28: job(422, "invalid-params", {"params": {"to": 5}}, {"params": {"cc": "x"}}, {"params": []}),
+    28: [
+        *params("/params/to", {"to": 5}),
+        *params("/params/cc", {"cc": "x"}),
+        *params("/params", [], None, "x"),
+    ],
     29: schema(
         {"$ref": "https://localhost:1/schema.json"},
         {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
@@ -201,23 +249,48 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
         test_framing.test_after_a_garbled_request_nothing_more_is_read,
     ),
     16: (test_framing.test_heads_are_bounded,),
-    19: (test_framing.test_who_leaves_in_the_middle_of_a_body_leaves_nothing,),
-    31: (test_intent.test_the_same_key_again_is_the_same_job_and_looks_the_same,),
-    32: (test_creating.test_a_key_binds_what_was_asked,),
-    33: (test_creating.test_a_hundred_at_once_with_one_key_are_one_job,),
-    34: (test_creating.test_a_key_binds_what_was_asked,),
+    19: (
+        test_framing.test_who_leaves_in_the_middle_of_a_body_leaves_nothing,
+        test_framing.test_who_leaves_before_the_answer_may_ask_again,
+    ),
+    29: (
+        test_defining.test_a_schema_that_cannot_be_used_is_refused_at_once,
+        test_defining.test_a_pattern_that_others_match_for_ever_is_matched_at_once,
+        test_defining.test_nothing_is_fetched_for_a_schema,
+    ),
+    31: (
+        test_intent.test_the_same_key_again_is_the_same_job_and_looks_the_same,
+        test_creating.test_a_key_binds_what_was_asked,
+    ),
+    32: (
+        test_creating.test_a_key_binds_what_was_asked,
+        test_intent.test_the_same_key_with_anything_else_is_the_first_job,
+    ),
+    33: (
+        test_creating.test_a_hundred_at_once_with_one_key_are_one_job,
+        test_intent.test_many_at_once_with_one_key_make_one_job,
+    ),
+    34: (
+        test_creating.test_a_key_binds_what_was_asked,
+        test_intent.test_the_same_key_with_anything_else_is_the_first_job,
+        test_namespaces.test_the_same_idempotency_key_is_another_in_each,
+    ),
     35: (test_creating.test_every_job_of_a_batch_that_cannot_be_taken_is_told,),
     36: (
         test_command.test_while_the_server_is_away_nothing_is_promised,
         test_command.test_while_the_file_is_held_nothing_is_promised,
+        test_no_room.test_on_a_full_disk_nothing_is_promised,
+        test_no_room.test_while_every_connection_is_taken_nothing_is_promised,
     ),
     37: (
         test_quota.test_a_full_queue_takes_no_more,
         test_command.test_the_command_bounds_queues,
     ),
+    39: (test_namespaces.test_no_answer_has_a_byte_of_another_namespace,),
     41: (
         test_looking.test_a_cursor_belongs_to_its_list,
         test_sweeping.test_a_cursor_belongs_to_its_sweep,
+        test_namespaces.test_a_cursor_leads_nobody_else_on,
     ),
     44: (
         test_operating.test_a_job_that_waits_is_cancelled_once,
@@ -235,6 +308,14 @@ ELSEWHERE: dict[int, tuple[Callable[..., object], ...]] = {
         test_access.test_whoever_forwards_is_not_believed,
     ),
     50: (test_access.test_no_page_of_another_origin_may_read_or_ask_beforehand,),
+    51: (
+        test_keys.test_a_route_is_open_to_its_scope_and_to_no_other,
+        test_keys.test_whatever_is_no_key_is_told_to_bring_one,
+    ),
+    52: (test_keys.test_nobody_is_told_what_is_wrong_with_a_key,),
+    53: (test_keys.test_a_key_is_not_taken_from_the_address_and_told_to_nobody,),
+    54: (test_keys.test_a_route_is_open_to_its_scope_and_to_no_other,),
+    55: (test_keys.test_who_guesses_keys_is_told_to_wait_and_others_are_not,),
 }
 """The tests that ask a row, or the rest of one; each says so."""
 
@@ -244,11 +325,7 @@ async def test_a_bad_input_is_answered_as_the_table_says(api: Api, store: Store,
     """The same on both stores; nothing is written, and nothing goes wrong inside."""
     before = len(await store.definitions())
     for case in ROWS[row]:
-        reply = await case.ask(api)
-        assert reply.status == case.status, (case, reply)
-        if case.kind is not None:
-            assert reply.kind == case.kind, (case, reply)
-        assert not [name for name in reply.headers if name.startswith("access-control-")]
+        case.check(await case.ask(api))
     taken = sum(case.status == 202 for case in ROWS[row])
     assert len((await store.page(EVERY_JOB)).jobs) == taken
     assert len(await store.definitions()) == before
@@ -266,5 +343,5 @@ def test_what_is_asked_elsewhere_is_asked_there(row: int) -> None:
 
 
 def test_no_row_is_forgotten() -> None:
-    """Rows 1 to 50."""
-    assert sorted({*ROWS, *ELSEWHERE}) == list(range(1, 51))
+    """Rows 1 to 55."""
+    assert sorted({*ROWS, *ELSEWHERE}) == list(range(1, 56))

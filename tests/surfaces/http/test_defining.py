@@ -1,6 +1,7 @@
 """Registering definitions by PUT, for workers in other languages."""
 
 import asyncio
+import socket
 import time
 from typing import Any
 
@@ -151,6 +152,17 @@ async def test_a_schema_that_cannot_be_used_is_refused_at_once(api: Api, store: 
     assert reply.json["errors"][0]["pointer"] == f"/paramsSchema{pointer}"
     assert spent < 10  # of the processor's own time; a hundred times what it takes
     assert "resize" not in {known.key for known in await store.definitions()}
+
+
+async def test_nothing_is_fetched_for_a_schema(api: Api) -> None:
+    """Row 29: who listens at the address hears nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/schema.json"
+        for schema in ({"$ref": address}, {"$schema": address}, {"items": {"$dynamicRef": f"{address}#x"}}):
+            assert (await _put(api, {"paramsSchema": schema})).status == 422
+        with pytest.raises(BlockingIOError):
+            listening.accept()
 
 
 async def test_a_pattern_that_others_match_for_ever_is_matched_at_once(api: Api) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tenure.storage.contract import Store
 from tenure.surfaces.http import intake
 from tenure.surfaces.http.connection import Limits
+from tests.storage.telling import EVERY_JOB
 from tests.surfaces.http.serving import PATIENCE, Api, Reply, register, request, serving
 from tests.surfaces.keeping import MAIL
 
@@ -223,4 +224,16 @@ async def test_who_leaves_in_the_middle_of_a_body_leaves_nothing(api: Api, store
     async with api.wire() as wire:
         await wire.send(request(headers={**JSON, "Content-Length": "100"}) + b'{"definitionKey":"mail"')
     assert (await api.get("/v1/jobs")).json["items"] == []
+    assert not api.told
+
+
+async def test_who_leaves_before_the_answer_may_ask_again(api: Api, store: Store) -> None:
+    """Row 19: whatever became of the request that nobody waited for, with its key there is one job."""
+    body = b'{"definitionKey":"mail","idempotencyKey":"k"}'
+    for _ in range(5):
+        async with api.wire() as wire:
+            await wire.send(request(headers=JSON, body=body))
+    replies = [await api.send(request(headers=JSON, body=body)) for _ in range(2)]
+    assert [reply.status for reply in replies] == [202, 202]
+    assert [str(job.id) for job in (await store.page(EVERY_JOB)).jobs] == [replies[0].json["jobId"]]
     assert not api.told

@@ -81,7 +81,7 @@ async def test_all_jobs_are_all_of_the_namespace(api: Api, tenants: dict[str, An
 
 
 async def test_the_same_idempotency_key_is_another_in_each(api: Api, tenants: dict[str, Any]) -> None:
-    """S0.56: unique within its namespace, on both APIs."""
+    """S0.56, and row 34: unique within its namespace, on both APIs."""
     wish = {"jobType": "bill", "idempotencyKey": "1"}
     made = {(await api.post("/jobs", wish, **bearing(key))).json["jobId"] for key in tenants["keys"].values()}
     assert len(made) == 2
