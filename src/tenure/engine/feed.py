@@ -19,14 +19,21 @@ from typing import Self
 
 from tenure.core.errors import StoreError, StoreUnavailable
 from tenure.core.reading import EVERYTHING, Entry, Interest, Position
-from tenure.engine.waiting import SAFETY_POLL, Patience
+from tenure.engine.waiting import Patience
 from tenure.storage.contract import Store, Wakeups
 
 AT_ONCE = 250
 """Events that one reading brings at most."""
 
+GLANCE = 0.5
+"""Seconds after which a look is taken without a hint. On PostgreSQL no hint speaks of a claim."""
+
 _FEW = 16
+"""Events of a reader's first reading."""
+
 _HEAVY = 2**18
+"""Characters in one reading from which on the next one is for fewer events."""
+
 _MOST_KEPT = 2000
 _MOST_CHARACTERS = 4 * 2**20
 _PACE = 0.05
@@ -35,7 +42,7 @@ _PACE = 0.05
 _AGAIN = 0.1
 """Seconds after a hint in which another look is taken, and then after twice as many, and so on.
 
-What a hint speaks of may stand behind a transaction that is still open, and a claim sends none at all.
+What a hint speaks of may stand behind a transaction that is still open.
 """
 
 
@@ -87,7 +94,7 @@ class Feed:
             while self._readers:
                 try:
                     async with self._store.listen(changes=True) as wakeups:
-                        rest = SAFETY_POLL
+                        rest = GLANCE
                         while self._readers:
                             await self._read_on()
                             patience.renew()
@@ -95,7 +102,7 @@ class Feed:
                 except StoreError as error:
                     if patience.is_over():
                         self._fail_all(error)
-                    await asyncio.sleep(SAFETY_POLL)
+                    await asyncio.sleep(GLANCE)
         except Exception as error:
             # A bug; those who read must not wait for ever.
             self._fail_all(error)
@@ -134,7 +141,7 @@ async def _rested(wakeups: Wakeups, rest: float) -> float:
     """Wait for a hint; answers with how long to wait for the next one."""
     if await wakeups.wait(rest):
         return _AGAIN
-    return min(2 * rest, SAFETY_POLL)
+    return min(2 * rest, GLANCE)
 
 
 class Tail:
@@ -202,7 +209,7 @@ class Reader:
             except StoreError:
                 if self._patience.is_over():
                     raise
-                again = min(deadline, loop.time() + SAFETY_POLL)
+                again = min(deadline, loop.time() + GLANCE)
             if self.position == before:
                 with suppress(TimeoutError):
                     async with asyncio.timeout_at(None if again == math.inf else again):

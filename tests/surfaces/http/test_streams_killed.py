@@ -25,6 +25,9 @@ from tests.surfaces.http.serving import Listener, Told, request
 
 KILLS = 3
 DEAF = 20
+BOUND = 4 * PATIENCE
+"""Seconds within which all of it has long happened, several servers started included."""
+
 QUEUES = ("default", "slow")
 
 
@@ -155,7 +158,7 @@ async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_ki
     everything = Follower(place, "/v1/events", last="0")
     some = Follower(place, "/v1/events?queue=slow&type=succeeded&type=custom:half-way")
     one = Follower(place, f"/v1/jobs/{held.id}/events")
-    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(BOUND), asyncio.TaskGroup() as group:
         following = [group.create_task(follower.follow()) for follower in (everything, some, one)]
         await asyncio.sleep(0)
         while not (one.told and some.connections):  # noqa: ASYNC110
@@ -209,7 +212,7 @@ async def test_readers_that_never_read_cost_no_memory(start: Start, backend: Bac
     place = Place(start, backend.address, TENURE_HTTP_STREAMS=str(DEAF), TENURE_HTTP_WRITE_SECONDS="1")
     await place.open()
     reader = Follower(place, "/v1/events", last="0")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(BOUND):
         following = asyncio.create_task(reader.follow())
         while len(reader.told) < 402:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
