@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from tests import canaries
 from tests.ports import free_port
 
 DSN_VARIABLE = "TENURE_TEST_POSTGRES"
@@ -159,7 +160,7 @@ class PostgresServer:
             raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
-            self._address = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            self._address = f"postgresql://postgres:{canaries.PASSWORD}@127.0.0.1:{port}/postgres"
             settings = _settings(port, folder, {**self._relaxed, **self._settings})
             self._spawn = partial(_spawn, account, folder, binaries / "postgres", "-D", "data", *settings)
             if self._run(folder):

@@ -26,12 +26,14 @@ from tenure.core.reading import Entry, Filter, Listed, Position
 from tenure.core.states import FIRST, State, is_legal
 from tenure.core.trail import CUSTOM, HOOK_FAILED, LogLine, Note, Trail, Usage
 from tenure.storage.contract import Store
+from tests import canaries
 from tests.storage.backends import Backend
 from tests.storage.clock import START
 
 MAIL = Line("default", "mail")
 BOOM = Failure("ValueError", "boom")
 EVERY_JOB = Filter()
+SECRETS = Document(f'{{"password":"{canaries.PARAM}"}}')
 PATIENCE = 60.0
 """Seconds after which what should come is taken never to come; it is there at once, or nearly."""
 
@@ -41,7 +43,8 @@ def seconds(count: float) -> timedelta:
 
 
 async def enqueue_one(store: Store, definition: str = "mail", **asked: Any) -> UUID:
-    """Record one job and answer with its id."""
+    """Record one job and answer with its id; unless others are asked for, its params hold a secret."""
+    asked.setdefault("params", SECRETS)
     [enqueued] = await store.enqueue([NewJob(definition=definition, **asked)])
     return enqueued.id
 

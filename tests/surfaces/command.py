@@ -11,6 +11,8 @@ from typing import Any
 import apsw
 import asyncpg
 
+from tests import canaries
+
 COMMAND = [sys.executable, "-m", "tenure"]
 PLAIN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 """A locale in which Python itself writes nothing but ASCII."""
@@ -21,7 +23,7 @@ _STEERING = ("TENURE_", "PYTHON", "LC_", "LANG", "NO_COLOR", "PG")
 def environment(**changed: str) -> dict[str, str]:
     """The tests' own environment without what would steer the command, and with what the test asks for."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_STEERING)}
-    return {**kept, "LANG": "C.UTF-8", **changed}
+    return {**kept, canaries.VARIABLE: canaries.ENVIRONMENT, "LANG": "C.UTF-8", **changed}
 
 
 def tenure(folder: Path, *arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
@@ -94,4 +96,5 @@ def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: s
         pass  # Linux's way to say that the other side of a terminal is closed.
     finally:
         os.close(ours)
+    canaries.look("a terminal", written)
     return running.wait(timeout=60), written.decode().replace("\r\n", "\n")

@@ -9,9 +9,11 @@ from uuid import UUID
 import pytest
 from msgspec import structs
 
+from tenure.core.outcome import Failure
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.storage.telling import claim, settle, succeeded, unrecoverable
+from tests import canaries
+from tests.storage.telling import SECRETS, claim, settle, succeeded, unrecoverable
 from tests.surfaces.command import COMMAND, environment, fails, on_a_terminal, sql, tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.keeping import MAIL, job_of, on, register
@@ -199,6 +201,26 @@ def test_waiting_for_a_job_that_fails_ends_with_1(mail: str, start: Start) -> No
     assert ended["errorSummary"] == "ValueError: boom"
     assert said == f"Error: job {accepted['jobId']} (mail) failed: ValueError: boom\n"
     assert running.returncode == 1
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_waiting_shows_no_secret(mail: str, start: Start, form: tuple[str, ...]) -> None:
+    """S1.79: neither in a result nor in an error."""
+
+    async def fail(store: Store) -> None:
+        [owned] = await claim(store)
+        await settle(store, [unrecoverable(owned, Failure("ValueError", f"token={canaries.PARAM}"))])
+
+    async def succeed(store: Store) -> None:
+        [owned] = await claim(store)
+        await settle(store, [succeeded(owned, SECRETS)])
+
+    for end in (fail, succeed):
+        running = start("enqueue", "mail", "--version=1", "--wait", *form, "--database", mail)
+        assert running.stdout is not None
+        running.stdout.readline()
+        on(mail, end)
+        assert "[redacted]" in "".join(running.communicate(timeout=60))
 
 
 def _is_id(text: str) -> bool:

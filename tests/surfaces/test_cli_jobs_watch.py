@@ -9,9 +9,11 @@ import pytest
 
 from tenure.core.documents import Document
 from tenure.core.lease import Claimed, Progress, Pulse
-from tenure.core.outcome import Suspended
+from tenure.core.outcome import Failure, Suspended
 from tenure.storage.contract import Store
+from tests import canaries
 from tests.storage.telling import (
+    SECRETS,
     claim,
     enqueue_one,
     line,
@@ -174,3 +176,32 @@ def test_a_job_that_wrote_nothing_has_an_empty_log(tmp_path: Path, database: str
     job = on(database, enqueue_one)
     ran = tenure(tmp_path, "jobs", "logs", str(job), "--database", database)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+async def _indiscreet(store: Store) -> UUID:
+    """Failed for good; whatever it said holds a secret."""
+    job = await enqueue_one(store)
+    owned = await _claim_one(store)
+    text = f"sent with password={canaries.PARAM}"
+    said = line(1, text, "info", SECRETS)
+    await store.heartbeat(
+        Pulse(worker="a", leases=[owned.lease], progress={owned.lease: Progress(0.5, text)})
+    )
+    await store.record("a", [trail(owned, said)])
+    await settle(store, [unrecoverable(owned, Failure("ValueError", text, text))])
+    return job
+
+
+@pytest.mark.parametrize("command", ["watch", "logs", "show"])
+def test_secrets_are_left_out_as_the_server_leaves_them_out(
+    tmp_path: Path, database: str, command: str
+) -> None:
+    """S1.79: as objects and as text; with no names to hide, everything is shown to whoever asks for that."""
+    job = str(on(database, _indiscreet))
+    for form in ((), ("--json",)):
+        ran = tenure(tmp_path, "jobs", command, job, *form, "--database", database)
+        assert "password=[redacted]" in ran.stdout
+        assert canaries.STEM not in ran.stdout + ran.stderr
+    ran = tenure(tmp_path, "jobs", command, job, "--database", database, TENURE_REDACT="")
+    assert canaries.PARAM in ran.stdout
+    assert canaries.take_seen()

@@ -31,6 +31,7 @@ from tenure.storage.contract import Store
 from tenure.telemetry.attempts import AttemptSpans
 from tenure.telemetry.spans import Spans
 from tenure.telemetry.worker import WorkerMetrics
+from tests import canaries
 from tests.worker.sample import HANDLERS
 
 TARGET = "tests.worker.sample:app"
@@ -126,12 +127,19 @@ async def employ(
 
 
 async def enqueue(store: Store, definition: str, params: Any = None, **asked: Any) -> UUID:
-    """One job with quick retries."""
+    """One job with quick retries; its params hold a secret, too."""
     policy = Policy(
         **{"max_attempts": 3, "retry": QUICK, "grace": timedelta(seconds=5), **asked.pop("policy", {})}
     )
     [made] = await store.enqueue(
-        [NewJob(definition=definition, params=write(params or {}), policy=policy, **asked)]
+        [
+            NewJob(
+                definition=definition,
+                params=write({"password": canaries.PARAM, **(params or {})}),
+                policy=policy,
+                **asked,
+            )
+        ]
     )
     return made.id
 

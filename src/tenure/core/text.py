@@ -1,4 +1,4 @@
-"""Which characters text may hold so that every store takes it and gives it back."""
+"""Which characters text may hold: so that every store takes it, and so that it stays one line when shown."""
 
 import re
 
@@ -9,3 +9,12 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def storable(text: str) -> str:
     """The text with every character that no store takes replaced by U+FFFD."""
     return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def plain(text: str) -> str:
+    """The text on one line, with an escape for each character that cannot be printed."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode() for one in text
+    )

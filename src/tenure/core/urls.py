@@ -7,8 +7,14 @@ DEFAULT = "sqlite:///tenure.db"
 
 _USER_INFO = re.compile(r"^((?:[\w+.-]*://)?+[^:@]*:).*@", re.DOTALL)
 _PARAMETER = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
+_WITHIN = re.compile(r"(\w://[^\s:@/]*:)\S*@")
 
 
 def masked(url: str) -> str:
     """The address with every password in it replaced by `***`; hides rather too much than too little."""
     return _PARAMETER.sub(r"\1***", _USER_INFO.sub(r"\1***@", url))
+
+
+def masked_in(text: str) -> str:
+    """A text with the passwords of all addresses in it replaced in the same way."""
+    return _PARAMETER.sub(r"\1***", _WITHIN.sub(r"\1***@", text))

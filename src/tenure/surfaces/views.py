@@ -197,13 +197,24 @@ def job_detail(job: Job, redaction: Redaction = USUAL) -> JobDetail:
         **msgspec.structs.asdict(job_item(job)),
         params=Raw(redaction.document(job.params)),
         result=_raw(job.result, redaction),
-        progress=job.progress,
+        progress=_progress(job.progress, redaction),
         error_summary=None if job.error is None else redaction.text(summary(job.error)),
         heartbeat_at=job.heartbeat_at,
         lease_expires_at=job.lease_expires_at,
         worker_id=job.worker,
         cancel_requested_at=job.cancel_requested_at,
         created_by=job.creator,
+    )
+
+
+def redacted(job: Job, redaction: Redaction) -> Job:
+    """The job, without what is hidden."""
+    return msgspec.structs.replace(
+        job,
+        params=redaction.document(job.params),
+        result=None if job.result is None else redaction.document(job.result),
+        error=None if job.error is None else failure(job.error, redaction),
+        progress=_progress(job.progress, redaction),
     )
 
 
@@ -285,6 +296,10 @@ def failure(error: Failure, redaction: Redaction) -> Failure:
     """An error, without what is hidden."""
     trace = None if error.traceback is None else redaction.text(error.traceback)
     return Failure(error.kind, redaction.text(error.message), trace)
+
+
+def _progress(progress: Progress | None, redaction: Redaction) -> Progress | None:
+    return None if progress is None else Progress(progress.fraction, redaction.text(progress.message))
 
 
 def _raw(document: Document | None, redaction: Redaction) -> Raw | None:

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
+from tenure.core.text import plain
+from tenure.core.urls import masked_in
 from tenure.execution.handler import AppFailed
 from tenure.surfaces.cli.api import api
 from tenure.surfaces.cli.definitions import definitions
@@ -45,7 +47,7 @@ class Commands(click.Group):
         except Exception as error:
             if isinstance(error, OSError):
                 _drop_output()
-            click.echo(f"Error: {_said(error)}", err=True)
+            click.echo(f"Error: {plain(masked_in(_said(error)))}", err=True)
             sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -13,6 +13,7 @@ from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.settings import load
 from tenure.storage.contract import Store
+from tenure.surfaces.redaction import Redaction
 
 T = TypeVar("T")
 _LAST_WORDS = 1.0
@@ -30,6 +31,11 @@ database_option = click.option(
     help="Where the jobs are: sqlite:///relative.db, sqlite:////absolute.db or postgresql://... "
     f"Without it TENURE_DATABASE, else `database` in tenure.toml, else {DEFAULT}.",
 )
+
+
+def redaction_in_force() -> Redaction:
+    """What is shown of jobs, as the settings say."""
+    return Redaction(load({}).settings.redact)
 
 
 class StoreFor(Protocol):

@@ -13,7 +13,7 @@ from tenure.core.traceparent import kept
 from tenure.engine.client import Client
 from tenure.engine.results import result_of
 from tenure.surfaces import inputs, views
-from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.known import unknown
 from tenure.surfaces.cli.options import (
     key_argument,
@@ -24,6 +24,7 @@ from tenure.surfaces.cli.options import (
     version_option,
 )
 from tenure.surfaces.cli.output import json_option, plain, print_json
+from tenure.surfaces.redaction import Redaction
 
 
 @click.command()
@@ -65,7 +66,7 @@ def enqueue(
 
     ended = with_client(parts, database, work)
     if ended is not None:
-        _end(ended, as_json=as_json)
+        _end(ended, redaction_in_force(), as_json=as_json)
 
 
 async def _spec(client: Client, key: str, version: int | None) -> Spec:
@@ -94,9 +95,10 @@ def _tell(enqueued: Enqueued, *, as_json: bool) -> None:
         click.echo(f"the key was used before, for this job; it is {enqueued.state}", err=True)
 
 
-def _end(job: Job, *, as_json: bool) -> None:
+def _end(job: Job, redaction: Redaction, *, as_json: bool) -> None:
     if as_json:
-        print_json(views.job_detail(job))
-    result_of(job)
-    if not as_json and job.result is not None:
-        click.echo(plain(job.result))
+        print_json(views.job_detail(job, redaction))
+    shown = views.redacted(job, redaction)
+    result_of(shown)
+    if not as_json and shown.result is not None:
+        click.echo(plain(shown.result))

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from tenure.core.states import State
+from tenure.core.text import plain as plain  # noqa: PLC0414
 
 COLOURS = {
     State.RUNNING: "cyan",
@@ -38,15 +39,6 @@ def print_json(value: object) -> None:
         text = msgspec.json.format(text, indent=2)
     # Outside of strings JSON is ASCII, and inside of them every character has an escape.
     click.echo(_BEYOND_ASCII.sub(_escaped, text.decode()))
-
-
-def plain(text: str) -> str:
-    """The text on one line, with an escape for each character that cannot be printed."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode() for one in text
-    )
 
 
 def moment(at: datetime | None) -> str:

@@ -10,9 +10,8 @@ from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt
 from tenure.core.trail import Usage
 from tenure.engine.client import Client
-from tenure.settings import load
 from tenure.surfaces import views
-from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import json_option, moment, plain, print_json, styled, table
 from tenure.surfaces.redaction import Redaction
@@ -50,7 +49,7 @@ def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
         return await client.get(job), await client.attempts(job), await client.events(job)
 
     found, attempts, events = with_client(parts, database, work)
-    redaction = Redaction(load({}).settings.redact)
+    redaction = redaction_in_force()
     if as_json:
         print_json(
             Shown(
@@ -60,21 +59,12 @@ def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
             )
         )
         return
-    for name, text in _facts(_without_secrets(found, redaction)):
+    for name, text in _facts(views.redacted(found, redaction)):
         click.echo(f"{name.ljust(WIDTH)}{text}")
     _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt, redaction) for attempt in attempts])
     _print_table("history", _EVENTS, [_event_cells(event, redaction) for event in events[-MOST_EVENTS:]])
     if len(events) > MOST_EVENTS:
         click.echo(f"the last {MOST_EVENTS} of {len(events)}; --json has them all", err=True)
-
-
-def _without_secrets(job: Job, redaction: Redaction) -> Job:
-    return msgspec.structs.replace(
-        job,
-        params=redaction.document(job.params),
-        result=None if job.result is None else redaction.document(job.result),
-        error=None if job.error is None else views.failure(job.error, redaction),
-    )
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -12,9 +12,10 @@ from tenure.core.states import State
 from tenure.engine.client import Client
 from tenure.engine.following import Said
 from tenure.surfaces import views
-from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import is_terminal, json_option, moment, plain, print_json, styled
+from tenure.surfaces.redaction import Redaction
 
 BAR = 24
 """How many characters a progress bar has."""
@@ -55,9 +56,12 @@ class Bar:
 class Objects:
     """One JSON text for each change."""
 
+    def __init__(self, redaction: Redaction) -> None:
+        self._redaction = redaction
+
     def show(self, job: Job) -> None:
         """Print the job."""
-        print_json(views.job_detail(job))
+        print_json(views.job_detail(job, self._redaction))
 
 
 @click.command(short_help="Follow a job until it has ended.")
@@ -71,14 +75,15 @@ def watch(ctx: click.Context, job: UUID, database: str, as_json: bool) -> None:
     On a terminal a progress bar, otherwise a line for each change. With --json the job at each change.
     """
     parts: Parts = ctx.obj
-    display: Display = Objects() if as_json else Bar() if is_terminal() else Lines()
+    redaction = redaction_in_force()
+    display: Display = Objects(redaction) if as_json else Bar() if is_terminal() else Lines()
 
     async def work(client: Client) -> Job:
-        return await client.watch(job, display.show)
+        return await client.watch(job, lambda found: display.show(views.redacted(found, redaction)))
 
     ended = with_client(parts, database, work)
     if not as_json:
-        _print_end(ended)
+        _print_end(views.redacted(ended, redaction))
     if ended.state is not State.SUCCEEDED:
         ctx.exit(1)
 
@@ -95,23 +100,25 @@ def logs(parts: Parts, job: UUID, follow: bool, attempt: int | None, database: s
 
     Each line has its time, the number of its attempt, and its level. With --json, a JSON text for each line.
     """
+    redaction = redaction_in_force()
     tell = _print_object if as_json else _print_line
 
     async def work(client: Client) -> None:
-        await client.read_log(job, tell, attempt=attempt, follow=follow)
+        await client.read_log(job, lambda said: tell(said, redaction), attempt=attempt, follow=follow)
 
     with_client(parts, database, work)
 
 
-def _print_object(said: Said) -> None:
-    print_json(views.log_item(*said))
+def _print_object(said: Said, redaction: Redaction) -> None:
+    print_json(views.log_item(*said, redaction))
 
 
-def _print_line(said: Said) -> None:
+def _print_line(said: Said, redaction: Redaction) -> None:
     line = said.line
     level = click.style(line.level.ljust(7), fg=_LEVELS.get(line.level))
-    fields = "" if line.fields is None else f"  {plain(line.fields)}"
-    click.echo(f"{moment(line.at)} #{said.attempt} {level} {plain(line.text)}{fields}")
+    fields = "" if line.fields is None else f"  {plain(redaction.document(line.fields))}"
+    text = plain(redaction.text(line.text))
+    click.echo(f"{moment(line.at)} #{said.attempt} {level} {text}{fields}")
 
 
 def _standing(job: Job) -> str:
