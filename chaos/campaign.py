@@ -28,7 +28,7 @@ from tenure.engine.hiring import served
 from tenure.engine.shares import share_of
 from tests.storage.faults.own_server import OwnServer
 
-ARMED = "api.enqueue.after=kill@6*2,api.answer=kill@23*2"
+ARMED = "api.enqueue.after=kill@6,api.answer=kill@23"
 """Where servers are killed beside at random: with a job on record of which nobody has heard."""
 
 REST_SECONDS = 90.0

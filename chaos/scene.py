@@ -40,7 +40,7 @@ LOOK_EVERY = 0.25
 MEASURE_EVERY = 0.5
 FEEL_EVERY = 0.1
 SCRAPE_EVERY = 1.0
-LOOKED_AT = 3
+LOOKED_AT = 2
 """How many jobs of each client are looked at, in the end, in every way there is."""
 PIPES_GONE_WITHIN = 30
 """Looks within which a worker has closed what was an attempt's."""
@@ -109,9 +109,10 @@ class Scene:
     async def look_around(self) -> None:
         """Let everybody ask everything: tenants about others' jobs, the operator about all."""
         await self.scrape()
-        for tenant in self.tenants:
-            some = [job for other in self._others(tenant) for job in other.jobs[-LOOKED_AT:]]
-            await tenant.look_at(some)
+        async with asyncio.TaskGroup() as looking:
+            for tenant in self.tenants:
+                some = [job for other in self._others(tenant) for job in other.jobs[-LOOKED_AT:]]
+                looking.create_task(tenant.look_at(some))
 
     def _others(self, tenant: Tenant) -> list[Client]:
         return [client for client in self.clients if client is not tenant.client]

@@ -25,7 +25,7 @@ FAULTS = (
         number="F6",
         act=kill,
         what="a server is killed, at random or between its commit and its answer",
-        every=2.0,
+        every=3.0,
         counters=("unanswered",),
     ),
 )
