@@ -17,6 +17,8 @@ from tenure.core.operations import Replayed
 from tenure.core.states import State
 
 PATIENCE = 60.0
+ACCEPTED = "application/json, text/plain, text/html"
+"""No streams: they have no end to wait for."""
 
 
 class HttpStore:
@@ -37,6 +39,7 @@ class HttpStore:
         self._tags = list(tags)
         self._heard = heard
         bearing = {} if key is None else {"authorization": f"Bearer {key}"}
+        bearing["accept"] = ACCEPTED
         # Nothing is encrypted here, and to read the certificates takes a while.
         self._client = httpx.AsyncClient(timeout=PATIENCE, trust_env=False, verify=False, headers=bearing)  # noqa: S501
 

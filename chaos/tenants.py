@@ -26,6 +26,7 @@ from tenure.surfaces.http.table import ROUTES
 
 NAMESPACES = ("red", "blue")
 PRY_EVERY = 0.25
+MOST_TRIES = 300
 Question = tuple[str, str, Any]
 """Method, path and body."""
 
@@ -77,7 +78,7 @@ class Tenant:
     async def _put(self, questions: Iterable[Question]) -> None:
         """Ask until there is an answer, which is on record then: a server may have to be replaced first."""
         for question in questions:
-            while True:
+            for _ in range(MOST_TRIES):
                 with suppress(StoreError):
                     await self._store.ask(*question)
                     break

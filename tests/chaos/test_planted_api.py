@@ -75,6 +75,7 @@ async def two_namespaces(store: Store, api: Api, folder: Path) -> set[str]:
     )
     planted = replace(evidence, secrets=[*evidence.secrets, replace(evidence.secrets[0], text=PASSWORD)])
     assert {reply.status for reply in replies} >= {200, 202, 401, 403, 404, 422}
+    assert "GET /metrics" in {reply.asked for reply in replies if reply.status == 200}
     return {one.invariant for one in check(planted)}
 
 

@@ -74,5 +74,7 @@ async def test_no_promise_is_broken_to_clients_of_servers_that_are_killed(
     found = load(tmp_path / "run" / "evidence")
     assert {reply.namespace for reply in found.replies} == {"red", "blue", None}
     assert {reply.status for reply in found.replies} >= {200, 202, 401, 403, 404, 422}
+    read = {reply.asked for reply in found.replies if reply.status == 200}
+    assert read >= {"GET /metrics", "GET /docs", "GET /openapi.json", "GET /v1/jobs", "GET /v1/audit"}
     written = {re.sub(r"-.*\.|-.*", " ", writing.name) for writing in found.writings}
     assert written == {"worker log", "worker metrics", "api/api log", "seen "}
