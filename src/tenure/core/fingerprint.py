@@ -5,7 +5,6 @@ addresses, numbers and quoted values. So is everything before the exception that
 """
 
 import re
-from hashlib import blake2b
 
 from tenure.core.errors import InvalidInput
 from tenure.core.outcome import Failure
@@ -42,6 +41,9 @@ def of(definition: str, error: Failure | None) -> str:
 
 def fingerprint(error: Failure) -> str:
     """The same twelve hexadecimal digits for failures that are the same trouble."""
+    # A process that is copied for every attempt has this module, and no need of that library.
+    from hashlib import blake2b
+
     parts = [storable(error.kind), _shape(storable(error.message))]
     parts += _frames(storable((error.traceback or "")[-LONGEST_LOOK:]))
     return blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()
