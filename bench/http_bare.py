@@ -47,7 +47,7 @@ async def _serve() -> int:
     server = Server(
         Desk(store, Client(store, Registry())),
         listen("127.0.0.1", 0),
-        tell=lambda text: print(text, file=sys.stderr),
+        on_bug=lambda request, error: print(f"request {request} failed: {error!r}", file=sys.stderr),
     )
     print(f"{server.url} on nothing", file=sys.stderr, flush=True)
     await server.run()

@@ -69,7 +69,7 @@ class TenureQueue:
         with processes.started(
             [*command, *self._flags], log=log, folder=ROOT, environment=environment
         ) as worker:
-            processes.await_line(" serves ", log, worker, seconds=LONGEST)
+            processes.await_line('"worker.ready"', log, worker, seconds=LONGEST)
             yield worker
 
     def expect(self, jobs: int) -> None:

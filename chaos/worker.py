@@ -15,7 +15,8 @@ import msgspec
 from chaos import failpoints
 from tenure import assemble
 from tenure.core.signals import AttemptStarted, Signal
-from tenure.surfaces.cli import telling, workplace
+from tenure.surfaces.cli import speaking
+from tenure.telemetry.logs import Logs
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -36,16 +37,17 @@ def main() -> None:
 
 
 def _keep_signals(path: str) -> None:
-    tell = telling.Teller()
     record = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    def told(signal: Signal) -> None:
-        if not isinstance(signal, AttemptStarted):
-            line = Told(type(signal).__name__, time.monotonic(), msgspec.to_builtins(signal, str_keys=True))
-            os.write(record, msgspec.json.encode(line) + b"\n")
-        tell(signal)
+    class Kept(Logs):
+        def __call__(self, signal: Signal) -> None:
+            if not isinstance(signal, AttemptStarted):
+                told = msgspec.to_builtins(signal, str_keys=True)
+                line = Told(type(signal).__name__, time.monotonic(), told)
+                os.write(record, msgspec.json.encode(line) + b"\n")
+            super().__call__(signal)
 
-    vars(workplace)["Teller"] = lambda: told
+    vars(speaking)["Logs"] = Kept
 
 
 if __name__ == "__main__":

@@ -166,3 +166,19 @@ def test_arguments_are_judged_like_the_rest(given: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         load(given, environment={})
     assert caught.value.field == next(iter(given))
+
+
+@pytest.mark.parametrize("name", ["log_format", "log_level"])
+def test_a_word_that_is_none_of_the_choices_is_refused_with_them(name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is 'loud'; give one of \w+, \w+") as caught:
+        load(environment={f"TENURE_{name.upper()}": "loud"})
+    assert caught.value.field == f"TENURE_{name.upper()}"
+
+
+def test_settings_show_no_password() -> None:
+    """S1.79: wherever they are printed, as in a traceback."""
+    loaded = load({"database": "postgresql://ada:s3cret@db/jobs", "slots": 3}, environment={})
+    for shown in (repr(loaded), str(loaded.settings), f"{loaded.settings}"):
+        assert "postgresql://ada:***@db/jobs" in shown
+        assert "slots=3" in shown
+        assert "s3cret" not in shown

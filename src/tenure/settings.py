@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from tenure.core.bounds import named, within
 from tenure.core.errors import InvalidInput
-from tenure.core.urls import DEFAULT
+from tenure.core.urls import DEFAULT, masked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +33,6 @@ REDACTED = (
     *("*private_key", "*access_key", "authorization", "*_authorization", "cookie", "set_cookie"),
 )
 """Names whose values are shown to nobody, `*` for anything."""
-
-TRACING = ("off", "otlp")
-"""Whether spans are exported, and how."""
 
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
@@ -86,6 +83,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     tracing: str = "off"
     webhook_allow: tuple[str, ...] = ()
     redact: tuple[str, ...] = REDACTED
+    log_format: str = "auto"
+    log_level: str = "info"
+
+    def __repr__(self) -> str:
+        """Every setting, the address without its password."""
+        told = (f"{name}={value!r}" for name, value in structs.asdict(self).items() if name != "database")
+        return f"Settings(database={masked(self.database)!r}, {', '.join(told)})"
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
@@ -104,8 +108,9 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f"is {self.lost_margin_seconds:g} with a lease of {self.lease_seconds:g} seconds",
                 "let the two be a day at most",
             )
-        if self.tracing not in TRACING:
-            raise InvalidInput("tracing", f"is {self.tracing!r:.64}", f"give one of {', '.join(TRACING)}")
+        for name, choices in CHOICES.items():
+            if (chosen := getattr(self, name)) not in choices:
+                raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
         for queue in self.queues:
             named("queues", queue)
         for variable in self.child_env:
@@ -161,6 +166,13 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "metrics_port": (0, 65_535),
 }
 """The least and the most that each number may be."""
+
+CHOICES = {
+    "log_format": ("auto", "json", "console"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "tracing": ("off", "otlp"),
+}
+"""The words that some settings may be."""
 
 _OF_DEFINITIONS = ("timeout_seconds", "max_attempts", "grace_seconds")
 

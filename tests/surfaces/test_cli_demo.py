@@ -106,7 +106,7 @@ def test_a_worker_that_serves_the_same_definitions_takes_no_part(tmp_path: Path,
     )
     try:
         assert worker.stderr is not None
-        assert any("serves 6 line(s)" in line for line in iter(worker.stderr.readline, ""))
+        assert any('"worker.ready"' in line for line in iter(worker.stderr.readline, ""))
         ran = tenure(tmp_path, "demo", "--database", database)
     finally:
         worker.terminate()

@@ -147,7 +147,8 @@ def test_it_stops_in_order(start: Start, database: str, tmp_path: Path) -> None:
             Path(params["end"]).touch()
         said = one.process.communicate(timeout=BOUND)[1]
         assert one.process.returncode == 0
-        assert "claims no more (told by SIGTERM)" in said
+        assert '"event":"worker.draining"' in said
+        assert '"reason":"told by SIGTERM"' in said
         assert job_of(database, before).state is State.SUCCEEDED
 
 

@@ -49,7 +49,8 @@ async def test_a_worker_that_fails_takes_the_server_with_it(store: Store) -> Non
     """S3.59: the server stops in good order, and what has happened decides the exit code."""
     client = Client(store, Registry())
     told: list[str] = []
-    server = Server(Desk(store, client), listen("127.0.0.1", 0), tell=told.append)
+    desk = Desk(store, client)
+    server = Server(desk, listen("127.0.0.1", 0), on_bug=lambda _, error: told.append(repr(error)))
     failed = ExceptionGroup("loops", [StoreUnavailable("it is gone")])
     with pytest.raises(StoreUnavailable, match="it is gone"):
         await Together(server, Part(failed), 30.0, told.append).run()

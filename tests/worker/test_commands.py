@@ -32,7 +32,7 @@ async def test_a_program_runs_as_a_job_with_its_log_and_its_hooks(
 ) -> None:
     params = {"note": str(tmp_path / "note")}
     async with commanded(address, target=TARGET) as worker:
-        await worker.says("serves")
+        await worker.says("worker.ready")
         job = await ended(store, "probe", params)
         assert await appear(tmp_path / "note") == "probe 1"
     assert (job.state, json.loads(job.result or "")) == (State.SUCCEEDED, params)
@@ -45,7 +45,7 @@ async def test_a_program_runs_as_a_job_with_its_log_and_its_hooks(
 async def test_the_exit_code_decides_whether_a_program_is_tried_again(store: Store, address: str) -> None:
     """By the definition's lists of kinds, and by its fatal codes before them."""
     async with commanded(address, target=TARGET) as worker:
-        await worker.says("serves")
+        await worker.says("worker.ready")
         jobs = [await ended(store, name) for name in ("tries", "gives.up", "dies", "fatal")]
     kinds = [job.error and job.error.kind for job in jobs]
     assert [(job.state, job.attempt) for job in jobs] == [
@@ -60,7 +60,7 @@ async def test_the_exit_code_decides_whether_a_program_is_tried_again(store: Sto
 async def test_a_worker_says_how_it_keeps_attempts_apart(address: str, store: Store) -> None:
     """A line for each lane that is in use."""
     async with commanded(address, target=TARGET) as worker:
-        await worker.says("serves")
+        await worker.says("worker.ready")
     said = [line.strip() for line in worker.said if line.startswith("isolation: ")]
     programs = "dies@1, fatal@1, gives.up@1, probe@1, tries@1"
     assert said[:2] == [

@@ -44,7 +44,7 @@ async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_
     """S0.5, S3.2, S3.4: it may run twice and is never lost; the second time has a fence of its own."""
     ledger = Ledger(tmp_path)
     async with commanded(address, *BRIEF) as first:
-        await first.says("serves")
+        await first.says("worker.ready")
         job = await enqueue(store, "regicide", {**ledger.params, "worker": first.pid})
         await first.ended()
     async with commanded(address):
@@ -59,7 +59,7 @@ async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_an
     """S0.73, S3.45, S3.62: claimed and never begun; the attempt counts, since nobody can know that."""
     ledger = Ledger(tmp_path)
     async with commanded(address, *BRIEF) as first:
-        await first.says("serves")
+        await first.says("worker.ready")
         family = descendants(first.pid)
         for pid in family:
             os.kill(pid, signal.SIGSTOP)
@@ -123,7 +123,7 @@ async def test_a_worker_that_is_told_to_stop_finishes_what_it_has_begun(
     async with commanded(address, "--slots", "1") as worker:
         await ledger.reach("start", 1)
         worker.send(signal.SIGTERM)
-        await worker.says("claims no more")
+        await worker.says("worker.draining")
         late = await enqueue(store, "wait", ledger.params)
         ledger.let_go()
         assert await worker.ended() == 0
@@ -153,7 +153,7 @@ async def test_a_second_signal_ends_it_at_once(store: Store, address: str, tmp_p
     async with commanded(address) as worker:
         await ledger.reach("start", 1)
         worker.send(signal.SIGINT)
-        await worker.says("claims no more")
+        await worker.says("worker.draining")
         worker.send(signal.SIGINT)
         assert await worker.ended() == 130
     assert (await reach(store, job, State.QUEUED)).attempt == 0
@@ -163,7 +163,7 @@ async def test_a_second_signal_ends_it_at_once(store: Store, address: str, tmp_p
 async def test_signals_that_come_too_late_change_nothing(address: str) -> None:
     """Whoever stops it again and again sees it end as told, not die of the last signal."""
     async with commanded(address) as worker:
-        await worker.says("serves")
+        await worker.says("worker.ready")
         ending = asyncio.create_task(worker.ended())
         while not ending.done():
             worker.send(signal.SIGTERM)

@@ -56,6 +56,6 @@ async def test_a_manager_hears_when_a_worker_is_ready_that_it_lives_and_that_it_
 
 async def test_a_manager_that_does_not_listen_harms_nobody(address: str, store: object) -> None:
     async with commanded(address, NOTIFY_SOCKET="@tenure-test-nobody", WATCHDOG_USEC="never") as worker:
-        await worker.says("serves")
+        await worker.says("worker.ready")
         worker.send(signal.SIGTERM)
         assert await worker.ended() == 0

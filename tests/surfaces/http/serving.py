@@ -19,7 +19,9 @@ from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.server import Server, listen
 from tenure.surfaces.http.table import ROUTES
 from tenure.telemetry.api import ApiMetrics
+from tenure.telemetry.logs import Logs
 from tenure.telemetry.requests import RequestSpans
+from tests import canaries
 
 PATIENCE = 60.0
 """Seconds after which what should come is taken never to come."""
@@ -63,6 +65,7 @@ class Wire:
         told = await self.reply_to_head()
         async with asyncio.timeout(PATIENCE):
             body = await self._reader.readexactly(int(told.headers.get("content-length", "0")))
+        canaries.look("an answer on the wire", body)
         return told._replace(body=body)
 
     async def reply_to_head(self) -> Reply:
@@ -207,6 +210,7 @@ async def serving(
     metrics: ApiMetrics | None = None,
     max_queue_depth: int = 0,
     spans: RequestSpans | None = None,
+    logs: Logs | None = None,
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
@@ -215,11 +219,11 @@ async def serving(
     )
     told: list[str] = []
     server = Server(
-        Desk(store, client, metrics=metrics, spans=spans),
+        Desk(store, client, metrics=metrics, spans=spans, logs=logs),
         listen("127.0.0.1", 0),
         limits=limits,
         routes=routes,
-        tell=told.append,
+        on_bug=lambda request, error: told.append(f"request {request} failed: {error!r}"),
         **rest,
     )
     running = asyncio.create_task(server.run())

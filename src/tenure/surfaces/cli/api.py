@@ -3,7 +3,6 @@
 import os
 import socket
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -16,10 +15,12 @@ from tenure.storage.address import is_fresh, open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.notifying import Manager
 from tenure.surfaces.cli.running import FORCED, on_signals, run
+from tenure.surfaces.cli.speaking import speaking
 from tenure.surfaces.cli.tracing import exported
 from tenure.surfaces.redaction import Redaction
 from tenure.telemetry.api import ApiMetrics
 from tenure.telemetry.lag import watched
+from tenure.telemetry.logs import Logs
 from tenure.telemetry.requests import RequestSpans
 
 if TYPE_CHECKING:
@@ -42,23 +43,25 @@ def api(**given: str | None) -> None:
     The first SIGTERM or SIGINT lets requests that are under way finish, for as long as --shutdown-seconds
     says; a second one ends them at once.
     """
-    code = run(_serve(load(given).settings))
+    settings = load(given).settings
+    with speaking(settings) as logs:
+        code = run(_serve(settings, logs))
     if code:
         sys.exit(code)
 
 
-async def _serve(settings: Settings) -> int:
+async def _serve(settings: Settings, logs: Logs) -> int:
     from tenure.surfaces.http.desk import Desk
 
     store, listening = await open_and_listen(settings)
     metrics = ApiMetrics()
     client = client_of(store, metrics, settings)
     try:
-        async with exported(settings, _tell) as spans:
+        async with exported(settings, logs.notice) as spans:
             traced = None if spans is None else RequestSpans(spans)
-            desk = Desk(store, client, Redaction(settings.redact), metrics=metrics, spans=traced)
-            server = server_of(desk, listening, settings, _tell)
-            _tell(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
+            desk = Desk(store, client, Redaction(settings.redact), metrics=metrics, spans=traced, logs=logs)
+            server = server_of(desk, listening, settings, logs)
+            logs.notice(f"{server.url} on {masked(settings.database)}, {await open_to(store)}")
             with watched(metrics.lag):
                 return await _until_told(server)
     finally:
@@ -108,9 +111,7 @@ def client_of(store: Store, metrics: ApiMetrics, settings: Settings) -> Client:
     return Client(metrics.on(store), Registry(), max_queue_depth=settings.max_queue_depth)
 
 
-def server_of(
-    desk: "Desk", listening: socket.socket, settings: Settings, tell: Callable[[str], None]
-) -> "Server":
+def server_of(desk: "Desk", listening: socket.socket, settings: Settings, logs: Logs) -> "Server":
     """A server as the settings would have it."""
     from tenure.surfaces.dashboard.table import PAGES
     from tenure.surfaces.http.connection import Limits
@@ -125,7 +126,7 @@ def server_of(
         shutdown_seconds=settings.shutdown_seconds,
         hosts=settings.allowed_hosts,
         requests_per_second=settings.requests_per_second,
-        tell=tell,
+        on_bug=logs.failed,
     )
 
 
@@ -134,7 +135,3 @@ async def open_to(store: Store) -> str:
     if (await store.find_keys([])).is_locked:
         return "open to whoever has a key"
     return "open to this machine only: there are no keys"
-
-
-def _tell(text: str) -> None:
-    click.echo(text, err=True)

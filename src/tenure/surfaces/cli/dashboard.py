@@ -8,11 +8,14 @@ from contextlib import asynccontextmanager
 import click
 
 from tenure.core.errors import InvalidInput
+from tenure.core.urls import masked_in
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.settings import Settings
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.api import server_of
+from tenure.surfaces.cli.telling import Console
+from tenure.telemetry.logs import Entry, Logs
 
 HOST = "127.0.0.1"
 
@@ -24,7 +27,8 @@ async def dashboard(store: Store) -> AsyncIterator[str]:
 
     settings = Settings(shutdown_seconds=1)
     client = Client(store, Registry())
-    server = server_of(Desk(store, client), _listening(settings.port), settings, _tell)
+    logs = Logs(_tell, "error")
+    server = server_of(Desk(store, client), _listening(settings.port), settings, logs)
     serving = asyncio.create_task(server.run())
     try:
         yield server.url
@@ -43,5 +47,6 @@ def _listening(port: int) -> socket.socket:
         return listen(HOST, 0)
 
 
-def _tell(text: str) -> None:
-    click.echo(text, err=True)
+def _tell(entry: Entry) -> None:
+    for line in Console(masked_in, is_coloured=False)([entry], dropped=0):
+        click.echo(line, err=True, nl=False)

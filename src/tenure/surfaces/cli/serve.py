@@ -14,15 +14,16 @@ from tenure.settings import Loaded, load
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.api import client_of, open_to, server_of
-from tenure.surfaces.cli.running import open_standard_streams, run
+from tenure.surfaces.cli.running import run
+from tenure.surfaces.cli.speaking import speaking
 from tenure.surfaces.cli.system import require_linux
-from tenure.surfaces.cli.telling import Teller
 from tenure.surfaces.cli.together import Together, Worker
 from tenure.surfaces.cli.tracing import exported
 from tenure.surfaces.cli.workplace import workplace
 from tenure.surfaces.redaction import Redaction
 from tenure.telemetry.api import ApiMetrics
 from tenure.telemetry.lag import watched
+from tenure.telemetry.logs import Logs
 from tenure.telemetry.requests import RequestSpans
 from tenure.telemetry.spans import Spans
 from tenure.telemetry.worker import WorkerMetrics
@@ -60,22 +61,23 @@ def serve(app: str | None, **given: str | None) -> None:
     """
     if app is not None:
         require_linux("serve")
-    open_standard_streams()
-    code = run(_serve(app, load(given)))
+    loaded = load(given)
+    with speaking(loaded.settings) as logs:
+        code = run(_serve(app, loaded, logs))
     if code:
         sys.exit(code)
 
 
-async def _serve(app: str | None, loaded: Loaded) -> int:
+async def _serve(app: str | None, loaded: Loaded, logs: Logs) -> int:
     from tenure.surfaces.http.desk import Desk
     from tenure.surfaces.http.server import listen
 
     settings = loaded.settings
     async with AsyncExitStack() as ends:
         metrics, counted = ApiMetrics(), WorkerMetrics()
-        spans = await ends.enter_async_context(exported(settings, _tell))
+        spans = await ends.enter_async_context(exported(settings, logs.notice))
         place = await ends.enter_async_context(
-            _alone(loaded, counted) if app is None else _staffed(app, loaded, counted, spans)
+            _alone(loaded, logs, counted) if app is None else _staffed(app, loaded, logs, counted, spans)
         )
         is_locked = (await place.store.find_keys([])).is_locked
         listening = ends.enter_context(listen(settings.host, settings.port, is_locked=is_locked))
@@ -90,31 +92,28 @@ async def _serve(app: str | None, loaded: Loaded) -> int:
             metrics=metrics,
             worker_metrics=counted,
             spans=None if spans is None else RequestSpans(spans),
+            logs=logs,
         )
-        server = server_of(desk, listening, settings, _tell)
-        _tell(f"{server.url} on {masked(place.database)}, {await open_to(place.store)}")
-        return await Together(server, place.worker, settings.shutdown_seconds, _tell).run()
+        server = server_of(desk, listening, settings, logs)
+        logs.notice(f"{server.url} on {masked(place.database)}, {await open_to(place.store)}")
+        return await Together(server, place.worker, settings.shutdown_seconds, logs.notice).run()
 
 
 @asynccontextmanager
 async def _staffed(
-    app: str, loaded: Loaded, metrics: WorkerMetrics, spans: Spans | None
+    app: str, loaded: Loaded, logs: Logs, metrics: WorkerMetrics, spans: Spans | None
 ) -> AsyncIterator[_Place]:
-    async with workplace(app, loaded, metrics, spans) as place:
+    async with workplace(app, loaded, logs, metrics, spans) as place:
         yield _Place(*place)
 
 
 @asynccontextmanager
-async def _alone(loaded: Loaded, metrics: WorkerMetrics) -> AsyncIterator[_Place]:
+async def _alone(loaded: Loaded, logs: Logs, metrics: WorkerMetrics) -> AsyncIterator[_Place]:
     settings = loaded.settings
     store = await open_store(settings.database)
     try:
-        _tell("no app was named: requests and duties are served, and no job is run")
-        caretaker = Caretaker(metrics.on(store), settings, to_all(metrics, Teller()))
+        logs.notice("no app was named: requests and duties are served, and no job is run")
+        caretaker = Caretaker(metrics.on(store), settings, to_all(metrics, logs))
         yield _Place(caretaker, store, settings.database)
     finally:
         await store.close()
-
-
-def _tell(text: str) -> None:
-    click.echo(text, err=True)

@@ -1,124 +1,113 @@
-"""What a worker's signals look like on standard error: one line each, for people."""
+"""What a process says to people on standard error: a line for each entry, as far as they can read."""
 
-import asyncio
+import sys
 import time
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import click
 
-from tenure.core.outcome import Recoverable, Unrecoverable
-from tenure.core.signals import (
-    AttemptHandedBack,
-    AttemptLost,
-    AttemptSettled,
-    AttemptStarted,
-    DutyDone,
-    HookFailed,
-    Measured,
-    Recovered,
-    Signal,
-    SpanEnded,
-    Troubled,
-    WorkerDraining,
-    WorkerReady,
-    WorkerStopped,
-)
 from tenure.core.states import State
-from tenure.surfaces.cli.output import COLOURS, plain
+from tenure.core.text import plain
+from tenure.surfaces.cli.output import COLOURS
+from tenure.telemetry.logs import Entry
 
-MOST_A_SECOND = 50
-"""How many successes are told one by one: what comes faster nobody reads, and to print it takes its time."""
+MOST_AT_ONCE = 10
+"""How many successes of one moment are told one by one: what comes faster nobody reads."""
+
+LONGEST_REASON = 200
+"""Characters of a reason."""
 
 
-class Teller:
-    """Prints what people want to know of, in a running event loop."""
+class Console:
+    """A form for an outlet."""
 
-    def __init__(self) -> None:
-        self._since = 0.0
-        self._told = 0
-        self._untold = 0
+    def __init__(self, hide: Callable[[str], str], *, is_coloured: bool) -> None:
+        self._hide = hide
+        self._is_coloured = is_coloured
+        self._encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
 
-    def __call__(self, signal: Signal) -> None:
-        """Print a signal, unless it is one of too many successes, which are counted."""
-        if isinstance(signal, AttemptStarted):
+    def __call__(self, entries: Sequence[Entry], dropped: int) -> list[bytes]:
+        """The lines of these entries; of many successes the first, and how many more there were."""
+        if dropped:
+            entries = [Entry(time.time(), "warning", "log.dropped", {"count": dropped}), *entries]
+        lines, successes = list[str](), 0
+        for entry in entries:
+            if entry.fields.get("state") is State.SUCCEEDED:
+                successes += 1
+                if successes > MOST_AT_ONCE:
+                    continue
+            lines += self._lines(entry)
+        if (more := successes - MOST_AT_ONCE) > 0:
+            lines.append(f"{_clock(entries[-1])} {self._coloured(f'{more} more succeeded', State.SUCCEEDED)}")
+        return [f"{line}\n".encode(self._encoding, "backslashreplace") for line in lines]
+
+    def _lines(self, entry: Entry) -> Iterator[str]:
+        fields = entry.fields
+        if "message" in fields:
+            yield plain(self._hide(fields["message"]))
             return
-        if isinstance(signal, AttemptSettled) and signal.state is State.SUCCEEDED and self._is_too_much():
-            if not self._untold:
-                asyncio.get_running_loop().call_later(1.0, self._sum_up)
-            self._untold += 1
-        elif (text := said(signal)) is not None:
-            _print(text)
+        reason = (self._hide(fields.get("reason", "")).splitlines() or [""])[0][:LONGEST_REASON]
+        text = plain(said(entry.event, {**fields, "reason": reason}))
+        yield f"{_clock(entry)} {self._coloured(text, fields.get('state'))}"
+        for line in self._hide(fields.get("error", "")).splitlines():
+            yield f"    {plain(line)}"
 
-    def _is_too_much(self) -> bool:
-        now = time.monotonic()
-        if now - self._since >= 1.0:
-            self._since, self._told = now, 0
-        self._told += 1
-        return self._told > MOST_A_SECOND
-
-    def _sum_up(self) -> None:
-        _print(f"{self._untold} more {_coloured(State.SUCCEEDED)}")
-        self._untold = 0
+    def _coloured(self, text: str, state: State | None) -> str:
+        colour = COLOURS.get(state) if state and self._is_coloured else None
+        return text if colour is None else text.replace(f" {state}", f" {click.style(state, fg=colour)}", 1)
 
 
-def said(signal: Signal) -> str | None:
-    """A signal in words; None for what would only be noise."""
-    match signal:
-        case WorkerReady(worker):
-            lines = len(worker.lines)
-            return f"{worker.id} serves {lines} line(s) with {worker.slots} slot(s)"
-        case WorkerDraining(worker, running, reason):
+def said(event: str, fields: dict[str, Any]) -> str:
+    """An entry in words."""
+    match event, fields:
+        case "worker.ready", {"worker": worker, "lines": lines, "slots": slots}:
+            return f"{worker} serves {lines} line(s) with {slots} slot(s)"
+        case "worker.draining", {"worker": worker, "reason": reason, "running": running}:
             return f"{worker} claims no more ({reason}); {running} running"
-        case WorkerStopped(worker, handed_back, abandoned):
-            return f"{worker} has stopped; {handed_back} handed back, {abandoned} left to their leases"
-        case AttemptStarted() | Measured() | SpanEnded():
-            return None
-        case AttemptSettled():
-            return _settled(signal)
-        case AttemptLost(claimed, fenced):
-            why = "we could not keep its lease" if fenced else "its lease was gone"
-            return f"{claimed.definition} {_short(claimed.lease.job.hex)} lost: {why}"
-        case AttemptHandedBack(claimed, state):
-            return f"{claimed.definition} {_short(claimed.lease.job.hex)} handed back, {_coloured(state)}"
-        case HookFailed(job, hook, error):
-            return f"hook {hook} of {job[-8:]} failed: {_first_line(error)}"
-        case DutyDone("reap", moved):
-            return f"{len(moved)} job(s) taken back from workers that were lost"
-        case DutyDone():
-            return None
-        case Troubled(loop, error, failures):
-            return f"{loop}: {_last_line(error)} ({failures} in a row)"
-        case Recovered(loop):
+        case "worker.stopped", {"worker": worker, "handedBack": handed_back, "abandoned": left}:
+            return f"{worker} has stopped; {handed_back} handed back, {left} left to their leases"
+        case "hook.failed", {"jobId": job, "hook": hook, "reason": reason}:
+            return f"hook {hook} of {str(job)[-8:]} failed: {reason}"
+        case "jobs.reaped" | "jobs.promoted", {"count": count}:
+            how = "taken back from workers that were lost" if event == "jobs.reaped" else "came due"
+            return f"{count} job(s) {how}"
+        case "loop.failed", {"loop": loop, "reason": reason, "failures": failures}:
+            return f"{loop}: {reason} ({failures} in a row)"
+        case "loop.recovered", {"loop": loop}:
             return f"{loop} works again"
+        case "request.answered", {
+            "method": method,
+            "route": route,
+            "status": status,
+            "durationSeconds": took,
+        }:
+            return f"{method} {route} {status} in {1000 * took:.0f} ms"
+        case "request.failed", {"requestId": request, "reason": reason}:
+            return f"request {request} failed: {reason}"
+        case "library", {"logger": logger, "reason": reason}:
+            return f"{logger}: {reason}"
+        case "log.dropped", {"count": count}:
+            return f"{count} line(s) left out: nobody had read so much"
+        case _:
+            return _said_of_attempt(event, fields)
 
 
-def _settled(signal: AttemptSettled) -> str:
-    claimed, outcome = signal.claimed, signal.report.outcome
-    state = _coloured(signal.state)
-    name = f"{claimed.definition} {_short(claimed.lease.job.hex)}"
-    text = f"{name} attempt {claimed.attempt} {state}"
-    if (usage := signal.report.usage) is not None:
-        text += f" ({usage.cpu / timedelta(milliseconds=1):.0f} ms of CPU, {usage.peak_memory >> 20} MiB)"
-    if isinstance(outcome, Recoverable | Unrecoverable):
-        text += f": {plain(outcome.error.kind)}: {_first_line(outcome.error.message)}"
-    return text
+def _said_of_attempt(event: str, fields: dict[str, Any]) -> str:
+    text = f"{fields['definition']} {str(fields['jobId'])[-8:]} attempt {fields['attempt']}"
+    match event:
+        case "attempt.started":
+            return f"{text} started"
+        case "attempt.lost":
+            return f"{text} lost: {fields['reason']}"
+        case "attempt.handed_back":
+            return f"{text} handed back, {fields['state']}"
+    text += f" {fields['state']}"
+    if "cpuSeconds" in fields:
+        text += f" ({1000 * fields['cpuSeconds']:.0f} ms of CPU, {fields['peakMemoryBytes'] >> 20} MiB)"
+    return f"{text}: {fields['reason']}" if fields["reason"] else text
 
 
-def _coloured(state: State) -> str:
-    return click.style(state.value, fg=COLOURS.get(state))
-
-
-def _print(text: str) -> None:
-    click.echo(f"{datetime.now(UTC):%H:%M:%S} {text}", err=True)
-
-
-def _short(job: str) -> str:
-    return job[-8:]
-
-
-def _first_line(text: str) -> str:
-    return plain((text.splitlines() or [""])[0][:200])
-
-
-def _last_line(text: str) -> str:
-    return plain((text.strip().splitlines() or [""])[-1][:200])
+def _clock(entry: Entry) -> str:
+    return f"{datetime.fromtimestamp(entry.at, UTC):%H:%M:%S}"

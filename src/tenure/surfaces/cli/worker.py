@@ -9,10 +9,12 @@ import click
 from tenure.engine.worker import Worker
 from tenure.settings import Loaded, load
 from tenure.surfaces.cli.notifying import Manager, keep_told
-from tenure.surfaces.cli.running import FORCED, on_signals, open_standard_streams, run
+from tenure.surfaces.cli.running import FORCED, on_signals, run
+from tenure.surfaces.cli.speaking import speaking
 from tenure.surfaces.cli.system import require_linux
 from tenure.surfaces.cli.tracing import exported
 from tenure.surfaces.cli.workplace import workplace
+from tenure.telemetry.logs import Logs
 
 
 @click.command()
@@ -35,14 +37,18 @@ def worker(app: str, **given: str | None) -> None:
     hands back the rest; a second one does that at once.
     """
     require_linux("worker")
-    open_standard_streams()
-    code = run(_work(app, load(given)))
+    loaded = load(given)
+    with speaking(loaded.settings) as logs:
+        code = run(_work(app, loaded, logs))
     if code:
         sys.exit(code)
 
 
-async def _work(app: str, loaded: Loaded) -> int:
-    async with exported(loaded.settings, _tell) as spans, workplace(app, loaded, spans=spans) as place:
+async def _work(app: str, loaded: Loaded, logs: Logs) -> int:
+    async with (
+        exported(loaded.settings, logs.notice) as spans,
+        workplace(app, loaded, logs, spans=spans) as place,
+    ):
         return await _until_told(place.worker)
 
 

@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
-import click
-
 from tenure.core.signals import Announce, Troubled, to_all
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name
@@ -22,10 +20,10 @@ from tenure.settings import Loaded, Settings
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.isolation import isolation
-from tenure.surfaces.cli.telling import Teller
 from tenure.surfaces.http import metrics as scraped
 from tenure.telemetry.attempts import AttemptSpans
 from tenure.telemetry.lag import watched
+from tenure.telemetry.logs import Logs
 from tenure.telemetry.spans import Spans
 from tenure.telemetry.worker import WorkerMetrics
 
@@ -40,21 +38,24 @@ class Workplace(NamedTuple):
 
 @asynccontextmanager
 async def workplace(
-    app: str, loaded: Loaded, metrics: WorkerMetrics | None = None, spans: Spans | None = None
+    app: str,
+    loaded: Loaded,
+    logs: Logs,
+    metrics: WorkerMetrics | None = None,
+    spans: Spans | None = None,
 ) -> AsyncIterator[Workplace]:
-    """A place for a worker that serves an app; says on standard error what it serves, and how.
+    """A place for a worker that serves an app; its log begins with what it serves, and how.
 
     What it does is counted in `metrics`, or in some of its own where the settings name a port for them. Its
     attempts are `spans`, should there be somebody who takes them.
     """
     settings = loaded.settings
-    tell = Teller()
     async with AsyncExitStack() as ends:
         listening = None
         if settings.metrics_port is not None:
             listening = ends.enter_context(scraped.listen(settings.metrics_host, settings.metrics_port))
             metrics = metrics or WorkerMetrics()
-        guards = Guards.adopting(give_up=lambda left: tell(Troubled("guards", left, 1)))
+        guards = Guards.adopting(give_up=lambda left: logs(Troubled("guards", left, 1)))
         lanes = Lanes(app, environment=_environment(settings), guards=guards)
         ends.push_async_callback(lanes.close)
         manifest = Manifest.read(await lanes.start())
@@ -65,18 +66,18 @@ async def workplace(
         store = await open_store(database)
         ends.push_async_callback(store.close)
         name = new_name()
-        hired = _hired(store, lanes, registry, tell, name, settings, metrics, spans)
+        hired = _hired(store, lanes, registry, logs, name, settings, metrics, spans)
         for changed in await register(store, registry.specs(), name):
-            _tell(f"{changed} was registered before and says something else now")
-        _tell(f"{app} on {masked(database)}")
+            logs.notice(f"{changed} was registered before and says something else now")
+        logs.notice(f"{app} on {masked(database)}")
         for line in isolation(registry.specs(), is_root=os.geteuid() == 0):
-            _tell(line)
+            logs.notice(line)
         if lanes.notice:
-            _tell(lanes.notice)
+            logs.notice(lanes.notice)
         if metrics is not None:
             ends.enter_context(watched(metrics.lag))
         if metrics is not None and listening is not None:
-            await ends.enter_async_context(scraped.port(listening, store, metrics, _tell))
+            await ends.enter_async_context(scraped.port(listening, store, metrics, logs))
         yield Workplace(hired, store, database)
 
 
@@ -84,7 +85,7 @@ def _hired(
     store: Store,
     lanes: Lanes,
     registry: Registry,
-    tell: Teller,
+    logs: Logs,
     name: str,
     settings: Settings,
     metrics: WorkerMetrics | None,
@@ -92,8 +93,7 @@ def _hired(
 ) -> Worker:
     measured = store
     traced: AnyLanes = lanes
-    # Who tells people comes last: a terminal that is gone must not keep anything from being counted.
-    heard: list[Announce] = [tell]
+    heard: list[Announce] = [logs]
     if metrics is not None:
         measured = metrics.on(store)
         heard.insert(0, metrics)
@@ -105,10 +105,6 @@ def _hired(
     if metrics is not None:
         metrics.watch(hired, lanes)
     return hired
-
-
-def _tell(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def _environment(settings: Settings) -> dict[str, str]:

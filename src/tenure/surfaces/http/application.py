@@ -95,9 +95,12 @@ class Application:
             return
         finally:
             intake.release()
-        self._desk.metrics.answered(intake.method, path, answer.status, perf_counter() - began)
+        took = perf_counter() - began
+        self._desk.metrics.answered(intake.method, path, answer.status, took)
         if self._desk.spans and traced is not None:
             self._desk.spans.answered(traced, request, intake.method, path, answer.status)
+        if self._desk.logs is not None:
+            self._desk.logs.answered(request, intake.method, path, answer.status, took, intake.key)
         head = _head(request, answer, form, is_last=not intake.is_complete)
         if isinstance(answer, Stream):
             try:
@@ -179,6 +182,7 @@ class Application:
         visit = self._visit(request, intake, headers) if route.is_page else None
         access.check_origin(intake.method, headers, needs_proof=visit is not None and visit.is_ambient)
         caller = await self._caller(route, headers, intake, visit)
+        intake.key = caller.key
         access.check_access(route, caller)
         form = chosen_form(headers, route.forms)
         query = read_query(route.parameters, intake.query)

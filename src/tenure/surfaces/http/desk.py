@@ -18,6 +18,7 @@ from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.visits import Visit
 from tenure.surfaces.redaction import USUAL, Redaction
 from tenure.telemetry.api import ApiMetrics
+from tenure.telemetry.logs import Logs
 from tenure.telemetry.requests import RequestSpans
 from tenure.telemetry.worker import WorkerMetrics
 
@@ -116,12 +117,14 @@ class Desk:
         metrics: ApiMetrics | None = None,
         worker_metrics: WorkerMetrics | None = None,
         spans: RequestSpans | None = None,
+        logs: Logs | None = None,
     ) -> None:
         """`is_ready` speaks for what runs beside the server in its process, and `worker_metrics` of it."""
         self.client = client
         self.metrics = metrics or ApiMetrics()
         self.worker_metrics = worker_metrics
         self.spans = spans
+        self.logs = logs
         self.redaction = redaction
         self.store: AccessStore = store
         self.stopping = asyncio.Event()

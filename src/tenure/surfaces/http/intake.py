@@ -44,6 +44,8 @@ class Intake:
         self.query: bytes = scope["query_string"]
         self.peer: str = (scope.get("client") or ("", 0))[0]
         self._raw: list[tuple[bytes, bytes]] = scope["headers"]
+        self.key: str | None = None
+        """The id of the key that it was made with, once that is known."""
         self._receive = receive
         self._room = room
         self._taken = 0

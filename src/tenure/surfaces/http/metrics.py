@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tenure.core.errors import InvalidInput
@@ -13,6 +13,7 @@ from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.routes import Route
 from tenure.telemetry.exposition import MEDIA_TYPE
+from tenure.telemetry.logs import Logs
 from tenure.telemetry.worker import WorkerMetrics
 
 
@@ -44,16 +45,15 @@ WORKER = Route(
 
 @asynccontextmanager
 async def port(
-    listening: socket.socket, store: Store, metrics: WorkerMetrics, tell: Callable[[str], None]
+    listening: socket.socket, store: Store, metrics: WorkerMetrics, logs: Logs
 ) -> AsyncIterator[None]:
     """Serve a worker's registry on a port of its own, while the context lasts."""
     from tenure.surfaces.http.server import Server
 
     client = Client(store, Registry())
-    server = Server(
-        Desk(store, client, worker_metrics=metrics), listening, shutdown_seconds=1, routes=[WORKER], tell=tell
-    )
-    tell(f"metrics at {server.url}{WORKER.path}")
+    desk = Desk(store, client, worker_metrics=metrics, logs=logs)
+    server = Server(desk, listening, shutdown_seconds=1, routes=[WORKER], on_bug=logs.failed)
+    logs.notice(f"metrics at {server.url}{WORKER.path}")
     serving = asyncio.create_task(server.run())
     try:
         yield

@@ -2,16 +2,14 @@
 
 import contextlib
 import socket
-import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, cast
-from uuid import UUID
 
 import uvicorn
 
 from tenure.core.errors import InvalidInput
-from tenure.surfaces.http.application import Application
+from tenure.surfaces.http.application import Application, OnBug
 from tenure.surfaces.http.connection import Connection, Gate, Limits
 from tenure.surfaces.http.desk import Desk
 from tenure.surfaces.http.door import USUAL_RATE, Door
@@ -57,18 +55,17 @@ class Server:
         routes: Iterable[Route] = ROUTES,
         hosts: Iterable[str] = (),
         requests_per_second: float = USUAL_RATE,
-        tell: Callable[[str], None],
+        on_bug: OnBug,
     ) -> None:
-        """`hosts` are names by which it is called beside those of its address."""
+        """`hosts` are names by which it is called beside its address; `on_bug` as in `Application`."""
         self._desk = desk
         self._listening = listening
-        self._tell = tell
         limits = limits or Limits()
         host = str(listening.getsockname()[0])
         application = Application(
             desk,
             hosts=LOOPBACK | {host} | {name.lower() for name in hosts},
-            on_bug=self._on_bug,
+            on_bug=on_bug,
             room=Room(limits.large_bodies),
             seats=Seats(limits.streams, limits.streams_per_key),
             routes=[
@@ -109,9 +106,6 @@ class Server:
             self._server.force_exit = True
         self._server.should_exit = True
         self._desk.stopping.set()
-
-    def _on_bug(self, request: UUID, error: Exception) -> None:
-        self._tell(f"request {request} failed:\n{''.join(traceback.format_exception(error)).rstrip()}")
 
 
 class _Uvicorn(uvicorn.Server):

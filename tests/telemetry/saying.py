@@ -1,0 +1,92 @@
+"""Jobs and signals by hand, for tests of what is said of them."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from tenure.core.documents import Document
+from tenure.core.job import Moved
+from tenure.core.lease import Claimed, Lease, Line
+from tenure.core.operations import Worker
+from tenure.core.outcome import Failure, Outcome, Recoverable, Report, Succeeded, Unrecoverable
+from tenure.core.policy import Policy
+from tenure.core.signals import (
+    AttemptHandedBack,
+    AttemptLost,
+    AttemptSettled,
+    AttemptStarted,
+    DutyDone,
+    HookFailed,
+    Measured,
+    Recovered,
+    Signal,
+    Troubled,
+    WorkerDraining,
+    WorkerReady,
+    WorkerStopped,
+)
+from tenure.core.states import State
+from tenure.core.trail import Usage
+from tests import canaries
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+NASTY = f"\x1b[2J\r\nforged\u2028\x85\x7f\udc80 password={canaries.PARAM}"
+"""What no line may hold as it is."""
+
+ADDRESS = f"postgresql://ada:{canaries.PASSWORD}@db/jobs"
+
+
+def claimed(n: int = 1, attempt: int = 1) -> Claimed:
+    """A job, with secrets in its params."""
+    now = datetime.now(UTC)
+    return Claimed(
+        lease=Lease(UUID(int=n), n),
+        namespace="default",
+        definition="mail",
+        version=2,
+        queue="post",
+        params=Document(f'{{"to":"{canaries.PARAM}"}}'),
+        policy=Policy(),
+        attempt=attempt,
+        traceparent=f"00-{TRACE}-00f067aa0ba902b7-01",
+        queued_at=now,
+        started_at=now,
+    )
+
+
+def settled(outcome: Outcome, state: State, n: int = 1, attempt: int = 1) -> AttemptSettled:
+    """An attempt that ended."""
+    of = claimed(n, attempt)
+    usage = Usage(exit_code=0, cpu=timedelta(milliseconds=20), peak_memory=3 << 20)
+    return AttemptSettled(of, Report(of.lease, outcome, usage), state, 0.25)
+
+
+def success(n: int = 1) -> AttemptSettled:
+    return settled(Succeeded(Document(f'{{"password":"{canaries.PARAM}"}}')), State.SUCCEEDED, n)
+
+
+WORKER = Worker(
+    id="host-7-abc", host="host", pid=7, version="0.1.0", slots=4, lines=(Line("post", "mail", 2),)
+)
+FAILURE = Failure("ValueError", NASTY, f"Traceback: {NASTY}")
+OF_A_JOB: list[Signal] = [
+    AttemptStarted(claimed()),
+    success(),
+    settled(Recoverable(FAILURE, timedelta(seconds=4)), State.RETRYING, attempt=2),
+    settled(Unrecoverable(FAILURE), State.FAILED, attempt=3),
+    AttemptHandedBack(claimed(), State.QUEUED, True, 1.5),
+    AttemptLost(claimed(), fenced=True),
+    HookFailed(str(UUID(int=1)), "on_end", NASTY, claimed()),
+]
+OTHERS: list[Signal] = [
+    HookFailed(str(UUID(int=1)), "on_end", NASTY),
+    DutyDone("reap", (Moved(UUID(int=1), State.RUNNING, State.QUEUED),)),
+    DutyDone("promote", (Moved(UUID(int=1), State.RETRYING, State.QUEUED),)),
+    Troubled("dispatch", f"PostgreSQL at {ADDRESS} is away", 1),
+    Troubled("dispatch", f"Traceback\n  {NASTY}\nKeyError: {ADDRESS}", 2),
+    Troubled("dispatch", "", 1),
+    Recovered("dispatch"),
+    WorkerDraining("host-7-abc", 3, "told by SIGTERM"),
+    WorkerStopped("host-7-abc", 1, 2),
+]
+SILENT = Measured("mail", "counted", ("a",), 1.0)
+EVERY_SIGNAL: list[Signal] = [WorkerReady(WORKER), *OF_A_JOB, *OTHERS, SILENT]

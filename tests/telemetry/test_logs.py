@@ -1,0 +1,172 @@
+"""What is logged: of every signal an entry with its fields, on one line, without a secret, in both forms."""
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from tenure.core.outcome import Failure, Recoverable
+from tenure.core.signals import Signal, WorkerReady
+from tenure.core.states import State
+from tenure.core.urls import masked_in
+from tenure.surfaces.cli import telling
+from tenure.surfaces.cli.telling import Console
+from tenure.surfaces.redaction import USUAL
+from tenure.telemetry.logs import LEVELS, Entry, Logs
+from tenure.telemetry.structured import Structured
+from tests import canaries
+from tests.telemetry.saying import EVERY_SIGNAL, NASTY, OF_A_JOB, TRACE, WORKER, settled, success
+
+PAGE = (Path(__file__).parents[2] / "docs/reference/logs.md").read_text()
+OF_EVERY_JOB = ["jobId", "definition", "version", "queue", "attempt", "worker", "traceId"]
+
+
+def hide(text: str) -> str:
+    return USUAL.text(masked_in(text))
+
+
+def entries(*signals: Signal, level: str = "debug") -> list[Entry]:
+    """What is put down of signals, and of whatever else there is to say."""
+    put: list[Entry] = []
+    logs = Logs(put.append, level)
+    for signal in signals:
+        logs(signal)
+    return put
+
+
+def everything() -> list[Entry]:
+    """One entry of each kind at least, with the worst that can be in it."""
+    put: list[Entry] = []
+    logs = Logs(put.append, "debug")
+    for signal in EVERY_SIGNAL:
+        logs(signal)
+    logs.notice(NASTY.partition("password")[0])
+    logs.output(f"{NASTY}".encode(errors="surrogateescape"))
+    logs.answered(uuid4(), "GET", "/v1/jobs", 200, 0.01, "k")
+    try:
+        raise RuntimeError(NASTY)
+    except RuntimeError as error:
+        logs.failed(uuid4(), error)
+        record = logging.LogRecord("asyncio", logging.ERROR, "", 1, NASTY, None, (RuntimeError, error, None))
+    logs.library(record)
+    return put
+
+
+def structured(said: list[Entry], *, notices: bool = True) -> list[dict[str, Any]]:
+    lines = Structured(hide, notices=notices)(said, 0)
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("signal", OF_A_JOB, ids=lambda signal: type(signal).__name__)
+def test_every_line_about_a_job_says_which_one_it_is(signal: Signal) -> None:
+    """S1.74."""
+    [_, told] = structured(entries(WorkerReady(WORKER), signal))
+    assert [told[name] for name in OF_EVERY_JOB] == [
+        *(str(UUID(int=1)), "mail", 2, "post", told["attempt"], "host-7-abc", TRACE)
+    ]
+    assert list(told)[:3] == ["timestamp", "level", "event"]
+
+
+def test_every_attempt_is_told_with_its_duration_reason_retries_and_state() -> None:
+    """S2.43, S3.5."""
+    succeeded, retrying, failed = structured(entries(*OF_A_JOB[1:4]))
+    told = ("level", "state", "outcome", "durationSeconds", "retries", "againInSeconds")
+    assert [succeeded.get(name) for name in told] == ["info", "succeeded", "succeeded", 0.25, 0, None]
+    assert [retrying.get(name) for name in told] == ["warning", "retrying", "recoverable", 0.25, 1, 4.0]
+    assert [failed.get(name) for name in told] == ["error", "failed", "unrecoverable", 0.25, 2, None]
+    assert retrying["reason"].startswith("ValueError: \x1b[2J\r\nforged")
+    assert (succeeded["cpuSeconds"], succeeded["peakMemoryBytes"]) == (0.02, 3 << 20)
+
+
+def json_lines(said: list[Entry]) -> list[bytes]:
+    return Structured(hide, notices=True)(said, 7)
+
+
+def console_lines(said: list[Entry]) -> list[bytes]:
+    return Console(hide, is_coloured=False)(said, 7)
+
+
+@pytest.mark.parametrize("form", [json_lines, console_lines])
+def test_nothing_forges_a_line_moves_the_cursor_or_tells_a_secret(
+    form: Callable[[list[Entry]], list[bytes]],
+) -> None:
+    """S1.79, and row 90."""
+    said = everything()
+    for line in form(said):
+        text = line.decode()
+        assert text.endswith("\n")
+        assert text[:-1].isprintable()
+        assert not text.startswith("forged")
+        assert canaries.STEM not in text
+
+
+def test_a_terminal_has_colours_of_ours_alone() -> None:
+    lines = Console(hide, is_coloured=True)(everything(), 0)
+    ours = re.compile(r"\x1b\[\d*m")
+    assert any(ours.search(line.decode()) for line in lines)
+    assert all(ours.sub("", line.decode()[:-1]).isprintable() for line in lines)
+
+
+def test_what_is_below_the_level_is_left_out_but_for_notices() -> None:
+    for level in LEVELS:
+        told = {entry.level for entry in entries(*EVERY_SIGNAL, level=level)}
+        assert told == set(LEVELS[LEVELS.index(level) :])
+    put: list[Entry] = []
+    Logs(put.append, "error").notice("http://127.0.0.1:8000 on sqlite:///tenure.db")
+    assert len(put) == 1
+
+
+@pytest.mark.parametrize(
+    ("route", "status", "level"),
+    [
+        ("/v1/jobs", 200, "debug"),
+        ("/v1/jobs", 422, "info"),
+        ("/v1/jobs", 401, "warning"),
+        ("/v1/jobs", 503, "warning"),
+        ("/v1/jobs", 500, "error"),
+        ("/readyz", 503, "debug"),
+    ],
+)
+def test_what_goes_wrong_with_a_request_is_louder(route: str, status: int, level: str) -> None:
+    put: list[Entry] = []
+    Logs(put.append, "debug").answered(uuid4(), "GET", route, status, 0.01, None)
+    assert [entry.level for entry in put] == [level]
+
+
+def test_successes_that_come_faster_than_anybody_reads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else is left out, and every one is told in some way."""
+    monkeypatch.setattr(telling, "MOST_AT_ONCE", 3)
+    said = entries(*(success(n) for n in range(10)), EVERY_SIGNAL[-3])
+    lines = Console(hide, is_coloured=False)(said, 0)
+    assert len(lines) == 5
+    assert lines[-1].endswith(b" 7 more succeeded\n")
+
+
+def test_notices_are_for_people_unless_json_is_asked_for() -> None:
+    put: list[Entry] = []
+    Logs(put.append).notice("app:app on sqlite:///tenure.db")
+    assert Structured(hide, notices=False)(put, 0) == [b"app:app on sqlite:///tenure.db\n"]
+    [told] = structured(put)
+    assert (told["event"], told["message"]) == ("notice", "app:app on sqlite:///tenure.db")
+
+
+def test_every_event_and_field_is_described_and_no_other() -> None:
+    said = structured([*everything(), Entry(0.0, "warning", "log.dropped", {"count": 1})])
+    described = set(re.findall(r"^\| `([a-z_.]+)` \| `", PAGE, re.MULTILINE))
+    assert {told["event"] for told in said} == described
+    named = set(re.findall(r"`(\w+)`", PAGE))
+    assert {name for told in said for name in told} <= named
+
+
+def test_a_reason_is_bounded_when_its_secrets_are_out() -> None:
+    """One that is cut first would show what stands before the cut."""
+    long = Failure("E", "x" * 1990 + f" password={canaries.PARAM}" + "y" * 5000)
+    [told] = structured(entries(settled(Recoverable(long, timedelta(0)), State.RETRYING)))
+    assert len(told["reason"]) == 2000
+    assert canaries.STEM[:5] not in told["reason"]
