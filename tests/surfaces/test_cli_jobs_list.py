@@ -7,10 +7,11 @@ from uuid import UUID
 
 import pytest
 
+from tenure.core import fingerprint
 from tenure.core.job import NewJob
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.storage.telling import job_in, one_in_each_state
+from tests.storage.telling import BOOM, job_in, one_in_each_state
 from tests.surfaces.command import fails, on_a_terminal, tenure
 from tests.surfaces.keeping import on
 
@@ -42,6 +43,8 @@ def test_states_narrow_the_list_and_any_of_them_will_do(tmp_path: Path, database
     }
     two = _listed(tmp_path, database, "--state=failed", "--state=buried")
     assert set(_ids(two)) == {str(there[State.FAILED]), str(there[State.BURIED])}
+    alike = _listed(tmp_path, database, f"--fingerprint={fingerprint.of('failed', BOOM)}")
+    assert _ids(alike) == [str(there[State.FAILED])]
 
 
 def test_every_filter_narrows(tmp_path: Path, database: str) -> None:

@@ -156,6 +156,11 @@ async def _dead_letters(store: Store, _: Scene) -> int:
     return len((await store.dead_letters()).groups)
 
 
+async def _paces(store: Store, _: Scene) -> int:
+    await store.note_pace(waits={1: 1}, runs={})
+    return int(bool((await store.paces(timedelta(days=1))).ended))
+
+
 async def _trouble(store: Store, _: Scene) -> int:
     return (await store.trouble(timedelta(days=365))).dead.n
 
@@ -211,6 +216,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "outlook": (_outlook, 1),
     "how jobs ended lately": (_recent, 1),
     "dead letters": (_dead_letters, 2),
+    "the pace of jobs": (_paces, 1),
     "trouble": (_trouble, 1_000),
     "counts": (_counts, 20),
     "workers": (_workers, 1),
