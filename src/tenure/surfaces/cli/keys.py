@@ -58,7 +58,7 @@ def keys() -> None:
     "queues",
     multiple=True,
     metavar="QUEUE",
-    help="With work: the only queues it may serve, once workers can.",
+    help="With work: the only queues whose definitions it may register, and serve, once workers can.",
 )
 @click.option("--namespace", metavar="NAME", help="The only namespace that it sees and makes jobs in.")
 @click.option(
