@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 from playwright.async_api import Page, expect
 
+from tenure.core.access import Deed
 from tenure.core.documents import write
 from tenure.core.job import NewJob
 from tenure.core.lease import Line
@@ -72,6 +73,17 @@ async def test_a_page_that_is_held_stays_as_it_is(site: Site, page: Page) -> Non
     await expect(page.locator("tbody tr")).to_contain_text("queued")
     await page.get_by_role("button", name="paused").click()
     await expect(page.locator("tbody tr")).to_contain_text("cancelled", timeout=SOON)
+
+
+async def test_a_page_whose_key_was_revoked_leads_to_the_login(site: Site, window: Window) -> None:
+    key = await site.key("read")
+    page = await window(key)
+    definition, [job] = await enqueue(site)
+    await page.goto(f"/ui/jobs?q={definition}")
+    await expect(page.get_by_role("button", name="live")).to_be_visible()
+    await site.store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
+    await site.store.cancel([job])
+    await expect(page.get_by_label("Key")).to_be_visible()
 
 
 async def test_chosen_rows_are_cancelled_and_the_choice_outlives_a_refresh(site: Site, page: Page) -> None:

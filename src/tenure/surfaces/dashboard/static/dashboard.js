@@ -214,6 +214,8 @@
   });
   document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); });
   document.addEventListener("DOMContentLoaded", () => {
+    // On a phone the bar is wider than the page.
+    one(".bar a[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
     showChoice();
     drawCharts();
     tick();
