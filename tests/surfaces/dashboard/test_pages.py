@@ -9,11 +9,13 @@ import pytest
 from msgspec import structs
 
 from tenure.core.documents import write
+from tenure.core.job import NewJob
 from tenure.core.lease import Line
 from tenure.core.operations import Worker
 from tenure.core.outcome import Failure, Succeeded
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tenure.surfaces.dashboard.pages import choosing
 from tests.storage.telling import (
     claim,
     enqueue_one,
@@ -212,6 +214,21 @@ async def test_many_jobs_are_changed_only_after_a_page_has_said_how_many(api: Ap
         done = await anybody.submit("/ui/jobs/act", again, token=token)
         assert done.headers["location"].endswith(f"did=replay&changed={changed}&status=cancelled"), done
     assert "5 jobs are run again" in _shown((await anybody.get("/ui/jobs?did=replay&changed=5")).body)
+
+
+async def test_what_is_too_much_for_one_request_goes_on_with_the_next(
+    api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "PORTION", 1)
+    await store.enqueue([NewJob(definition="mail") for _ in range(1_100)])
+    anybody = Visitor(api)
+    token = await anybody.token()
+    fields = {"act": "cancel", "every": "true", "sure": "true", "status": "queued", "key": "k"}
+    first = await anybody.submit("/ui/jobs/act", fields, token=token)
+    assert "1,000 done, and there are more" in _shown(first.body)
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', _shown(first.body))
+    rest = await anybody.submit("/ui/jobs/act", dict(hidden), token=token)
+    assert rest.headers["location"] == "/ui/jobs?did=cancel&changed=1100&status=queued"
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,3 @@ def list_address(*, q: str = "", status: Sequence[State] = (), **more: str | int
 def job_address(job: UUID) -> str:
     """One job."""
     return f"{JOBS}/{job}"
-
-
-def definition_address(key: str) -> str:
-    """One definition."""
-    return f"/ui/definitions/{quote(key, safe='')}"

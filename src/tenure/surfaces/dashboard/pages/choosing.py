@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 from uuid import UUID, uuid4
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tenure.core.errors import InvalidInput, JobNotFound, JobUnfinished
 from tenure.core.failures import Count
@@ -131,4 +131,4 @@ def _meant(act: Act, which: Filter) -> Filter:
     if not states:
         named = " or ".join(sorted(which.states))
         raise InvalidInput("status", f"is {named}", f"no such job can be asked to {act}; choose other states")
-    return Filter(**{**{name: getattr(which, name) for name in which.__struct_fields__}, "states": states})
+    return structs.replace(which, states=states)
