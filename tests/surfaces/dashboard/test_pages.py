@@ -240,6 +240,7 @@ async def test_what_is_too_much_for_one_request_goes_on_with_the_next(
         ({"act": "cancel", "every": "true", "status": "failed"}, "choose other states"),
         ({"act": "replay", "every": "true", "q": "colour:red"}, "definition:"),
         ({"act": "cancel", "job": [NOBODY] * 501}, "too many"),
+        ({"act": "cancel", "every": "true", "q": NOBODY}, "names one job"),
     ],
 )
 async def test_a_choice_without_sense_is_refused(api: Api, fields: dict[str, object], said: str) -> None:

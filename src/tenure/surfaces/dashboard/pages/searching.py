@@ -33,6 +33,8 @@ class Search(Struct, frozen=True):
 
     def filter(self, states: frozenset[State], namespace: str | None) -> Filter:
         """The jobs that are sought, in these states. Raises InvalidInput for a name that is none."""
+        if self.job is not None:  # without this it would mean every job
+            raise InvalidInput("search", "names one job", "go to its page")
         return Filter(states=states, namespace=namespace, **self.fields)
 
 
