@@ -107,4 +107,4 @@ async def test_a_span_that_cannot_be_sent_costs_the_handler_nothing(lanes: Lanes
     heard = Heard()
     ended = await run(lanes.named("process"), "odd", {}, heard=heard, traceparent=FOLLOWED)
     assert isinstance(ended.end, Returned), ended
-    assert [span.name for span in heard.spans] == ["good"]
+    assert [(span.name, span.attributes) for span in heard.spans] == [("odd", {"n": [1]}), ("good", {})]

@@ -69,7 +69,7 @@ def odd(_params: dict[str, Any]) -> None:
     """Spans that cannot be sent as they are, and one made by a process that the handler forks."""
     with tracer.start_as_current_span("huge", attributes={"text": "x" * 100_000}):
         pass
-    with tracer.start_as_current_span("large number", attributes={"n": 2**70}):
+    with tracer.start_as_current_span("odd", attributes={"n": [2**70, 1], "m": 2**64, "bytes": b"x"}):
         pass
     if (pid := os.fork()) == 0:
         with tracer.start_as_current_span("elsewhere"):

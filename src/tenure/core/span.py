@@ -6,7 +6,12 @@ from msgspec import Meta, Struct
 
 Kind = Literal["internal", "server", "client", "producer", "consumer"]
 Status = Literal["unset", "ok", "error"]
-Scalar = str | bool | int | float
+
+WHOLE = (-(2**63), 2**63 - 1)
+"""The numbers that OTLP has room for."""
+
+_Whole = Annotated[int, Meta(ge=WHOLE[0], le=WHOLE[1])]
+Scalar = str | bool | _Whole | float
 Attributes = dict[str, Scalar | list[Scalar]]
 
 _TraceId = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$")]

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from os import urandom
 from time import time_ns
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 from opentelemetry.context import Context
@@ -33,7 +33,7 @@ from opentelemetry.util.types import AnyValue
 
 from tenure.core import span as plain
 from tenure.core.errors import TenureError
-from tenure.core.span import Attributes, SpanEvent, SpanLink
+from tenure.core.span import WHOLE, Attributes, Scalar, SpanEvent, SpanLink
 from tenure.execution.measuring import speaker
 from tenure.execution.protocol import LARGEST_SPAN, SpanEnded
 from tenure.execution.tracing import runs_here
@@ -209,8 +209,14 @@ def _attributes(given: _Given) -> Attributes:
     """Those that can be sent: a value that is neither plain nor a list of plain ones is left out."""
     found: Attributes = {}
     for name, value in (given or {}).items():
-        if isinstance(value, str | bool | int | float):
+        if isinstance(value, list | tuple):
+            found[name] = [each for each in value if _is_plain(each)]
+        elif _is_plain(value):
             found[name] = value
-        elif isinstance(value, list | tuple):
-            found[name] = [each for each in value if isinstance(each, str | bool | int | float)]
     return found
+
+
+def _is_plain(value: object) -> TypeGuard[Scalar]:
+    if isinstance(value, int):
+        return WHOLE[0] <= value <= WHOLE[1]
+    return isinstance(value, str | float)

@@ -102,6 +102,14 @@ async def test_a_job_is_as_the_library_would_make_it(store: PostgresStore, shell
     assert totals[Line("post", "mail", 2)] == {State.RUNNING: 2}
 
 
+async def test_a_job_follows_from_what_it_is_told(store: PostgresStore, shell: asyncpg.Connection) -> None:
+    """S1.76: and what cannot be read is ignored."""
+    followed = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03"
+    told = await enqueue(shell, "plain", traceparent=followed)
+    mistold = await enqueue(shell, "plain", traceparent="nonsense")
+    assert [(await found(store, job)).traceparent for job in (told, mistold)] == [followed, None]
+
+
 async def test_the_defaults_of_a_definition_hold(store: PostgresStore, shell: asyncpg.Connection) -> None:
     [made] = await store.enqueue([PLAIN.new_job(write({}))])
     job = await enqueue(shell, "plain", max_attempts=9)

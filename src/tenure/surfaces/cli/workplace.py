@@ -93,15 +93,15 @@ def _hired(
 ) -> Worker:
     measured = store
     traced: AnyLanes = lanes
-    heard: list[Announce] = [logs]
+    heard: list[Announce] = []
     if metrics is not None:
         measured = metrics.on(store)
-        heard.insert(0, metrics)
+        heard.append(metrics)
     if spans is not None:
         attempts = AttemptSpans(spans, store)
         traced = attempts.on(lanes)
-        heard.insert(0, attempts)
-    hired = hire(measured, traced, registry, to_all(*heard), worker=name, settings=settings)
+        heard.append(attempts)
+    hired = hire(measured, traced, registry, to_all(*heard, logs), worker=name, settings=settings)
     if metrics is not None:
         metrics.watch(hired, lanes)
     return hired

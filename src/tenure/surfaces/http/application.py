@@ -76,6 +76,8 @@ class Application:
         self._on_bug = on_bug
         routes = list(routes)
         self._router = Router(routes)
+        # Who asks for these asks every few seconds, and follows nothing.
+        self._routine = frozenset(route.path for route in routes if route.audience == "process")
         self._room = room
         self._seats = seats
         self._visits = Visits(door)
@@ -97,7 +99,7 @@ class Application:
             intake.release()
         took = perf_counter() - began
         self._desk.metrics.answered(intake.method, path, answer.status, took)
-        if self._desk.spans and traced is not None:
+        if self._desk.spans and traced is not None and path not in self._routine:
             self._desk.spans.answered(traced, request, intake.method, path, answer.status)
         if self._desk.logs is not None:
             self._desk.logs.answered(request, intake.method, path, answer.status, took, intake.key)
