@@ -41,7 +41,9 @@ def test_a_worker_offers_what_it_counts_and_nothing_else(start: Start, database:
     assert process.stderr is not None
     said = ""
     while not (found := re.search(r"^metrics at (http://127\.0\.0\.1:\d+)/metrics$", said, re.MULTILINE)):
-        said += process.stderr.readline()
+        line = process.stderr.readline()
+        assert line, said
+        said += line
     [made] = on(database, lambda store: store.enqueue([NewJob(definition="double", params=write({"n": 2}))]))
     while job_of(database, str(made.id)).state is not State.SUCCEEDED:
         assert process.poll() is None

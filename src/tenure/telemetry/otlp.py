@@ -34,6 +34,11 @@ from tenure.version import __version__
 LAST_WORDS = 5.0
 """Seconds that the last spans have to be sent when a process ends."""
 
+FAILED = (
+    "spans cannot be exported, and are dropped: look at OTEL_EXPORTER_OTLP_ENDPOINT, and who listens there"
+)
+RECOVERED = "spans are exported again"
+
 _KINDS = {kind.name.lower(): kind for kind in SpanKind}
 _STATUSES = {code.name.lower(): code for code in StatusCode}
 _NO_CONTEXT = Context()
@@ -121,7 +126,7 @@ class _Told(SpanExporter):
         has_failed = result is not SpanExportResult.SUCCESS
         if has_failed != self._has_failed:
             self._has_failed = has_failed
-            self._tell("spans cannot be exported" if has_failed else "spans are exported again")
+            self._tell(FAILED if has_failed else RECOVERED)
         return result
 
     def shutdown(self) -> None:

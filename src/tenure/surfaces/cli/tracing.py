@@ -27,7 +27,8 @@ async def exported(settings: Settings, tell: Callable[[str], None]) -> AsyncIter
     try:
         spans = exporting(lambda text: loop.call_soon_threadsafe(tell, text))
     except ValueError as error:
-        raise InvalidInput("tracing", f"cannot be set up: {error}", "look at the variables OTEL_…") from None
+        problem = f"cannot be set up: {str(error).rstrip('.')}"
+        raise InvalidInput("tracing", problem, "look at the variables OTEL_…") from None
     try:
         yield spans
     finally:
