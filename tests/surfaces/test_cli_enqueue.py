@@ -13,7 +13,7 @@ from tenure.core.outcome import Failure
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests import canaries
-from tests.storage.telling import SECRETS, claim, settle, succeeded, unrecoverable
+from tests.storage.telling import SECRET, claim, settle, succeeded, unrecoverable
 from tests.surfaces.command import COMMAND, environment, fails, on_a_terminal, sql, tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.keeping import MAIL, job_of, on, register
@@ -213,7 +213,7 @@ def test_waiting_shows_no_secret(mail: str, start: Start, form: tuple[str, ...])
 
     async def succeed(store: Store) -> None:
         [owned] = await claim(store)
-        await settle(store, [succeeded(owned, SECRETS)])
+        await settle(store, [succeeded(owned, SECRET)])
 
     for end in (fail, succeed):
         running = start("enqueue", "mail", "--version=1", "--wait", *form, "--database", mail)

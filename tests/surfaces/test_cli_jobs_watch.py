@@ -13,7 +13,7 @@ from tenure.core.outcome import Failure, Suspended
 from tenure.storage.contract import Store
 from tests import canaries
 from tests.storage.telling import (
-    SECRETS,
+    SECRET,
     claim,
     enqueue_one,
     line,
@@ -180,10 +180,10 @@ def test_a_job_that_wrote_nothing_has_an_empty_log(tmp_path: Path, database: str
 
 async def _indiscreet(store: Store) -> UUID:
     """Failed for good; whatever it said holds a secret."""
-    job = await enqueue_one(store)
+    job = await enqueue_one(store, params=SECRET)
     owned = await _claim_one(store)
     text = f"sent with password={canaries.PARAM}"
-    said = line(1, text, "info", SECRETS)
+    said = line(1, text, "info", SECRET)
     await store.heartbeat(
         Pulse(worker="a", leases=[owned.lease], progress={owned.lease: Progress(0.5, text)})
     )
