@@ -111,7 +111,8 @@ async def commanded(
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            # It has not ended for asyncio before somebody has read all that it said.
+            await process.communicate()
 
 
 def _lines(path: Path) -> list[str]:
