@@ -10,9 +10,11 @@ import pytest
 from tenure.core.documents import Document
 from tenure.core.lease import Line, Progress, Pulse
 from tenure.core.outcome import Failure, Succeeded, Unrecoverable
+from tenure.core.reading import Filter
 from tenure.core.states import State
 from tenure.core.trail import Usage
 from tenure.storage.contract import Store
+from tenure.surfaces.http import cursors, looking, sweeping
 from tenure.surfaces.vocabularies import VOCABULARIES, word
 from tests.storage.clock import Clock
 from tests.storage.telling import (
@@ -138,6 +140,21 @@ async def test_a_cursor_belongs_to_its_list(api: Api) -> None:
     ):
         reply = await api.get(f"/v1/jobs?{query}")
         assert (reply.status, reply.kind) == (400, "invalid-cursor"), query
+
+
+async def test_a_cursor_that_somebody_made_is_looked_at_like_anything_else(api: Api) -> None:
+    """Row 41: whoever knows how can make one that fits its list and holds no place in it."""
+    job = await _create(api)
+    lists = {"/v1/audit": b"audit", "/v1/jobs": looking._written(Filter(), newest_first=True)}
+    for part in ("attempts", "events", "logs"):
+        lists[f"/v1/jobs/{job}/{part}"] = part.encode() + UUID(job).bytes
+    for path, bind in lists.items():
+        for place in (b"a", b"\xff" * 8, b"\xff" * 12, b"a" * 40):
+            reply = await api.get(f"{path}?cursor={cursors.write(place, bind)}")
+            assert (reply.status, reply.kind) == (400, "invalid-cursor"), (path, place)
+    made = cursors.write(b"a", sweeping._bound("cancel", Filter(queue="mail")))
+    reply = await api.post("/v1/jobs/cancel", {"filter": {"queue": "mail"}, "cursor": made})
+    assert (reply.status, reply.kind) == (400, "invalid-cursor")
 
 
 async def test_every_start_is_shown_with_how_it_ended(api: Api, store: Store, clock: Clock) -> None:

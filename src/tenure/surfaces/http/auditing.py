@@ -7,7 +7,7 @@ open.
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from struct import pack, unpack
+from struct import pack
 from typing import TypeVar
 from uuid import UUID
 
@@ -31,7 +31,7 @@ async def audit(desk: Desk, asked: Asked) -> Answer:
     limit = asked.query.get("limit", USUAL_PAGE)
     before: int | None = None
     if "cursor" in asked.query:
-        [before] = unpack(">q", cursors.read(asked.query["cursor"], _LIST))
+        [before] = cursors.read_numbers(asked.query["cursor"], _LIST, ">q")
     found = await desk.store.deeds(before=before, limit=limit)
     more = len(found) == limit
     place = cursors.write(pack(">q", found[-1].n), _LIST) if more else None

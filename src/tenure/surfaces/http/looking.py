@@ -1,9 +1,8 @@
 """The control API's ways to look at jobs: lists, one job, its attempts, logs, events and result."""
 
 from collections.abc import Callable, Sequence
-from struct import pack, unpack
+from struct import pack
 from typing import Any, TypeVar
-from uuid import UUID
 
 import msgspec
 from msgspec import Raw, structs
@@ -41,7 +40,7 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
     )
     newest_first = query.get("sort", "-createdAt") == "-createdAt"
     list_asked = _written(which, newest_first)
-    after = UUID(bytes=cursors.read(query["cursor"], list_asked)) if "cursor" in query else None
+    after = cursors.read_job(query["cursor"], list_asked) if "cursor" in query else None
     page = await desk.client.page(
         which, after=after, newest_first=newest_first, limit=query.get("limit", USUAL_PAGE)
     )
@@ -83,7 +82,7 @@ async def events(desk: Desk, asked: Asked) -> Answer:
 
 async def logs(desk: Desk, asked: Asked) -> Answer:
     """What the attempts of a job wrote, a page at a time."""
-    part = _Part(asked, "logs", ">qq")
+    part = _Part(asked, "logs", ">qi")
     found = await desk.client.log(asked.job, after=part.after, limit=part.limit + 1)
     items = [views.log_item(*said, desk.redaction) for said in found[: part.limit]]
     place = part.following(found, lambda last: (last.fence, last.line.n))
@@ -119,7 +118,7 @@ class _Part:
         self.limit: int = asked.query.get("limit", USUAL_PAGE)
         self.after: Any = None
         if "cursor" in asked.query:
-            self.after = unpack(form, cursors.read(asked.query["cursor"], self._bind))
+            self.after = cursors.read_numbers(asked.query["cursor"], self._bind, form)
 
     def following(self, found: Sequence[T], numbers: Callable[[T], tuple[int, ...]]) -> str | None:
         """Where it goes on, when more was found than is shown."""

@@ -125,7 +125,7 @@ def _bound(verb: str, which: Filter) -> bytes:
 
 
 def _after(body: CancelAllBody | ReplayAllBody, bind: bytes) -> UUID | None:
-    return None if isinstance(body.cursor, UnsetType) else UUID(bytes=cursors.read(body.cursor, bind))
+    return None if isinstance(body.cursor, UnsetType) else cursors.read_job(body.cursor, bind)
 
 
 def _answer(swept: Swept, bind: bytes) -> Answer:

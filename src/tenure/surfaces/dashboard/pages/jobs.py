@@ -1,7 +1,6 @@
 """The list of jobs: sought by words, narrowed by state, a page at a time, and changed many at once."""
 
 from collections.abc import Mapping, Sequence
-from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -78,7 +77,7 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
     listing = Listing(search, states, query.get("sort") != "createdAt")
     which = listing.filter(asked.caller.namespace)
     bind = msgspec.json.encode([which, listing.newest_first], order="deterministic")
-    after = UUID(bytes=cursors.read(query["cursor"], bind)) if "cursor" in query else None
+    after = cursors.read_job(query["cursor"], bind) if "cursor" in query else None
     page = await desk.client.page(which, after=after, newest_first=listing.newest_first, limit=PAGE)
     counts = await desk.client.counts(which)
     return render(
