@@ -1,5 +1,6 @@
 """Keys: without one nothing is open, and each opens what its scopes say, while it holds, for its own eyes."""
 
+import asyncio
 import re
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from tenure.surfaces.http.openapi import document
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
 from tests.storage.clock import START, Clock
+from tests.storage.telling import claim, settle, succeeded
 from tests.surfaces.http.serving import Api, Reply, serving
 from tests.surfaces.keeping import NOBODY
 
@@ -137,6 +139,24 @@ async def test_a_revoked_key_opens_nothing_from_the_next_request_on(api: Api, st
         assert (await api.get("/v1/jobs", **bearing(key))).status == 200
     await store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
     assert (await api.get("/v1/jobs", **bearing(key))).status == 401
+
+
+async def test_who_waits_for_a_result_is_not_told_it_once_the_key_is_revoked(api: Api, store: Store) -> None:
+    """However long ago the wait began, when the key still held."""
+    key = await make(store, "operate")
+    job = (await api.post("/v1/jobs", {"definitionKey": "mail"}, **bearing(key))).json["jobId"]
+    [claimed] = await claim(store)
+    path = f"/v1/jobs/{job}/result?waitSeconds=30"
+    waiting = asyncio.create_task(api.get(path, **bearing(key)))
+    for _ in range(20):  # others that came later are answered meanwhile
+        await api.get("/v1/jobs", **bearing(key))
+    assert not waiting.done()
+    await store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
+    await settle(store, [succeeded(claimed, "42")])
+    told = await waiting
+    assert (told.status, told.kind) == (401, "unauthenticated")
+    assert same(told) == same(await api.get(path, **bearing(key)))
+    assert told.headers["www-authenticate"].startswith("Bearer")
 
 
 async def test_a_key_is_not_taken_from_the_address_and_told_to_nobody(api: Api, store: Store) -> None:

@@ -97,7 +97,7 @@ class Door:
             return held
         if wait := self._bad.take(_neighbourhood(peer)):
             raise _too_many(wait, "too many keys that open nothing have come from there")
-        raise _unknown("send a key that is valid: Authorization: Bearer tnr_…")
+        raise no_key()
 
     async def _held(self, authorization: str | None) -> HeldKey | None:
         """The key that is shown, if it opens something. All that is wrong with it takes the same way."""
@@ -176,6 +176,11 @@ def _neighbourhood(peer: str) -> str:
     if address.version == 4:
         return peer
     return str(ipaddress.ip_network((address.packed[:8] + bytes(8), 64)))
+
+
+def no_key() -> Refusal:
+    """The refusal of whoever shows no key that opens something; what is wrong with it is not told."""
+    return _unknown("send a key that is valid: Authorization: Bearer tnr_…")
 
 
 def _unknown(detail: str) -> Refusal:

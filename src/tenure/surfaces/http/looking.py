@@ -15,6 +15,7 @@ from tenure.surfaces import views
 from tenure.surfaces.http import cursors
 from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.door import no_key
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
 from tenure.surfaces.http.until import until_first
@@ -94,6 +95,8 @@ async def result(desk: Desk, asked: Asked) -> Answer:
     found = await desk.client.get(asked.job)
     if not found.state.is_final and asked.query.get("waitSeconds"):
         await _wait(desk, asked)
+        if not await asked.is_admitted():
+            raise no_key()  # it opened this when the wait began, and opens nothing now
         found = await desk.client.get(asked.job)
     if not found.state.is_final:
         return accepted(found.id, found.state)
