@@ -26,6 +26,9 @@ async def test_only_the_servers_own_names_lead_here(api: Api) -> None:
         "[::1",
         "a b",
         "10.0.0.1",
+        "evil.example@localhost",
+        "localhost/evil.example",
+        "localhost?evil.example",
     ):
         reply = await api.get("/v1/jobs", headers={"host": host})
         assert reply.kind in {"misdirected-request", "malformed-request"}, host

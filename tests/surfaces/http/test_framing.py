@@ -74,6 +74,17 @@ async def test_a_chunked_body_is_taken(api: Api) -> None:
     assert reply.status == 202
 
 
+async def test_a_body_that_is_packed_on_its_way_is_not_unpacked(api: Api) -> None:
+    """Row 14, by the other header: chunks are all that is taken apart."""
+    chunks = b"2\r\n{}\r\n0\r\n\r\n"
+    for coding in ("gzip, chunked", "deflate,chunked", "chunked, chunked"):
+        reply = await api.send(request(headers={**JSON, "Transfer-Encoding": coding}, body=chunks))
+        assert reply.status in {400, 415}, coding
+        assert reply.kind in {"malformed-request", "unsupported-media-type"}
+    reply = await api.send(request(headers={**JSON, "Transfer-Encoding": "Chunked"}, body=chunks))
+    assert (reply.status, reply.kind) == (422, "validation")
+
+
 @pytest.mark.parametrize(
     "begun",
     [b"GET /healthz HTTP/1.1\r\nX: y", request(headers={**JSON, "Content-Length": "100"}) + b'{"def'],

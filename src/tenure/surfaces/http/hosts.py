@@ -35,6 +35,7 @@ def port_of(host: str) -> int | None:
 def _parts(host: str) -> tuple[str | None, int | None]:
     try:
         parts = urlsplit(f"//{host}")
-        return parts.hostname, parts.port
+        is_bare = parts.netloc == host and "@" not in host  # else it names somebody, or a path, as well
+        return (parts.hostname, parts.port) if is_bare else (None, None)
     except ValueError:
         return None, None

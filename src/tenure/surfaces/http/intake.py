@@ -156,6 +156,8 @@ def _quality(options: list[str]) -> float:
 def _check_form(headers: dict[str, str], media_type: str) -> None:
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Refusal("unsupported-media-type", "send the body as it is, without Content-Encoding")
+    if headers.get("transfer-encoding", "chunked").strip().lower() != "chunked":
+        raise Refusal("unsupported-media-type", "send the body as it is, at most in chunks")
     given = headers.get("content-type", "").strip()
     size = len(media_type)
     if given[:size].lower() != media_type or not _UTF_8.fullmatch(given[size:]):
