@@ -70,6 +70,8 @@ def test_what_is_under_way_is_finished_and_nothing_new_is_taken(start: Start, da
             process.send_signal(signal.SIGTERM)
             assert waiting.result(25).status_code == 202  # sooner than it was asked to wait
             _until_refused(host, port)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)  # for as long as a request is under way
             half_sent.sendall(body[5:])
             assert half_sent.recv(100).startswith(b"HTTP/1.1 202")
         assert process.wait(BOUND) == 0
