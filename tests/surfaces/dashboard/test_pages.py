@@ -213,6 +213,12 @@ async def test_many_jobs_are_changed_only_after_a_page_has_said_how_many(api: Ap
     for changed in (5, 0):  # the same page sent twice
         done = await anybody.submit("/ui/jobs/act", again, token=token)
         assert done.headers["location"].endswith(f"did=replay&changed={changed}&status=cancelled"), done
+    targets = [one.deed.target for one in await store.deeds()]
+    assert targets == [
+        *["replay every: mail cancelled"] * 2,
+        "cancel every: mail",
+        "dry run: cancel every: mail",
+    ]
     assert "5 jobs are run again" in _shown((await anybody.get("/ui/jobs?did=replay&changed=5")).body)
 
 

@@ -35,9 +35,22 @@ async def test_each_change_leaves_one_row(api: Api, store: Store, route: Route) 
         return
     [(who, by, action, target, outcome)] = rows
     assert (who, by, action) == ("test", key[4:14], f"{route.method} {route.path}")
-    assert target == "/".join({"jobId": job}.get(name, "1") for name in route.names)
+    named = "/".join({"jobId": job}.get(name, "1") for name in route.names)
+    assert target == ("all" if route.target else named)
     assert outcome is not None
     assert outcome.startswith(str(reply.status))
+
+
+async def test_a_sweep_tells_which_jobs_it_meant(api: Api, store: Store) -> None:
+    """Whoever finds a job cancelled can find out who asked for that, though nobody named the job."""
+    meant = {"queue": "mail", "status": ["queued", "running"]}
+    for body in ({"filter": meant, "dryRun": True}, {"filter": meant}, {"filter": {"tag": "x"}}):
+        assert (await api.post("/v1/jobs/cancel", body)).status == 200
+    assert [target for *_, target, _outcome in await done(store)] == [
+        "dry run: status=queued,running queue=mail",
+        "status=queued,running queue=mail",
+        "tag=x",
+    ]
 
 
 async def test_who_is_refused_at_the_door_leaves_nothing(api: Api, store: Store) -> None:

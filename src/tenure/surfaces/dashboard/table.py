@@ -94,6 +94,7 @@ PAGES = (
     action(
         "/ui/jobs/act",
         handler=choosing.act,
+        target=choosing.target,
         summary="Cancel or replay many jobs",
         form=choosing.Choice,
         seconds=60.0,

@@ -40,7 +40,7 @@ async def audit(desk: Desk, asked: Asked) -> Answer:
 
 def deed_of(route: Route, asked: Asked, request: UUID) -> Deed:
     """What a request is about to do."""
-    target = "/".join(asked.path.values())
+    target = "/".join(asked.path.values()) if route.target is None else route.target(asked)
     shown = "".join(one if one.isprintable() else "?" for one in target)
     return Deed(
         who=asked.caller.name,

@@ -47,6 +47,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 Handler = Callable[[Desk, Asked], Awaitable[Answer | Stream]]
 Refuse = Callable[[Refusal, Visit], Answer]
+Target = Callable[[Asked], str]
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -77,6 +78,7 @@ class Route(Struct, frozen=True, kw_only=True):
     `is_fenced` says that the handler keeps to the caller's namespace; where it does not say so, and the path
     names no job, the route is closed to keys that are bound to one. `is_routine` says that what it changes
     tells by itself who changed it, or changes too often to be put on record call by call.
+    `target` says for the record what is changed, where the path does not.
     `or_scope` opens it as well as `scope`, which says what it is to most of its callers.
     `stream` answers instead of `handler` whoever would rather have an event stream.
     `answers` has what each status brings; `problems` names the kinds beyond those that any request meets.
@@ -106,6 +108,7 @@ class Route(Struct, frozen=True, kw_only=True):
     stream: Handler | None = None
     is_fenced: bool = False
     is_routine: bool = False
+    target: Target | None = None
     refuse: Refuse | None = None
 
     @property

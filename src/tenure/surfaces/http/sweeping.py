@@ -89,6 +89,14 @@ async def replay_all(desk: Desk, asked: Asked) -> Answer:
     return _answer(swept, bind)
 
 
+def target(asked: Asked) -> str:
+    """Which jobs a sweep means, in a few words: none of them is named in its path."""
+    body: CancelAllBody | ReplayAllBody = asked.body
+    said = {name: value for name, value in msgspec.to_builtins(body.filter).items() if value}
+    words = [f"{name}={','.join(value) if name == 'status' else value}" for name, value in said.items()]
+    return " ".join([*(["dry run:"] if body.dry_run else []), *(words or ["all"])])
+
+
 def _filter(
     body: CancelAllBody | ReplayAllBody, caller: Caller, meant: Collection[State], which: str
 ) -> Filter:

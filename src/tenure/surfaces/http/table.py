@@ -96,6 +96,7 @@ ROUTES = (
     _operator(
         "/v1/jobs/cancel",
         handler=sweeping.cancel_all,
+        target=sweeping.target,
         summary="Ask all jobs of a filter to stop, a bounded number at a time",
         body=sweeping.CancelAllBody,
         seconds=60.0,
@@ -106,6 +107,7 @@ ROUTES = (
     _operator(
         "/v1/jobs/replay",
         handler=sweeping.replay_all,
+        target=sweeping.target,
         summary="Run all finished jobs of a filter again, a bounded number at a time",
         body=sweeping.ReplayAllBody,
         seconds=60.0,

@@ -65,6 +65,15 @@ async def act(desk: Desk, asked: Asked) -> Answer:
     return await _do_portion(desk, asked, meant)
 
 
+def target(asked: Asked) -> str:
+    """Which jobs are meant, for the record; of many that were chosen, the first."""
+    form: Choice = asked.body
+    if not form.every:
+        return " ".join([f"{form.act}:", *form.job])
+    asks = "dry run: " if not form.sure else ""
+    return " ".join([f"{asks}{form.act} every:", *form.q.split(), *form.status])
+
+
 async def _do_chosen(desk: Desk, asked: Asked, jobs: list[UUID]) -> int:
     changed = 0
     for job in jobs:
