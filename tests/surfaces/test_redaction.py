@@ -65,6 +65,11 @@ def test_a_document_without_such_names_stays_to_the_letter(document: str) -> Non
         ("no secrets here: password", "no secrets here: password"),
         ("max_tokens=100", "max_tokens=100"),
         ("DB_PASSWORD = hunter2\nnext", "DB_PASSWORD = [redacted]\nnext"),
+        (
+            "cannot reach postgresql://ada:hunter2@db/jobs now",
+            "cannot reach postgresql://ada:***@db/jobs now",
+        ),
+        ("see https://docs:8000/x", "see https://docs:8000/x"),
     ],
 )
 def test_what_a_text_says_of_a_secret_name_is_left_out(said: str, shown: str) -> None:
@@ -73,12 +78,28 @@ def test_what_a_text_says_of_a_secret_name_is_left_out(said: str, shown: str) ->
 
 
 @pytest.mark.parametrize(
-    "said", ["a" * 200_000, "a-" * 100_000, 'password="' * 20_000, "a:" * 100_000, " = " * 70_000]
+    "said",
+    ["a" * 200_000, "a-" * 100_000, 'password="' * 20_000, "a:" * 100_000, " = " * 70_000, "a://b:" * 40_000],
 )
 def test_a_long_text_is_read_in_time_that_grows_with_it(said: str) -> None:
     began = time.process_time()
     USUAL.text(said)
     assert time.process_time() - began < 10  # of the processor's own time; a hundred times what it takes
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("db.password", "hunter2", HIDDEN),
+        ("http.request.header.authorization", ["Bearer abc"], HIDDEN),
+        ("exception.message", "token=abc", "token=[redacted]"),
+        ("args", ["token=abc", 5], ["token=[redacted]", 5]),
+        ("size", 5, 5),
+    ],
+)
+def test_a_value_is_shown_as_its_name_and_its_own_text_allow(name: str, value: object, shown: object) -> None:
+    """S1.79"""
+    assert USUAL.value(name, value) == shown
 
 
 def test_other_names_may_be_left_out_or_none() -> None:

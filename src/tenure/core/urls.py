@@ -7,7 +7,7 @@ DEFAULT = "sqlite:///tenure.db"
 
 _USER_INFO = re.compile(r"^((?:[\w+.-]*://)?+[^:@]*:).*@", re.DOTALL)
 _PARAMETER = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
-_WITHIN = re.compile(r"(\w://[^\s:@/]*:)\S*@")
+_WITHIN = re.compile(r"(\w://[^\s:@/]*:)(\S*)")
 
 
 def masked(url: str) -> str:
@@ -17,4 +17,15 @@ def masked(url: str) -> str:
 
 def masked_in(text: str) -> str:
     """A text with the passwords of all addresses in it replaced in the same way."""
-    return _PARAMETER.sub(r"\1***", _WITHIN.sub(r"\1***@", text))
+    return _PARAMETER.sub(r"\1***", users_masked_in(text))
+
+
+def users_masked_in(text: str) -> str:
+    """A text with the passwords that stand before a host replaced, and those in parameters left."""
+    return _WITHIN.sub(_without_password, text)
+
+
+def _without_password(found: re.Match[str]) -> str:
+    # A word is looked at once, to its end: a long text must not take time by the square of its length.
+    _, at, host = found[2].rpartition("@")
+    return f"{found[1]}***@{host}" if at else found[0]

@@ -1,7 +1,8 @@
 """What is shown of documents and texts that may hold secrets: the values of some names are left out.
 
-A name is compared in words: `apiKey`, `API-Key` and `api_key` are the same. In documents it is the key of an
-object, at any depth; in texts whatever stands before `=` or `:`. What is stored is never changed.
+A name is compared in words: `apiKey`, `API-Key`, `api.key` and `api_key` are the same. In documents it is the
+key of an object, at any depth; in texts whatever stands before `=` or `:`, and an address is without its
+password. What is stored is never changed.
 """
 
 import json
@@ -11,12 +12,14 @@ from fnmatch import translate
 from typing import Any
 
 from tenure.core.documents import Document
+from tenure.core.urls import users_masked_in
 from tenure.settings import REDACTED
 
 HIDDEN = "[redacted]"
 _MOST_KNOWN = 1_000
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BETWEEN = str.maketrans("-. ", "___")
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 # A name begins where no name is, and is bounded: no text is looked at twice from one place.
 _NAME = re.compile(r"""(?<![\w-])(?P<name>[\w-]{1,64})\\?["']?\s{0,3}[=:]\s{0,3}""")
@@ -50,9 +53,10 @@ class Redaction:
         return Document(_COMPACT.encode(value)) if self._empty(value) else document
 
     def text(self, text: str) -> str:
-        """The text without what is said of such names."""
+        """The text without what is said of such names, and without the passwords of addresses."""
         if self._hides is None:
             return text
+        text = users_masked_in(text)
         shown, at = "", 0
         for said in _NAME.finditer(text):
             if said.start() < at or not self.hides(said["name"]):
@@ -61,6 +65,14 @@ class Redaction:
                 shown += text[at : said.end()] + HIDDEN
                 at = value.end()
         return shown + text[at:]
+
+    def value(self, name: str, value: Any) -> Any:
+        """A value as it may be shown under its name: left out, or without what its own text says."""
+        if self.hides(name):
+            return HIDDEN
+        if isinstance(value, list | tuple):
+            return [self.text(each) if isinstance(each, str) else each for each in value]
+        return self.text(value) if isinstance(value, str) else value
 
     def _empty(self, value: Any) -> bool:
         """Leave out what is hidden; answers whether there was anything."""
@@ -79,7 +91,7 @@ class Redaction:
 
 
 def _in_words(name: str) -> str:
-    return _HUMP.sub("_", name).lower().replace("-", "_").replace(" ", "_")
+    return _HUMP.sub("_", name).lower().translate(_BETWEEN)
 
 
 USUAL = Redaction()
