@@ -19,6 +19,7 @@ TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 FOLLOWED = f"00-{TRACE}-{SPAN}-03"
 UNSAMPLED = f"00-{TRACE}-{SPAN}-02"
 TARGET = "tests.telemetry.tracing:app"
+PROVIDED = "tests.telemetry.provided:app"
 EXPORTED = {tracing.VARIABLE: "otlp", MORE_ALLOWED: tracing.VARIABLE}
 
 
@@ -108,3 +109,17 @@ async def test_a_span_that_cannot_be_sent_costs_the_handler_nothing(lanes: Lanes
     ended = await run(lanes.named("process"), "odd", {}, heard=heard, traceparent=FOLLOWED)
     assert isinstance(ended.end, Returned), ended
     assert [(span.name, span.attributes) for span in heard.spans] == [("odd", {"n": [1]}), ("good", {})]
+
+
+async def test_an_app_s_own_provider_is_left_alone_and_its_spans_follow_from_the_attempt() -> None:
+    """S1.76: in every lane; they go where the app says, and not to the worker as well."""
+    lanes = Lanes(PROVIDED, folder=ROOT, environment={**os.environ, **EXPORTED})
+    await lanes.start()
+    try:
+        for lane in LANES:
+            heard = Heard()
+            told = await answer(lanes, lane, heard, FOLLOWED)
+            assert told == {"name": "fetch", "trace": TRACE, "parent": SPAN}, lane
+            assert heard.spans == [], lane
+    finally:
+        await lanes.close()
