@@ -19,16 +19,21 @@ from tests.surfaces.keeping import on
 from tests.telemetry.collecting import collector
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-APP = """
+SECRET = "hunter2-which-nobody-may-see"
+APP = f"""
 from opentelemetry import trace
 from tenure import Tenure
 
 app = Tenure()
+SECRET = {SECRET!r}
 
 
 @app.job("double")
 def double(params: dict) -> int:
-    with trace.get_tracer("app").start_as_current_span("multiply"):
+    with trace.get_tracer("app").start_as_current_span("multiply") as span:
+        span.set_attribute("db.password", SECRET)
+        span.record_exception(ValueError(f"no answer from https://ada:{{SECRET}}@mail, token={{SECRET}}"))
+        span.set_status(trace.StatusCode.ERROR, f"token={{SECRET}}")
         return 2 * params["n"]
 """
 
@@ -74,7 +79,9 @@ def run_one(url: str) -> None:
 def test_a_trace_goes_from_a_request_through_the_attempt_into_the_handler(
     start: Start, database: str
 ) -> None:
-    """S1.76: the spans of all three are exported, those of a process that ended by `_exit` as well."""
+    """S1.76, S1.79: the spans of all three are exported, those of a process that ended by `_exit` as well,
+    and nothing of its secrets.
+    """
     on(database, lambda store: store.verify())
     with collector() as taken:
         variables = {"TENURE_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": taken.url}
@@ -89,6 +96,9 @@ def test_a_trace_goes_from_a_request_through_the_attempt_into_the_handler(
         assert attempt.parent_span_id == request.span_id
         assert own.parent_span_id == attempt.span_id
         assert taken.services == {"tenure"}
+        assert own.status.message == "token=[redacted]"
+        assert own.events[0].name == "exception"
+        assert SECRET.encode() not in own.SerializeToString()
 
 
 def test_without_a_collector_all_goes_on_and_is_told_once(start: Start, tmp_path: Path) -> None:

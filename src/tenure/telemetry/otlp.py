@@ -6,7 +6,7 @@ when it is over, as it comes, and not made by its tracers: these would choose th
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -27,8 +27,9 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AnyValue
 
-from tenure.core.span import Attributes, Kind, Span
+from tenure.core.span import OWN_SCOPE, Attributes, Kind, Span
 from tenure.core.traceparent import Trace
+from tenure.telemetry.spans import Redacting
 from tenure.version import __version__
 
 LAST_WORDS = 5.0
@@ -96,31 +97,35 @@ class SdkSpans:
     def _scope(self, name: str) -> InstrumentationScope:
         found = self._scopes.get(name)
         if found is None:
-            found = InstrumentationScope(name, __version__ if name == "tenure" else None)
+            found = InstrumentationScope(name, __version__ if name == OWN_SCOPE else None)
             if len(self._scopes) < 100:
                 self._scopes[name] = found
         return found
 
 
-def exporting(tell: Callable[[str], object]) -> SdkSpans:
+def exporting(tell: Callable[[str], object], redaction: Redacting) -> SdkSpans:
     """Spans that go where `OTEL_EXPORTER_OTLP_ENDPOINT` says; `tell` hears when that fails, and no more."""
     # It says so itself, at length and for every batch.
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
     logging.getLogger("opentelemetry").propagate = False
-    return SdkSpans(BatchSpanProcessor(_Told(OTLPSpanExporter(), tell)))
+    return SdkSpans(BatchSpanProcessor(_Told(OTLPSpanExporter(), tell, redaction)))
 
 
 class _Told(SpanExporter):
-    """An exporter that tells of its first failure, and of its success after failures."""
+    """An exporter that tells of its first failure, and of its success after failures.
 
-    def __init__(self, exporter: SpanExporter, tell: Callable[[str], object]) -> None:
+    It leaves out secrets, too: here, in the thread that exports, long texts keep no heartbeat waiting.
+    """
+
+    def __init__(self, exporter: SpanExporter, tell: Callable[[str], object], redaction: Redacting) -> None:
         self._exporter = exporter
         self._tell = tell
+        self._redaction = redaction
         self._has_failed = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         try:
-            result = self._exporter.export(spans)
+            result = self._exporter.export([_shown(span, self._redaction) for span in spans])
         except Exception:  # whatever the exporter's own libraries raise
             result = SpanExportResult.FAILURE
         has_failed = result is not SpanExportResult.SUCCESS
@@ -134,6 +139,31 @@ class _Told(SpanExporter):
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         return self._exporter.force_flush(timeout_millis)
+
+
+def _shown(span: ReadableSpan, redaction: Redacting) -> ReadableSpan:
+    """A span as it may leave the process: what a handler's says, of errors above all, may hold secrets."""
+    if span.instrumentation_scope is not None and span.instrumentation_scope.name == OWN_SCOPE:
+        return span
+
+    def redacted(given: Mapping[str, AnyValue] | None) -> dict[str, AnyValue]:
+        return {name: redaction.value(name, value) for name, value in (given or {}).items()}
+
+    description = span.status.description
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes=redacted(span.attributes),
+        events=[Event(one.name, redacted(one.attributes), one.timestamp) for one in span.events],
+        links=span.links,
+        kind=span.kind,
+        status=Status(span.status.status_code, description and redaction.text(description)),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
 
 
 def _resource() -> Resource:

@@ -1,6 +1,6 @@
 """Where spans go that have ended; without an exporter nobody asks for them."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from tenure.core.span import Kind, Span
 from tenure.core.traceparent import KNOWN_FLAGS, SAMPLED, Trace
@@ -14,6 +14,16 @@ class Spans(Protocol):
 
     def export(self, span: Span) -> None:
         """Take a span; it is sent when there are enough of them, or after a while."""
+
+
+class Redacting(Protocol):
+    """What leaves out secrets, by the names that they have and by what a text says."""
+
+    def value(self, name: str, value: Any) -> Any:
+        """A value as it may be shown under its name."""
+
+    def text(self, text: str) -> str:
+        """A text as it may be shown."""
 
 
 def follow(spans: Spans, parent: Trace | None, trace_id: str, span_id: str, kind: Kind) -> Trace:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from tenure.core.errors import InvalidInput
 from tenure.settings import Settings
+from tenure.surfaces.redaction import Redaction
 from tenure.telemetry.spans import Spans
 
 
@@ -25,7 +26,7 @@ async def exported(settings: Settings, tell: Callable[[str], None]) -> AsyncIter
         raise InvalidInput("tracing", problem, "install tenure[otel]") from None
     loop = asyncio.get_running_loop()
     try:
-        spans = exporting(lambda text: loop.call_soon_threadsafe(tell, text))
+        spans = exporting(lambda text: loop.call_soon_threadsafe(tell, text), Redaction(settings.redact))
     except ValueError as error:
         problem = f"cannot be set up: {str(error).rstrip('.')}"
         raise InvalidInput("tracing", problem, "look at the variables OTEL_…") from None

@@ -32,6 +32,7 @@ from tenure.surfaces.http.table import ROUTES
 from tenure.surfaces.http.until import until_first
 from tenure.surfaces.http.visits import TOKEN, Visit, Visits
 from tenure.telemetry.api import NOWHERE
+from tenure.telemetry.logs import QUIET
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -76,8 +77,6 @@ class Application:
         self._on_bug = on_bug
         routes = list(routes)
         self._router = Router(routes)
-        # Who asks for these asks every few seconds, and follows nothing.
-        self._routine = frozenset(route.path for route in routes if route.audience == "process")
         self._room = room
         self._seats = seats
         self._visits = Visits(door)
@@ -99,7 +98,7 @@ class Application:
             intake.release()
         took = perf_counter() - began
         self._desk.metrics.answered(intake.method, path, answer.status, took)
-        if self._desk.spans and traced is not None and path not in self._routine:
+        if self._desk.spans and traced is not None and path not in QUIET:
             self._desk.spans.answered(traced, request, intake.method, path, answer.status)
         if self._desk.logs is not None:
             self._desk.logs.answered(request, intake.method, path, answer.status, took, intake.key)
