@@ -16,9 +16,10 @@ from tenure.core.signals import Signal, WorkerReady
 from tenure.core.states import State
 from tenure.core.urls import masked_in
 from tenure.surfaces.cli import telling
+from tenure.surfaces.cli.speaking import Libraries
 from tenure.surfaces.cli.telling import Console
 from tenure.surfaces.redaction import USUAL
-from tenure.telemetry.logs import LEVELS, Entry, Logs
+from tenure.telemetry.logs import LEVELS, LONGEST_ERROR, Entry, Logs
 from tenure.telemetry.structured import Structured
 from tests import canaries
 from tests.telemetry.saying import EVERY_SIGNAL, NASTY, OF_A_JOB, TRACE, WORKER, settled, success
@@ -170,3 +171,38 @@ def test_a_reason_is_bounded_when_its_secrets_are_out() -> None:
     [told] = structured(entries(settled(Recoverable(long, timedelta(0)), State.RETRYING)))
     assert len(told["reason"]) == 2000
     assert canaries.STEM[:5] not in told["reason"]
+
+
+def test_people_are_told_how_long_an_attempt_took() -> None:
+    """S2.43."""
+    lines = b"".join(Console(hide, is_coloured=False)(entries(*OF_A_JOB[1:4]), 0))
+    told = re.findall(rb"attempt (\d) (\w+) \(0\.250 s", lines)
+    assert told == [(b"1", b"succeeded"), (b"2", b"retrying"), (b"3", b"failed")]
+
+
+def test_what_others_write_is_not_taken_for_a_line_of_ours_by_people() -> None:
+    """Row 90: programs know it by its event."""
+    put: list[Entry] = []
+    logs = Logs(put.append)
+    logs.output(b"08:30:00 mail 1f3a9c2e attempt 2 succeeded")
+    [line] = Console(hide, is_coloured=False)(put, 0)
+    assert re.match(rb"\d\d:\d\d:\d\d \| 08:30:00 mail", line)
+
+
+def test_a_traceback_is_cut_between_lines() -> None:
+    """A name that is cut off would leave its value behind."""
+    secret = "password=" + "x" * LONGEST_ERROR
+    put: list[Entry] = []
+    logs = Logs(put.append)
+    logs.failed(uuid4(), RuntimeError(f"{secret}\nlast words"))
+    logs.failed(uuid4(), RuntimeError(secret))
+    assert [entry.fields.get("error") for entry in put] == ["last words", None]
+
+
+def test_a_library_that_logs_amiss_is_not_disturbed(capsys: pytest.CaptureFixture[str]) -> None:
+    put: list[Entry] = []
+    libraries = Libraries(Logs(put.append))
+    libraries.emit(logging.LogRecord("lib", logging.ERROR, "", 1, "%d of them", ("many",), None))
+    libraries.emit(logging.LogRecord("lib", logging.ERROR, "", 1, "x" * 10**6, (), None))
+    assert [len(entry.fields["reason"]) for entry in put] == [LONGEST_ERROR]
+    assert "many" in capsys.readouterr().err

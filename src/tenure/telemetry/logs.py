@@ -38,7 +38,7 @@ MOST_JOBS = 50
 """How many ids one entry names."""
 
 LONGEST_ERROR = 16_384
-"""Characters of a traceback; its end says what happened."""
+"""Characters of a traceback, whose end says what happened, or of what a library says."""
 
 QUIET = frozenset({"/healthz", "/readyz", "/metrics", "/metrics/worker"})
 """Routes that are asked for all the time, by programs."""
@@ -98,7 +98,7 @@ class Logs:
 
     def failed(self, request: UUID, error: Exception) -> None:
         """A request could not be answered as it should, by a bug."""
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
         trace = "".join(traceback.format_exception(error))
         self._say("error", "request.failed", {"requestId": request, "reason": reason, **_in_full(trace)})
 
@@ -109,7 +109,7 @@ class Logs:
     def library(self, record: LogRecord) -> None:
         """Something that a library has logged."""
         trace = "".join(traceback.format_exception(record.exc_info[1])) if record.exc_info else ""
-        fields = {"logger": record.name, "reason": record.getMessage(), **_in_full(trace)}
+        fields = {"logger": record.name, "reason": record.getMessage()[:LONGEST_ERROR], **_in_full(trace)}
         self._say("error" if record.levelno >= ERROR else "warning", "library", fields)
 
     def _has(self, level: str) -> bool:
@@ -204,4 +204,8 @@ def _level_of_answer(route: str, status: int) -> str:
 
 
 def _in_full(error: str) -> dict[str, str]:
-    return {"error": error.strip()[-LONGEST_ERROR:]} if error else {}
+    """The end of a traceback, from the beginning of a line: half a line may be a secret without its name."""
+    error = error.strip()
+    if len(error) > LONGEST_ERROR:
+        error = error[-LONGEST_ERROR:].partition("\n")[2]
+    return {"error": error} if error else {}

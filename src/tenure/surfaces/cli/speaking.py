@@ -29,7 +29,7 @@ def speaking(settings: Settings) -> Iterator[Logs]:
     # Never closed: should nobody read it, who writes there is still at it when the command ends.
     outlet = Outlet(os.dup(STANDARD_ERROR), _form(settings))
     logs = Logs(outlet.put, settings.log_level)
-    libraries = _Libraries(logs)
+    libraries = Libraries(logs)
     logging.getLogger().addHandler(libraries)
     try:
         with taken_in(STANDARD_ERROR, logs.output):
@@ -53,7 +53,7 @@ def _form(settings: Settings) -> Form[Entry]:
     return Console(hide, is_coloured=is_terminal and not os.environ.get("NO_COLOR"))
 
 
-class _Libraries(logging.Handler):
+class Libraries(logging.Handler):
     """Takes warnings, and what is worse."""
 
     def __init__(self, logs: Logs) -> None:
@@ -61,5 +61,8 @@ class _Libraries(logging.Handler):
         self._logs = logs
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one record."""
-        self._logs.library(record)
+        """Take one record; one that cannot be put into words is no trouble of whoever logged it."""
+        try:
+            self._logs.library(record)
+        except Exception:
+            self.handleError(record)

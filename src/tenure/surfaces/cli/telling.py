@@ -46,7 +46,9 @@ class Console:
     def _lines(self, entry: Entry) -> Iterator[str]:
         fields = entry.fields
         if "message" in fields:
-            yield plain(self._hide(fields["message"]))
+            text = plain(self._hide(fields["message"]))
+            # Others may write what looks like a line of ours: theirs have a mark.
+            yield f"{_clock(entry)} | {text}" if entry.event == "output" else text
             return
         reason = (self._hide(fields.get("reason", "")).splitlines() or [""])[0][:LONGEST_REASON]
         text = plain(said(entry.event, {**fields, "reason": reason}))
@@ -103,9 +105,10 @@ def _said_of_attempt(event: str, fields: dict[str, Any]) -> str:
             return f"{text} lost: {fields['reason']}"
         case "attempt.handed_back":
             return f"{text} handed back, {fields['state']}"
-    text += f" {fields['state']}"
+    used = f"{fields['durationSeconds']:.3f} s"
     if "cpuSeconds" in fields:
-        text += f" ({1000 * fields['cpuSeconds']:.0f} ms of CPU, {fields['peakMemoryBytes'] >> 20} MiB)"
+        used += f", {1000 * fields['cpuSeconds']:.0f} ms of CPU, {fields['peakMemoryBytes'] >> 20} MiB"
+    text += f" {fields['state']} ({used})"
     return f"{text}: {fields['reason']}" if fields["reason"] else text
 
 
