@@ -13,12 +13,13 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Lease, Line, Order
 from tenure.core.outcome import Ending, Report, Succeeded
 from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.signals import AttemptLost, AttemptSettled, AttemptStarted, DutyDone
+from tenure.core.signals import AttemptLost, AttemptSettled, AttemptStarted, DutyDone, WorkerReady
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tenure.telemetry.instruments import OTHER
 from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
 from tests.telemetry.documented import OF_WORKERS, check_whole
+from tests.telemetry.saying import WORKER
 from tests.telemetry.scraping import Scrape
 from tests.worker.employing import appear, employ, enqueue, reach, until
 
@@ -170,6 +171,18 @@ async def test_ten_thousand_definitions_are_a_bounded_number_of_series(store: St
     assert told.value("job_processed_total", job_type=OTHER, status="succeeded") == 10_000 - MOST_TYPES
     assert told.value("job_queue_depth", job_type=OTHER) == 50
     assert sum(len(family.samples) for family in told.families.values()) < 10_000
+
+
+async def test_what_a_worker_serves_is_known_by_name_whatever_else_is_in_the_store(store: Store) -> None:
+    metrics = WorkerMetrics()
+    metrics.on(store)
+    metrics(WorkerReady(WORKER))
+    own = WORKER.lines[0].definition
+    await store.enqueue([NewJob(definition=f"a{n}") for n in range(MOST_TYPES + 1)])
+    await store.enqueue([NewJob(definition=own)])
+    told = await scraped(metrics)
+    assert told.value("job_queue_depth", job_type=own) == 1
+    assert told.value("job_active_count", job_type=own) == 0
 
 
 def test_a_lost_attempt_is_counted_by_who_noticed() -> None:

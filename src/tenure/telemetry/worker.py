@@ -185,6 +185,9 @@ class WorkerMetrics:
                 self._troubles.add((loop,))
             case WorkerReady(worker):
                 self._slots.set({(): worker.slots})
+                # Before a scrape meets all the others that are in the store.
+                for line in worker.lines:
+                    self.names.of(line.definition)
 
     def _heard(self, verb: str, seconds: float, error: Exception | None) -> None:
         self._queries.observe((verb,), seconds)
