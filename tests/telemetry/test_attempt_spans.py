@@ -132,6 +132,17 @@ async def test_an_attempt_has_a_link_to_the_one_before_it_whoever_ran_that(
     assert not [value for value in told(one).values() if "told to fail" in str(value)]
 
 
+async def test_of_many_attempts_each_has_a_link_to_the_last_one_before_it(store: Store) -> None:
+    """S1.76."""
+    exported = Exported()
+    async with employ(store, spans=exported.spans):
+        job = await enqueue(store, "fail_first", {"failures": 2})
+        await reach(store, job, State.SUCCEEDED)
+    one, two, three = exported.of(job)
+    linked = [[f"{link.context.span_id:016x}" for link in each.links] for each in (one, two, three)]
+    assert linked == [[], [ids(one)[1]], [ids(two)[1]]]
+
+
 async def test_the_sampler_is_asked_once_and_holds_for_the_handler_as_well(store: Store) -> None:
     """S1.76: what nobody asked for is not sampled here, what somebody traces is."""
     exported = Exported(TracerProvider(sampler=ParentBased(ALWAYS_OFF), shutdown_on_exit=False))

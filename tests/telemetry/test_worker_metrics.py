@@ -16,7 +16,9 @@ from tenure.core.policy import OnLost, Policy, RetryPolicy
 from tenure.core.signals import AttemptLost, AttemptSettled, AttemptStarted, DutyDone, WorkerReady
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tenure.telemetry import standing
 from tenure.telemetry.instruments import OTHER
+from tenure.telemetry.timing import timed
 from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
 from tests.telemetry.documented import OF_WORKERS, check_whole
 from tests.telemetry.saying import WORKER
@@ -122,6 +124,18 @@ async def test_what_stands_in_line_is_told_for_all_of_the_store(store: Store) ->
     assert told.value("tenure_queue_oldest_seconds", job_type="echo") > 0
     assert told.value("tenure_jobs", job_type="die", state="created") == 1
     assert told.value("tenure_store_up") == 1
+
+
+async def test_many_who_scrape_cost_the_store_no_more_than_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "FRESH", 3600)
+    heard: list[str] = []
+    metrics = WorkerMetrics()
+    metrics.on(timed(store, lambda verb, _seconds, _error: heard.append(verb)))
+    told = await asyncio.gather(*(scraped(metrics) for _ in range(5)))
+    assert [each.value("tenure_store_up") for each in told] == [1] * 5
+    assert heard == ["lines", "now"]
 
 
 async def test_the_store_s_verbs_are_timed_and_their_failures_named(store: Store) -> None:

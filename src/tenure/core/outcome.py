@@ -95,6 +95,16 @@ class Ending(StrEnum):
     LOST = "lost"
 
 
+ENDING_OF: Mapping[type[Outcome], Ending] = {
+    Succeeded: Ending.SUCCEEDED,
+    Recoverable: Ending.RECOVERABLE,
+    Unrecoverable: Ending.UNRECOVERABLE,
+    Stopped: Ending.STOPPED,
+    Suspended: Ending.SUSPENDED,
+}
+"""What is on record of each outcome."""
+
+
 class Attempt(Struct, frozen=True, kw_only=True):
     """One start of a job. `ended_at` and `ending` are empty while it runs.
 

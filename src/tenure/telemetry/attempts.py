@@ -13,15 +13,7 @@ from msgspec.structs import replace
 
 from tenure.core.errors import StoreError
 from tenure.core.lease import Claimed, Lease
-from tenure.core.outcome import (
-    Ending,
-    Outcome,
-    Recoverable,
-    Stopped,
-    Succeeded,
-    Suspended,
-    Unrecoverable,
-)
+from tenure.core.outcome import ENDING_OF, Ending, Recoverable, Unrecoverable
 from tenure.core.signals import (
     AttemptHandedBack,
     AttemptLost,
@@ -41,14 +33,6 @@ from tenure.telemetry.spans import Spans, follow
 
 LINK_SECONDS = 1.0
 """How long to look for the attempt before; without an answer there is no link to it."""
-
-_ENDINGS: dict[type[Outcome], Ending] = {
-    Succeeded: Ending.SUCCEEDED,
-    Recoverable: Ending.RECOVERABLE,
-    Unrecoverable: Ending.UNRECOVERABLE,
-    Stopped: Ending.STOPPED,
-    Suspended: Ending.SUSPENDED,
-}
 
 
 class _Begun(Struct):
@@ -80,7 +64,7 @@ class AttemptSpans:
             case AttemptSettled(claimed, report, state, took):
                 outcome = report.outcome
                 failure = outcome.error.kind if isinstance(outcome, Recoverable | Unrecoverable) else None
-                self._end(claimed.lease, took, _ENDINGS[type(outcome)], state, failure)
+                self._end(claimed.lease, took, ENDING_OF[type(outcome)], state, failure)
             case AttemptHandedBack(claimed, state, has_begun, took):
                 ending = Ending.KILLED if has_begun else Ending.HANDED_BACK
                 self._end(claimed.lease, took, ending, state)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tenure.core.lease import Claimed
-from tenure.core.outcome import Ending, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
+from tenure.core.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
 from tenure.core.signals import (
     AttemptHandedBack,
     AttemptLost,
@@ -43,13 +43,6 @@ LONGEST_ERROR = 16_384
 QUIET = frozenset({"/healthz", "/readyz", "/metrics", "/metrics/worker"})
 """Routes that are asked for all the time, by programs."""
 
-_ENDINGS: dict[type[Outcome], Ending] = {
-    Succeeded: Ending.SUCCEEDED,
-    Recoverable: Ending.RECOVERABLE,
-    Unrecoverable: Ending.UNRECOVERABLE,
-    Stopped: Ending.STOPPED,
-    Suspended: Ending.SUSPENDED,
-}
 _LEVEL_OF = {State.RETRYING: "warning", State.FAILED: "error", State.BURIED: "error"}
 
 
@@ -137,7 +130,7 @@ class Logs:
         claimed, outcome, usage = signal.claimed, signal.report.outcome, signal.report.usage
         fields = self._of_job(claimed)
         fields["state"] = signal.state
-        fields["outcome"] = _ENDINGS[type(outcome)]
+        fields["outcome"] = ENDING_OF[type(outcome)]
         fields["durationSeconds"] = round(signal.took, 6)
         fields["retries"] = claimed.attempt - 1
         fields["maxAttempts"] = claimed.policy.max_attempts
