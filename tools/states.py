@@ -1,11 +1,13 @@
 """Writes every file that is generated from the table of steps; with --check it only names the stale ones."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from tenure.core.states import MEANING, STEPS, State
 from tenure.storage.guards import postgres_guard, sqlite_guard
+from tools.dialects import dialects_page
+from tools.tables import table
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,6 +29,7 @@ def states_page() -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/reference/states.md": states_page,
+    "docs/reference/dialects.md": dialects_page,
     "src/tenure/storage/postgres/migrations/0002_guard.sql": postgres_guard,
     "src/tenure/storage/sqlite/migrations/0002_guard.sql": sqlite_guard,
 }
@@ -63,7 +66,7 @@ def _states() -> str:
         (f"`{state}`", MEANING[state], "yes" if state.is_final else "", "yes" if state.is_owned else "")
         for state in State
     )
-    return _table(("state", "meaning", "final", "owned by a worker"), rows)
+    return table(("state", "meaning", "final", "owned by a worker"), rows)
 
 
 def _steps() -> str:
@@ -77,7 +80,7 @@ def _steps() -> str:
         )
         for step in STEPS
     )
-    return _table(("from", "to", "event", "by", "when"), rows)
+    return table(("from", "to", "event", "by", "when"), rows)
 
 
 def _diagram() -> str:
@@ -93,11 +96,6 @@ def _diagram() -> str:
         for (source, target), events in arrows.items()
     ]
     return "\n".join(("```mermaid", "stateDiagram-v2", *lines, "```\n"))
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = (head, ("---",) * len(head), *rows)
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _read(path: Path) -> str | None:

@@ -108,8 +108,9 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     reason: str | None
     payload: Raw | None
     source_word: str | UnsetType | None = UNSET
+    through_words: Sequence[str] | UnsetType = UNSET
     target_word: str | UnsetType | None = UNSET
-    """Where it came from and where it went, in the vocabulary that was asked for."""
+    """Where it came from, what lies between and where it went, in the vocabulary that was asked for."""
 
 
 class FeedItem(EventItem, frozen=True, kw_only=True, rename="camel"):

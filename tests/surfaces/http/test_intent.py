@@ -8,7 +8,7 @@ import pytest
 
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tenure.surfaces.vocabularies import INTENT
+from tenure.surfaces.dialects.intent import INTENT
 from tests.storage.backends import Backend
 from tests.storage.telling import EVERY_JOB, claim, found, settle, succeeded, unrecoverable
 from tests.surfaces.http.serving import Api, serving

@@ -13,21 +13,13 @@ from tenure.core.job import NewJob, Taken
 from tenure.core.states import State
 from tenure.engine.client import Client
 from tenure.surfaces import inputs, views
+from tenure.surfaces.dialects.server import SERVER
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, spec_of
 from tenure.surfaces.http.problems import MOST_ERRORS, Refusal, invalid, refusal_of, together
 from tenure.surfaces.http.shapes import Batch, BatchAccepted, NewJobBody, ReplayBody, given
 
-FIELDS = {
-    "definition": "definitionKey",
-    "version": "definitionVersion",
-    "key": "idempotencyKey",
-    "run_at": "runAt",
-    "time": "runAt",
-    "delay": "delaySeconds",
-    "max_attempts": "maxAttempts",
-    "timeout": "timeoutSeconds",
-}
+FIELDS = {**SERVER.fields, "time": SERVER.fields["run_at"]}
 OF_REPLAYS = {"key": "replayKey"}
 _AT_A_TIME = 100
 """Jobs of a batch that are read before others have their turn."""

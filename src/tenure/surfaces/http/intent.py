@@ -6,13 +6,14 @@ from tenure.core.documents import EMPTY, Document, check
 from tenure.core.errors import InvalidInput, InvalidJson, QueueFull, UnknownDefinition
 from tenure.core.spec import Spec
 from tenure.engine.client import Client
+from tenure.surfaces.dialects.intent import INTENT
+from tenure.surfaces.dialects.orchestrator import ORCHESTRATOR
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal, invalid
 from tenure.surfaces.http.shapes import Intent, IntentAccepted, NewIntent
-from tenure.surfaces.vocabularies import INTENT
 
-FIELDS = {"definition": "jobType", "params": "payload", "key": "idempotencyKey"}
+FIELDS = ORCHESTRATOR.fields
 SCOPE = ""
 """Where the keys of this API are unique: no definition has this name, so all of them share it."""
 

@@ -12,6 +12,7 @@ from tenure.core.job import Event, Job
 from tenure.core.reading import Filter, Listed
 from tenure.core.states import State
 from tenure.surfaces import views
+from tenure.surfaces.dialects.dialect import Dialect
 from tenure.surfaces.http import cursors
 from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
@@ -19,7 +20,6 @@ from tenure.surfaces.http.door import no_key
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.shapes import Attempts, Events, Logs, Result
 from tenure.surfaces.http.until import until_first
-from tenure.surfaces.vocabularies import word, words_of
 
 USUAL_PAGE = 50
 T = TypeVar("T")
@@ -45,11 +45,11 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
     page = await desk.client.page(
         which, after=after, newest_first=newest_first, limit=query.get("limit", USUAL_PAGE)
     )
-    vocabulary = query.get("vocabulary")
+    dialect = query.get("vocabulary")
     return Answer(
         200,
         views.JobPage(
-            items=[_worded(views.job_item(listed), listed, vocabulary) for listed in page.jobs],
+            items=[_worded(views.job_item(listed), listed, dialect) for listed in page.jobs],
             next_cursor=None if page.next is None else cursors.write(page.next.bytes, list_asked),
         ),
     )
@@ -75,8 +75,8 @@ async def events(desk: Desk, asked: Asked) -> Answer:
     part = _Part(asked, "events", ">q")
     [after] = part.after or (0,)
     found = await desk.client.events(asked.job, after=after, limit=part.limit + 1)
-    vocabulary = asked.query.get("vocabulary")
-    items = [reworded(views.event_item(event, desk.redaction), event, vocabulary) for event in found]
+    dialect = asked.query.get("vocabulary")
+    items = [reworded(views.event_item(event, desk.redaction), event, dialect) for event in found]
     del items[part.limit :]
     return Answer(200, Events(items=items, next_cursor=part.following(found, lambda last: (last.n,))))
 
@@ -142,15 +142,13 @@ def _written(which: Filter, newest_first: bool) -> bytes:
     return msgspec.json.encode([which, newest_first], order="deterministic")
 
 
-def reworded(item: E, of: Event, vocabulary: str | None) -> E:
+def reworded(item: E, of: Event, dialect: Dialect | None) -> E:
     """An event, with the words of a vocabulary if one is asked for."""
-    if vocabulary is None:
+    if dialect is None:
         return item
-    source, target = words_of(vocabulary, of)
-    return structs.replace(item, source_word=source, target_word=target)
+    source, through, target = dialect.tell(of)
+    return structs.replace(item, source_word=source, through_words=through, target_word=target)
 
 
-def _worded(item: views.JobItem, of: Listed | Job, vocabulary: str | None) -> views.JobItem:
-    if vocabulary is None:
-        return item
-    return structs.replace(item, status_word=word(vocabulary, of.state, of.attempt))
+def _worded(item: views.JobItem, of: Listed | Job, dialect: Dialect | None) -> views.JobItem:
+    return item if dialect is None else structs.replace(item, status_word=dialect.word(of))

@@ -10,9 +10,10 @@ from tenure.core.errors import InvalidInput
 from tenure.core.reading import EVENT_TYPES, Interest
 from tenure.core.states import State
 from tenure.surfaces import inputs
+from tenure.surfaces.dialects.dialect import Dialect
+from tenure.surfaces.dialects.known import DIALECTS
 from tenure.surfaces.http.routes import Header, Parameter
 from tenure.surfaces.http.shapes import MOMENT
-from tenure.surfaces.vocabularies import VOCABULARIES
 
 LONGEST_WAIT = 30
 """Seconds for which one request waits for a job's end."""
@@ -73,8 +74,12 @@ def _state(text: str) -> State:
     return State(read(text))
 
 
+def _dialect(text: str) -> Dialect:
+    read, _ = _one_of(*DIALECTS)
+    return DIALECTS[read(text)]
+
+
 _read_sort, _sort_schema = _one_of("createdAt", "-createdAt")
-_read_vocabulary, _vocabulary_schema = _one_of(*VOCABULARIES)
 
 LIMIT = Parameter(
     name="limit",
@@ -89,8 +94,8 @@ LAST_EVENT = Header(
 )
 VOCABULARY = Parameter(
     name="vocabulary",
-    read=_read_vocabulary,
-    schema=_vocabulary_schema,
+    read=_dialect,
+    schema={"type": "string", "enum": list(DIALECTS)},
     text="adds the status in the words of another description: `statusWord`, or both sides of an event",
 )
 _DEFINITION = Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition")

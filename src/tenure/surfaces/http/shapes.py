@@ -12,7 +12,7 @@ from tenure.core.operations import LineStatus
 from tenure.core.states import State
 from tenure.surfaces import views
 from tenure.surfaces.definition_views import DefinitionItem
-from tenure.surfaces.vocabularies import IntentStatus
+from tenure.surfaces.dialects.intent import IntentStatus
 
 T = TypeVar("T")
 MOMENT = {

@@ -1,0 +1,1 @@
+"""The vocabularies of other descriptions, at the edge: the core knows none of them."""
