@@ -1,7 +1,7 @@
 """What every surface calls to record jobs, look at them, wait for them and stop them."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from time import monotonic
 from uuid import UUID
@@ -24,7 +24,7 @@ from tenure.core.outcome import Attempt
 from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
-from tenure.core.states import State
+from tenure.core.states import UNFINISHED, State
 from tenure.engine import following
 from tenure.engine.attention import Attention, Lookout
 from tenure.engine.feed import Feed
@@ -171,9 +171,16 @@ class Client:
         """Tell of a job and of each change that is seen, until it has ended; answers as `wait` does."""
         return await following.watch(self._store, job, on_change)
 
-    async def cancel(self, job: UUID, *, actor: str = "api", reason: str | None = None) -> Standing:
-        """Ask a job to stop; one that has ended stays as it is. Raises JobNotFound."""
-        for standing in await self._store.cancel([job], actor=actor, reason=reason):
+    async def cancel(
+        self,
+        job: UUID,
+        *,
+        actor: str = "api",
+        reason: str | None = None,
+        states: Collection[State] = UNFINISHED,
+    ) -> Standing:
+        """Ask a job to stop; one that has ended, or is in none of `states`, stays. Raises JobNotFound."""
+        for standing in await self._store.cancel([job], actor=actor, reason=reason, states=states):
             return standing
         raise JobNotFound(job)
 

@@ -12,7 +12,7 @@ from tests.surfaces.http.serving import Api
 from tests.surfaces.http.test_keys import bearing, call, make
 
 CHANGING = [route for route in ROUTES if route.method != "GET"]
-ROUTINE = {("POST", "/jobs"), ("POST", "/v1/jobs")}
+ROUTINE = {("POST", "/jobs"), ("POST", "/v1/jobs"), ("POST", "/tasks")}
 """Their jobs tell who asked for them."""
 
 

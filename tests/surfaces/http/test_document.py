@@ -47,6 +47,7 @@ ONLY_REFUSED = {
     "GET /metrics/worker": "there is no worker in the server's process",
     "POST /v1/jobs/{jobId}/give-up": "jobs that wait may have been cancelled, by a request for all of them",
     "POST /v1/jobs/{jobId}/release": "and so may those that are held",
+    "POST /tasks/{jobId}/abort": "and so may those whose time is ahead",
 }
 """Routes that may find nothing to do, and why."""
 
@@ -54,6 +55,7 @@ FIXED = {"GET /v1/jobs/{jobId}/result": {"query.waitSeconds": 0}}
 """Parameters with a value that is given: a wait for a job that nobody runs takes as long as it may."""
 
 MEANT_FOR = {
+    "POST /tasks/{jobId}/abort": State.SCHEDULED,
     "POST /v1/jobs/{jobId}/give-up": State.RETRYING,
     "POST /v1/jobs/{jobId}/release": State.CREATED,
     "POST /v1/jobs/{jobId}/replay": State.SUCCEEDED,
@@ -76,7 +78,7 @@ def settings(key: str, known: Filled) -> Iterator[str]:
     """What the command is told, in lines of TOML. Most values are of things that are there."""
     places = {
         "path.jobId": [job for jobs in known.jobs.values() for job in jobs],
-        **dict.fromkeys(("path.key", "body.definitionKey", "body.jobType"), known.definitions),
+        **dict.fromkeys(("path.key", "body.definitionKey", "body.jobType", "body.type"), known.definitions),
         "body.jobs[*].definitionKey": known.definitions,
         **dict.fromkeys(("body.definitionVersion", "body.jobs[*].definitionVersion"), (1,)),
         **dict.fromkeys(("body.runAt", "body.jobs[*].runAt"), ("2030-01-31T08:30:00Z",)),

@@ -155,6 +155,10 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("POST", "/v1/queues/{queue}/pause", {}),
         ("POST", "/v1/queues/{queue}/resume", None),
         ("POST", "/v1/workers/{workerId}/drain", None),
+        ("GET", "/tasks/{jobId}", None),
+        ("POST", "/tasks", {"type": "mail", "delaySeconds": 5}),
+        ("POST", "/tasks", {"type": "mail", "repeat": {"everySeconds": 5}}),
+        ("POST", "/tasks/{jobId}/abort", None),
     ]
     for method, path, body in asked:
         filled = path.format(jobId=job, key="mail", version=1, queue="default", workerId="nobody")

@@ -28,8 +28,7 @@ async def submit(desk: Desk, asked: Asked) -> Answer:
     try:
         answer = await desk.client.submit(job, scope=SCOPE)
     except QueueFull:
-        # In which queue a job would stand is nothing that is told here.
-        raise Refusal("quota", "as much waits as may; nothing was recorded, try again later") from None
+        raise no_room() from None
     if (
         not answer.fresh
         and asked.caller.is_fenced
@@ -53,6 +52,11 @@ async def status(desk: Desk, asked: Asked) -> Answer:
             updated_at=job.updated_at,
         ),
     )
+
+
+def no_room() -> Refusal:
+    """There is no room for a job; in which queue it would stand is nothing that clients are told."""
+    return Refusal("quota", "as much waits as may; nothing was recorded, try again later")
 
 
 async def spec_of(client: Client, caller: Caller, key: str, version: int | None = None) -> Spec:

@@ -17,6 +17,7 @@ from tenure.surfaces.http import (
     shapes,
     streams,
     sweeping,
+    tasks,
 )
 from tenure.surfaces.http.parameters import CURSOR, LAST_EVENT, LIMIT, OF_FEEDS, OF_LISTS, VOCABULARY, WAIT
 from tenure.surfaces.http.routes import EVENT_STREAM, Route
@@ -68,6 +69,34 @@ ROUTES = (
         summary="What has become of it",
         answers={200: shapes.Intent},
         problems=("not-found",),
+    ),
+    _client(
+        "POST",
+        "/tasks",
+        handler=tasks.create,
+        summary="Record a task, to be done now or later",
+        body=tasks.NewTask,
+        answers={202: tasks.TaskAccepted},
+        fields=tasks.FIELDS,
+        problems=("unknown-definition", "invalid-params", "datetime", "quota"),
+        is_routine=True,
+        is_fenced=True,
+    ),
+    _client(
+        "GET",
+        "/tasks/{jobId}",
+        handler=tasks.status,
+        summary="Where a task stands",
+        answers={200: tasks.Task},
+        problems=("not-found",),
+    ),
+    _client(
+        "POST",
+        "/tasks/{jobId}/abort",
+        handler=tasks.abort,
+        summary="Let a task that waits never be done",
+        answers={202: tasks.TaskAccepted},
+        problems=("not-found", "job-state"),
     ),
     _operator(
         "/v1/jobs",
