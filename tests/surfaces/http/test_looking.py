@@ -329,6 +329,10 @@ async def test_a_status_is_told_in_other_words(api: Api, store: Store) -> None:
     [item] = (await api.get("/v1/jobs?vocabulary=tasks")).json["items"]
     assert item["statusWord"] == "Ready"
     assert item["jobId"] == job
+    # The attempt was refunded; that it had been claimed is not forgotten.
+    for path in ("/v1/jobs", f"/v1/jobs/{job}"):
+        told = (await api.get(f"{path}?vocabulary=worker")).json
+        assert told.get("items", [told])[0]["statusWord"] == "failed_retryable", path
 
 
 @pytest.mark.parametrize("vocabulary", [name for name in DIALECTS if name != "server"])
