@@ -46,13 +46,13 @@ def _tap_processes(patch: pytest.MonkeyPatch) -> None:
         for name in _STREAMS.values():
             if isinstance(stream := getattr(process, name), io.TextIOWrapper):
                 tapped = Overheard(stream.detach(), encoding=stream.encoding, errors=stream.errors)
-                tapped.may_show_a_key = _makes_a_key(args)
+                tapped.may_show_a_key = makes_a_key(args)
                 setattr(process, name, tapped)
 
     def communicated(process: Any, *given: Any, **named: Any) -> Any:
         said = communicate(process, *given, **named)
         for name, text in zip(_STREAMS.values(), said, strict=True):
-            canaries.look(f"{name} of {process.args}", text or "", may_show_a_key=_makes_a_key(process.args))
+            canaries.look(f"{name} of {process.args}", text or "", may_show_a_key=makes_a_key(process.args))
         return said
 
     def arrived(protocol: Any, descriptor: int, data: bytes) -> None:
@@ -87,7 +87,7 @@ def _look_at(response: httpx.Response, piece: bytes) -> None:
     canaries.look(f"the headers of the answer to {where}", str(response.headers.raw))
 
 
-def _makes_a_key(args: Any) -> bool:
+def makes_a_key(args: Any) -> bool:
     """Whether a command is the one that shows a key: it does so once, to whoever has it made."""
     return isinstance(args, list) and "keys" in args and "create" in args
 

@@ -1,10 +1,14 @@
-"""The real command in a process of its own, and plain SQL on the database that it was given."""
+"""The real command in a process of its own, and plain SQL on the database that it was given.
+
+What runs to its end without anybody looking on is forked off a process that has imported it before.
+"""
 
 import asyncio
 import os
 import pty
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +16,14 @@ import apsw
 import asyncpg
 
 from tests import canaries
+from tests.surfaces.forking import AT_START, Forks
 
 COMMAND = [sys.executable, "-m", "tenure"]
 PLAIN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 """A locale in which Python itself writes nothing but ASCII."""
+
+PATIENCE = 60.0
+"""Seconds after which what should end is taken never to end."""
 
 _STEERING = ("TENURE_", "PYTHON", "LC_", "LANG", "NO_COLOR", "PG")
 
@@ -27,16 +35,23 @@ def environment(**changed: str) -> dict[str, str]:
 
 
 def tenure(folder: Path, *arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a folder until it ends."""
+    """Run the command in a folder until it ends, in an interpreter of its own only where that matters."""
+    if not any(name.startswith(AT_START) for name in changed):
+        return _forks().run(arguments, folder, environment(**changed), PATIENCE)
     return subprocess.run(
         [*COMMAND, *arguments],
         cwd=folder,
         env=environment(**changed),
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
+
+
+@cache
+def _forks() -> Forks:
+    return Forks(environment())
 
 
 def fails(ran: subprocess.CompletedProcess[str], code: int, *said: str) -> bool:
