@@ -16,6 +16,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -122,7 +123,7 @@ class PostgresServer:
         """Drop what was created on a server that goes on, or end the one that was started here."""
         if self._existing:
             for name in sorted(self._databases):
-                self._execute(f'DROP DATABASE IF EXISTS "{self._prefix}{name}" WITH (FORCE)')
+                self._await(_drop(self._address, f"{self._prefix}{name}"))
         self._databases.clear()
         if self._process:
             _end(self._process)
@@ -139,18 +140,22 @@ class PostgresServer:
         """Whether this run has created the database."""
         return name in self._databases
 
-    def create_database(self, name: str) -> str:
-        """Create an empty database and answer with its DSN; may be called inside a running loop."""
+    def create_database(self, name: str, template: str | None = None) -> str:
+        """Create a database, empty or a copy of one that nobody uses, and answer with its DSN.
+
+        May be called inside a running loop.
+        """
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name):
             raise ValueError(f"not a plain database name: {name!r}")
-        self._execute(f'CREATE DATABASE "{self._prefix}{name}" TEMPLATE template0')
+        original = f"{self._prefix}{template}" if template else "template0"
+        self._await(_create(self._address, f"{self._prefix}{name}", original))
         self._databases.add(name)
         return self.dsn(name)
 
-    def _execute(self, statement: str) -> None:
+    def _await(self, work: Coroutine[None, None, None]) -> None:
         # A thread of its own, because asyncio.run refuses a thread whose loop runs.
         with ThreadPoolExecutor(max_workers=1) as thread:
-            thread.submit(asyncio.run, _execute(self._address, statement)).result()
+            thread.submit(asyncio.run, work).result()
 
     def _launch(self, binaries: Path, folder: Path) -> None:
         account = _ordinary_user(folder)
@@ -306,9 +311,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-async def _execute(dsn: str, statement: str) -> None:
+async def _create(dsn: str, name: str, original: str) -> None:
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute(statement)
+        # To copy files takes half the time of copying pages through the log, which older versions do not do.
+        strategy = "STRATEGY file_copy" if connection.get_server_version() >= (15,) else ""
+        await connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{original}" {strategy}')
+    finally:
+        await connection.close()
+
+
+async def _drop(dsn: str, name: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
     finally:
         await connection.close()

@@ -10,7 +10,9 @@ from uuid import uuid4
 import pytest
 
 from tests.postgres_server import PostgresServer
+from tests.storage.migrated import create_migrated
 from tests.surfaces.command import COMMAND, environment
+from tests.surfaces.keeping import on
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -43,6 +45,17 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path / 'jobs.db'}"
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return server.create_database(f"cli_{uuid4().hex}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database of each kind with the schema, and nothing in it."""
+    if request.param == "sqlite":
+        address = f"sqlite:///{tmp_path / 'jobs.db'}"
+        on(address, lambda store: store.verify())
+        return address
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return create_migrated(server, f"cli_{uuid4().hex}")
 
 
 @pytest.fixture

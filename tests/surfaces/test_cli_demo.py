@@ -78,27 +78,25 @@ def test_by_default_it_reads_no_settings_and_leaves_nothing_behind(tmp_path: Pat
     assert set(tmp_path.iterdir()) == {settings, scratch}
 
 
-def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, database: str, start: Start) -> None:
-    tenure(tmp_path, "migrate", "--database", database)
-    both = [start("demo", "--database", database, PYTHONUNBUFFERED="1") for _ in range(2)]
+def test_two_at_once_do_not_disturb_each_other(tmp_path: Path, migrated: str, start: Start) -> None:
+    both = [start("demo", "--database", migrated, PYTHONUNBUFFERED="1") for _ in range(2)]
     for running in both:
         output, errors = running.communicate(timeout=60)
         assert (running.returncode, errors) == (0, "")
         assert _paths(output) == PATHS
     crews = sql(
-        database,
+        migrated,
         "SELECT line.queue, count(DISTINCT run.worker), count(DISTINCT job.id) FROM tenure.attempt run "
         "JOIN tenure.job job ON job.id = run.job JOIN tenure.line line ON line.id = job.line "
         "GROUP BY line.queue",
     )
     assert [row[1:] for row in crews] == [(1, len(PATHS))] * 2
-    assert sql(database, UNFINISHED) == [(0,)]
+    assert sql(migrated, UNFINISHED) == [(0,)]
 
 
-def test_a_worker_that_serves_the_same_definitions_takes_no_part(tmp_path: Path, database: str) -> None:
-    tenure(tmp_path, "migrate", "--database", database)
+def test_a_worker_that_serves_the_same_definitions_takes_no_part(tmp_path: Path, migrated: str) -> None:
     worker = subprocess.Popen(
-        [*COMMAND, "worker", "tenure.surfaces.cli.samples:app", "--database", database],
+        [*COMMAND, "worker", "tenure.surfaces.cli.samples:app", "--database", migrated],
         cwd=tmp_path,
         env=environment(),
         stderr=subprocess.PIPE,
@@ -107,7 +105,7 @@ def test_a_worker_that_serves_the_same_definitions_takes_no_part(tmp_path: Path,
     try:
         assert worker.stderr is not None
         assert any('"worker.ready"' in line for line in iter(worker.stderr.readline, ""))
-        ran = tenure(tmp_path, "demo", "--database", database)
+        ran = tenure(tmp_path, "demo", "--database", migrated)
     finally:
         worker.terminate()
         _, said = worker.communicate(timeout=60)
@@ -191,11 +189,10 @@ def test_a_database_that_vanishes_while_it_plays_ends_with_3(tmp_path: Path, sta
     assert not [pid for pid in crowd if is_alive(pid)]
 
 
-def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, database: str) -> None:
-    tenure(tmp_path, "migrate", "--database", database)
-    make_newer(database)
-    assert fails(tenure(tmp_path, "demo", "--database", database), 6, "9999")
-    assert sql(database, "SELECT count(*) FROM tenure.job") == [(0,)]
+def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, migrated: str) -> None:
+    make_newer(migrated)
+    assert fails(tenure(tmp_path, "demo", "--database", migrated), 6, "9999")
+    assert sql(migrated, "SELECT count(*) FROM tenure.job") == [(0,)]
 
 
 def test_a_history_that_is_not_legal_is_found_out() -> None:

@@ -17,14 +17,11 @@ OF_ONE_JOB = [("show",), ("watch",), ("logs",), ("logs", "-f"), ("cancel",), ("a
 COMMANDS = [("enqueue", "mail"), ("jobs", "list"), *(("jobs", *one, NOBODY) for one in OF_ONE_JOB)]
 
 
-@pytest.mark.parametrize("command", OF_ONE_JOB)
-def test_an_unknown_job_ends_with_1_and_one_line(
-    tmp_path: Path, database: str, command: tuple[str, ...]
-) -> None:
-    tenure(tmp_path, "migrate", "--database", database)
-    for form in ([], ["--json"]):
-        ran = tenure(tmp_path, "jobs", *command, NOBODY, *form, "--database", database)
-        assert fails(ran, 1, f"Error: there is no job {NOBODY}\n")
+def test_an_unknown_job_ends_with_1_and_one_line(tmp_path: Path, migrated: str) -> None:
+    for command in OF_ONE_JOB:
+        for form in ([], ["--json"]):
+            ran = tenure(tmp_path, "jobs", *command, NOBODY, *form, "--database", migrated)
+            assert fails(ran, 1, f"Error: there is no job {NOBODY}\n"), ran
 
 
 @pytest.mark.parametrize(
@@ -59,13 +56,11 @@ def test_a_database_that_cannot_be_reached_ends_with_3(tmp_path: Path, command: 
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_schema_that_is_not_this_versions_ends_with_6(
-    tmp_path: Path, database: str, command: tuple[str, ...]
-) -> None:
-    tenure(tmp_path, "migrate", "--database", database)
-    make_newer(database)
-    assert fails(tenure(tmp_path, *command, "--database", database), 6, "9999")
+def test_a_schema_that_is_not_this_versions_ends_with_6(tmp_path: Path, migrated: str) -> None:
+    make_newer(migrated)
+    for command in COMMANDS:
+        ran = tenure(tmp_path, *command, "--database", migrated)
+        assert fails(ran, 6, "9999"), ran
 
 
 @pytest.mark.parametrize("command", COMMANDS)

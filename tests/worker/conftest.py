@@ -9,15 +9,16 @@ import pytest
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
 from tests.postgres_server import PostgresServer
+from tests.storage.migrated import create_migrated
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an empty database of each kind is."""
+    """Where a database of each kind is, without a job."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'tenure.db'}"
     server: PostgresServer = request.getfixturevalue("postgres_server")
-    return server.create_database(f"worker_{secrets.token_hex(4)}")
+    return create_migrated(server, f"worker_{secrets.token_hex(4)}")
 
 
 @pytest.fixture
