@@ -1,13 +1,12 @@
 """Lanes that keep processes, as the command runs them, on both stores."""
 
+import asyncio
 import os
 import signal
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
-
-import pytest
 
 from tenure.core.bounds import MOST_HAND_BACKS
 from tenure.core.documents import write
@@ -26,18 +25,23 @@ TARGET = "tests.worker.laned:app"
 SHARED = ("async", "thread")
 """Where one process runs many attempts."""
 
-ALONE = ("warm", "spawn")
 WAVES, SLOTS = 3, 40
 BLOCKED = 60.0
 """Seconds for which a handler blocks its loop."""
 IS_WHOLE = bool(os.environ.get("TENURE_TEST_WHOLE_MINUTE"))
-WATCHED = BLOCKED - 5 if IS_WHOLE else 10.0
-"""Seconds for which it is watched: five leases, or nearly as long as it takes."""
+WATCHED = BLOCKED - 5 if IS_WHOLE else 6.0
+"""Seconds for which it is watched: three leases, or nearly as long as it takes."""
 SHORT = {"TENURE_LEASE_SECONDS": "2", "TENURE_HEARTBEAT_SECONDS": "0.3"}
 
 
 def laned(address: str, **variables: str) -> Any:
     return commanded(address, target=TARGET, TENURE_WARM_SLOTS="2", **variables)
+
+
+def ledger_in(folder: Path) -> Ledger:
+    """A ledger in a new folder."""
+    folder.mkdir()
+    return Ledger(folder)
 
 
 async def one_in_each_lane(store: Store, what: str, ledger: Ledger) -> list[UUID]:
@@ -59,17 +63,17 @@ async def test_what_attempts_say_is_their_own(store: Store, address: str) -> Non
             assert events == [f'{{"by":"{name}"}}']
 
 
-@pytest.mark.parametrize("lane", SHARED)
 async def test_a_shared_process_runs_many_attempts_beside_the_worker(
-    store: Store, address: str, lane: str, tmp_path: Path
+    store: Store, address: str, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path)
-    jobs = [await enqueue(store, f"{lane}.wait", ledger.params) for _ in range(5)]
+    ledgers = {lane: ledger_in(tmp_path / lane) for lane in SHARED}
+    jobs = [await enqueue(store, f"{lane}.wait", ledgers[lane].params) for lane in SHARED for _ in range(5)]
     async with laned(address) as worker:
-        pids = {entry.pid for entry in await ledger.reach("start", 5)}
-        assert len(pids) == 1
+        pids = {entry.pid for ledger in ledgers.values() for entry in await ledger.reach("start", 5)}
+        assert len(pids) == len(SHARED)
         assert pids <= set(descendants(worker.pid))
-        ledger.let_go()
+        for ledger in ledgers.values():
+            ledger.let_go()
         for job in jobs:
             assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
 
@@ -99,26 +103,29 @@ async def test_a_job_that_runs_can_be_cancelled(store: Store, address: str, tmp_
     assert not ledger.entries("effect")
 
 
-@pytest.mark.parametrize("lane", LANES)
 async def test_who_does_not_stop_in_time_is_killed_and_its_neighbours_pay_nothing(
-    store: Store, address: str, lane: str, tmp_path: Path
+    store: Store, address: str, tmp_path: Path
 ) -> None:
     """In a shared process they are handed back uncharged, and run again; elsewhere they are left alone."""
-    ledger, blocked = Ledger(tmp_path), Ledger(tmp_path / "blocked")
-    (tmp_path / "blocked").mkdir()
+    async with laned(address), asyncio.TaskGroup() as lanes:
+        for lane in LANES:
+            lanes.create_task(kill_the_deaf(store, lane, tmp_path / lane))
+
+
+async def kill_the_deaf(store: Store, lane: str, folder: Path) -> None:
+    ledger, blocked = ledger_in(folder), ledger_in(folder / "blocked")
     neighbour = await enqueue(store, f"{lane}.wait", ledger.params)
-    async with laned(address):
-        await ledger.reach("start", 1)
-        terms = {"timeout": timedelta(seconds=1), "grace": timedelta(milliseconds=200), "max_attempts": 1}
-        deaf = await enqueue(store, f"{lane}.block", blocked.params, policy=terms)
-        ended = await reach(store, deaf, State.FAILED)
-        assert ended.error is not None
-        assert ended.error.kind == "TimedOut"
-        starts = await ledger.reach("start", 2 if lane in SHARED else 1)
-        [pid] = [entry.pid for entry in blocked.entries("blocked")]
-        await vanish(pid)
-        ledger.let_go()
-        done = await reach(store, neighbour, State.SUCCEEDED)
+    await ledger.reach("start", 1)
+    terms = {"timeout": timedelta(seconds=1), "grace": timedelta(milliseconds=200), "max_attempts": 1}
+    deaf = await enqueue(store, f"{lane}.block", blocked.params, policy=terms)
+    ended = await reach(store, deaf, State.FAILED)
+    assert ended.error is not None
+    assert ended.error.kind == "TimedOut"
+    starts = await ledger.reach("start", 2 if lane in SHARED else 1)
+    [pid] = [entry.pid for entry in blocked.entries("blocked")]
+    await vanish(pid)
+    ledger.let_go()
+    done = await reach(store, neighbour, State.SUCCEEDED)
     assert done.attempt == 1
     assert (done.hand_backs > 0) == (lane in SHARED)
     assert (starts[0].pid == pid) == (lane in SHARED)
@@ -129,7 +136,7 @@ async def test_a_blocked_loop_costs_no_lease_and_delays_no_other_lane(
 ) -> None:
     """A handler that keeps its loop for a minute: the process that holds leases is another one.
 
-    Seen for five leases, in which heartbeats go on and every other lane serves; or for the whole minute.
+    Seen for three leases, in which heartbeats go on and every other lane serves; or for the whole minute.
     """
     ledger = Ledger(tmp_path)
     async with laned(address, **SHORT, TENURE_SHUTDOWN_SECONDS="0") as worker:
@@ -185,25 +192,28 @@ async def test_a_crash_is_named_and_costs_its_own_attempt(store: Store, address:
             assert second.ending is Ending.SUCCEEDED
 
 
-@pytest.mark.parametrize("lane", SHARED)
 async def test_a_crash_among_many_is_charged_to_who_did_it(
-    store: Store, address: str, lane: str, tmp_path: Path
+    store: Store, address: str, tmp_path: Path
 ) -> None:
     """Nobody can say at first who it was: all are handed back and tried apart, and then it shows."""
-    ledger, fatal = Ledger(tmp_path), Ledger(tmp_path / "fatal")
-    (tmp_path / "fatal").mkdir()
+    async with laned(address), asyncio.TaskGroup() as lanes:
+        for lane in SHARED:
+            lanes.create_task(crash_among_many(store, lane, tmp_path / lane))
+
+
+async def crash_among_many(store: Store, lane: str, folder: Path) -> None:
+    ledger, fatal = ledger_in(folder), ledger_in(folder / "fatal")
     neighbours = [await enqueue(store, f"{lane}.wait", ledger.params) for _ in range(3)]
-    async with laned(address):
-        await ledger.reach("start", 3)
-        fatal.let_go()
-        guilty = await enqueue(store, f"{lane}.die", fatal.params)
-        assert (await reach(store, guilty, State.SUCCEEDED)).attempt == 2
-        await ledger.reach("start", 6)
-        ledger.let_go()
-        for job in neighbours:
-            done = await reach(store, job, State.SUCCEEDED)
-            assert (done.attempt, done.failures) == (1, 0)
-            assert done.hand_backs > 0
+    await ledger.reach("start", 3)
+    fatal.let_go()
+    guilty = await enqueue(store, f"{lane}.die", fatal.params)
+    assert (await reach(store, guilty, State.SUCCEEDED)).attempt == 2
+    await ledger.reach("start", 6)
+    ledger.let_go()
+    for job in neighbours:
+        done = await reach(store, job, State.SUCCEEDED)
+        assert (done.attempt, done.failures) == (1, 0)
+        assert done.hand_backs > 0
 
 
 async def test_nobody_outlives_a_worker_that_is_killed(store: Store, address: str, tmp_path: Path) -> None:
