@@ -173,6 +173,27 @@ async def test_texts_that_somebody_chose_run_nowhere(site: Site, page: Page) -> 
         await expect(page.locator("img")).to_have_count(0)
 
 
+async def test_the_end_of_a_long_log_stays_in_sight(site: Site, window: Window) -> None:
+    page = await window(site.operator, viewport={"width": 1280, "height": 2400})
+    definition, [job] = await enqueue(site)
+    [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
+
+    async def say(*numbers: int) -> None:
+        lines = tuple(LogLine(n, owned.started_at, "info", f"line {n} ends") for n in numbers)
+        await site.store.record("a", [Trail(owned.lease, lines, ())])
+
+    for begin in range(1, 3_501, 500):
+        await say(*range(begin, begin + 500))
+    await page.goto(f"/ui/jobs/{job}")
+    await expect(page.get_by_text("line 3500 ends")).to_be_in_viewport()
+    await say(3_501)
+    await expect(page.get_by_text("line 3501 ends")).to_be_in_viewport(timeout=SOON)
+    await page.locator("#log").evaluate("log => { log.scrollTop = 0; }")
+    await say(3_502)
+    await expect(page.get_by_text("line 3502 ends")).to_be_attached(timeout=SOON)
+    await expect(page.get_by_text("line 3502 ends")).not_to_be_in_viewport()
+
+
 async def test_what_is_shown_can_be_copied(site: Site, window: Window) -> None:
     page = await window(site.operator, permissions=["clipboard-read", "clipboard-write"])
     await page.goto(f"/ui/jobs/{site.jobs['succeeded']}")

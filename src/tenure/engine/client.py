@@ -25,6 +25,7 @@ from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
 from tenure.core.spec import Spec, refuse_reserved
 from tenure.core.states import UNFINISHED, State
+from tenure.core.trail import Logged
 from tenure.engine import following
 from tenure.engine.attention import Attention, Lookout
 from tenure.engine.feed import Feed
@@ -240,9 +241,12 @@ class Client:
     async def log(self, job: UUID, *, after: tuple[int, int] | None = None, limit: int = 50) -> list[Said]:
         """Part of what a job's attempts wrote, by fence and number. Raises JobNotFound."""
         await self.get(job)
-        lines = await self._store.logs(job, after=after, limit=limit)
-        numbers = {attempt.fence: attempt.number for attempt in await self._store.attempts(job)}
-        return [Said(numbers.get(logged.fence, 0), *logged) for logged in lines]
+        return await self._said(job, await self._store.logs(job, after=after, limit=limit))
+
+    async def last_log(self, job: UUID, *, limit: int = 50) -> list[Said]:
+        """The end of what a job's attempts wrote. Raises JobNotFound."""
+        await self.get(job)
+        return await self._said(job, await self._store.last_logs(job, limit=limit))
 
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
@@ -365,6 +369,10 @@ class Client:
 
     def _is_stale(self) -> bool:
         return self._read_at is None or monotonic() - self._read_at > FRESH
+
+    async def _said(self, job: UUID, lines: list[Logged]) -> list[Said]:
+        numbers = {attempt.fence: attempt.number for attempt in await self._store.attempts(job)}
+        return [Said(numbers.get(logged.fence, 0), *logged) for logged in lines]
 
     async def _read_definitions(self) -> None:
         registered = await self._store.definitions()

@@ -287,6 +287,12 @@ class Store(AccessStore, OverviewStore, Protocol):
         At most 10,000 lines; empty for an unknown job.
         """
 
+    async def last_logs(self, job: UUID, *, limit: int = 1000) -> list[Logged]:
+        """The last lines of what the attempts of one job wrote, by (fence, n), however many came before.
+
+        At most 10,000 lines; empty for an unknown job.
+        """
+
     async def page(
         self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
     ) -> Page:

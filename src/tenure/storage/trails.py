@@ -63,9 +63,14 @@ def recorded_from(given: Iterable[Told], rows: Iterable[Row]) -> Recorded:
     )
 
 
+def check_limit(limit: int) -> None:
+    """Refuse to read no log line, or more than one reading may bring."""
+    whole("limit", limit, 1, LARGEST_LOG)
+
+
 def span(fence: int | None, after: tuple[int, int] | None, limit: int) -> dict[str, int]:
     """Behind which place a reading of log lines begins, and the last fence of it."""
-    whole("limit", limit, 1, LARGEST_LOG)
+    check_limit(limit)
     first, last = after or (0, 0), LARGEST_NUMBER
     whole("after", first[0], 0, LARGEST_NUMBER)
     whole("after", first[1], 0, 2**31 - 1)

@@ -22,6 +22,7 @@ TABLES = {
     "events": "event",
     "feed": "event",
     "heartbeat": "lease",
+    "last_logs": "log",
     "limits": "limit",
     "lines": "line",
     "logs": "log",

@@ -57,6 +57,17 @@ async def test_whoever_reads_on_misses_nothing(store: Store, limit: int) -> None
     assert texts(read) == ALL
 
 
+@pytest.mark.parametrize("limit", [1, 7, 8, 21, 22])
+async def test_the_end_of_the_lines_is_read_without_what_came_before(store: Store, limit: int) -> None:
+    """In the order in which they were written, across attempts."""
+    [first, *_] = await three_attempts(store)
+    assert texts(await store.last_logs(first.lease.job, limit=limit)) == ALL[-limit:]
+    assert await store.last_logs(uuid4(), limit=limit) == []
+    for wrong in (0, 10_001):
+        with pytest.raises(InvalidInput, match="limit"):
+            await store.last_logs(first.lease.job, limit=wrong)
+
+
 async def test_one_attempt_can_be_read_alone(store: Store) -> None:
     attempts = await three_attempts(store)
     job, fence = attempts[1].lease.job, attempts[1].lease.fence

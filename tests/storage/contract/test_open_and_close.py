@@ -82,6 +82,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "record": lambda store: store.record("a", [Trail(LEASE, notes=(Note("custom:seen"),))]),
     "annotate": lambda store: store.annotate(Lease(JOB, 1), Note(HOOK_FAILED)),
     "logs": lambda store: store.logs(JOB),
+    "last_logs": lambda store: store.last_logs(JOB),
 }
 """Every verb that asks the database, each with something to ask."""
 

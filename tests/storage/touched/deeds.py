@@ -184,6 +184,10 @@ async def _workers(store: Store, _: Scene) -> int:
     return len(await store.workers())
 
 
+async def _end_of_log(store: Store, scene: Scene) -> int:
+    return len(await store.last_logs(scene.middle))
+
+
 async def _one_job(store: Store, scene: Scene) -> int:
     of_it: list[Any] = [await store.get(scene.middle)]
     of_it += [*await store.events(scene.middle), *await store.attempts(scene.middle)]
@@ -210,6 +214,7 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     **_LISTS,
     "jobs that run": (paging(_RUNNING, newest_first=True, from_middle=False), PAGE),
     "one job": (_one_job, 6),
+    "the end of a job's log": (_end_of_log, 1),
     "the feed from the middle": (_feed_from_middle, 1_000),
     "the feed at its end": (_feed_at_end, 0),
     "lines": (_lines, len(LINES)),

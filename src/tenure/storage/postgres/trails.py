@@ -40,3 +40,8 @@ class Trails:
     ) -> list[Logged]:
         found = await self._pool.run("logs", job=job, **said.span(fence, after, limit))
         return [said.logged_from(row) for row in found]
+
+    async def last_logs(self, job: UUID, *, limit: int = 1000) -> list[Logged]:
+        said.check_limit(limit)
+        found = await self._pool.run("last_logs", job=job, limit=limit)
+        return [said.logged_from(row) for row in reversed(found)]

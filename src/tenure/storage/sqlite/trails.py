@@ -41,3 +41,7 @@ class Trails(Database):
         limit: int = 1000,
     ) -> list[Logged]:
         return await self._read("logs", said.logged_from, job=str(job), **said.span(fence, after, limit))
+
+    async def last_logs(self, job: UUID, *, limit: int = 1000) -> list[Logged]:
+        said.check_limit(limit)
+        return (await self._read("last_logs", said.logged_from, job=str(job), limit=limit))[::-1]

@@ -18,7 +18,6 @@ from tenure.surfaces.dashboard.rendering import render
 from tenure.surfaces.dashboard.wording import preview
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
-from tenure.surfaces.redaction import Redaction
 
 MOST_ATTEMPTS = 100
 MOST_EVENTS = 100
@@ -26,16 +25,18 @@ MOST_STEPS = 400
 """Events that the time line is drawn from, the latest ones."""
 
 LOG_LINES = 300
-LOG_READ = 3_000
-"""Lines that are read to show the last of them."""
 
 
 class Log(Struct, frozen=True):
-    """Part of what attempts wrote. `earlier` and `later` say that there is more on either side."""
+    """Part of what attempts wrote. `earlier` and `later` say that there is more on either side.
+
+    With `is_end` it goes on growing where it ends.
+    """
 
     lines: Sequence[views.LogItem]
     earlier: bool
     later: tuple[int, int] | None
+    is_end: bool
 
 
 async def job(desk: Desk, asked: Asked) -> Answer:
@@ -91,20 +92,18 @@ async def _line(desk: Desk, asked: Asked, found: Job) -> LineStatus | None:
 
 
 async def _log(desk: Desk, asked: Asked, found: Job) -> Log:
-    """From the place that is asked for, else the last that the last attempt wrote."""
-    if place := asked.query.get("log"):
-        said = await desk.client.log(found.id, after=place, limit=LOG_LINES + 1)
-        return _part(said[:LOG_LINES], desk.redaction, place > (0, 0), len(said) > LOG_LINES)
-    said = await desk.client.log(found.id, after=(found.fence, 0), limit=LOG_READ + 1)
-    if len(said) > LOG_READ:  # too much to look for its end: from where the attempt began
-        return _part(said[:LOG_LINES], desk.redaction, True, True)
-    return _part(said[-LOG_LINES:], desk.redaction, len(said) > LOG_LINES or found.attempt > 1, False)
+    """From the place that is asked for, else the end of it."""
+    place = asked.query.get("log")
+    if place is None:
+        said = await desk.client.last_log(found.id, limit=LOG_LINES + 1)
+        return Log(_lines(said[-LOG_LINES:], desk), len(said) > LOG_LINES, None, True)
+    said = await desk.client.log(found.id, after=place, limit=LOG_LINES + 1)
+    last = said[LOG_LINES - 1] if len(said) > LOG_LINES else None
+    return Log(_lines(said[:LOG_LINES], desk), place > (0, 0), last and (last.fence, last.line.n), False)
 
 
-def _part(said: Sequence[Said], redaction: Redaction, earlier: bool, is_more: bool) -> Log:
-    last = said[-1] if said else None
-    lines = [views.log_item(*one, redaction) for one in said]
-    return Log(lines, earlier, (last.fence, last.line.n) if last and is_more else None)
+def _lines(said: Sequence[Said], desk: Desk) -> list[views.LogItem]:
+    return [views.log_item(*one, desk.redaction) for one in said]
 
 
 def _fingerprint(found: Job) -> str | None:

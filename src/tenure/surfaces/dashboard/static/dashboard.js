@@ -22,7 +22,7 @@
 
   // ---- Following what happens. The server only hints; what is shown is always fetched anew, at most once in
   // `PAUSE`. Nobody looks at a hidden page, so it asks for nothing until it is seen again.
-  const PAUSE = 700;
+  const PAUSE = 500;
   const POLL = 2000;
   let source = null, polling = null, due = null, last = 0, isHeld = false;
 
@@ -120,6 +120,17 @@
     });
   }
 
+  // ---- The end of a log stays in sight, unless somebody reads further up.
+  let isReading = false;
+
+  function showEnd() {
+    const log = one("#log[data-end]");
+    if (log && !isReading) log.scrollTop = log.scrollHeight;
+  }
+  function noteReading(log) {
+    isReading = log.scrollTop + log.clientHeight < log.scrollHeight - 30;
+  }
+
   // ---- Copying.
   async function copy(button) {
     const text = one(button.dataset.copy).textContent;
@@ -202,6 +213,7 @@
 
   document.addEventListener("keydown", press);
   document.addEventListener("change", (event) => { if (event.target.matches("form[data-choice] input[type=checkbox]")) choose(event.target); });
+  document.addEventListener("scroll", (event) => { if (event.target.id === "log") noteReading(event.target); }, true);
   document.addEventListener("submit", (event) => { if (event.target.matches("form[data-choice]")) sendChoice(event.target); });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) hint(); follow(); });
   document.addEventListener("click", (event) => {
@@ -212,13 +224,14 @@
     else if (button.dataset.theme !== undefined) turnTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
   });
-  document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); });
+  document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); showEnd(); });
   document.addEventListener("DOMContentLoaded", () => {
     // On a phone the bar is wider than the page.
     one(".bar a[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
     showChoice();
     drawCharts();
     tick();
+    showEnd();
     setInterval(() => {
       tick();
       // Log lines and progress leave no event that a hint could tell of.
