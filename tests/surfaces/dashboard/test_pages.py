@@ -119,13 +119,14 @@ async def test_bad_words_and_numbers_are_refused_with_the_way_out(api: Api) -> N
 
 async def test_texts_that_somebody_chose_are_texts(api: Api, store: Store) -> None:
     """Rows 89, 90: params, results, errors, logs, notes, reasons, worker ids, searches and paths."""
-    job = await enqueue_one(store, params=write({"note": HOSTILE, HOSTILE: 1}), key=HOSTILE)
+    job = await enqueue_one(store, params=write({"note": f"\u202e{HOSTILE}", HOSTILE: 1}), key=HOSTILE)
     await store.enlist(structs.replace(WORKER, id=HOSTILE, host=HOSTILE))
     [owned] = await claim(store, worker=HOSTILE)
     forged = f"one\r\n2030-01-01 error forged\x1b[31m {HOSTILE}"
+    turned = f"\u202e{HOSTILE}\x9b31m"
     said = line(1, forged, fields=write({"x": HOSTILE})), note("said", json.dumps(HOSTILE))
     await store.record(HOSTILE, [trail(owned, *said)])
-    error = Failure(HOSTILE, HOSTILE, f"Traceback:\n  {HOSTILE}")
+    error = Failure(HOSTILE, turned, f"Traceback:\n  {turned}")
     await settle(store, [unrecoverable(owned, error)], worker=HOSTILE)
     await store.pause("default", until=None, by=HOSTILE, reason=HOSTILE)
     anybody = Visitor(api)
@@ -136,7 +137,7 @@ async def test_texts_that_somebody_chose_are_texts(api: Api, store: Store) -> No
         body = _shown((await anybody.get(path)).body)
         assert "<img" not in body, path
         assert "alert(1)</script>" not in body, path
-        assert "\x1b" not in body, path
+        assert not {"\x1b", "\x9b", "\u202e"}.intersection(body), path
     shown = _shown((await anybody.get(f"/ui/jobs/{job}")).body)
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown
     assert "one\\r\\n2030-01-01 error forged\\x1b[31m" in shown

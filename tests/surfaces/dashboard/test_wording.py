@@ -2,8 +2,20 @@
 
 from datetime import UTC, datetime, timedelta
 
+from markupsafe import Markup
+
 from tenure.core.documents import Document
-from tenure.surfaces.dashboard.wording import LONGEST_PREVIEW, age, ago, exact, one_line, preview, size, span
+from tenure.surfaces.dashboard.wording import (
+    LONGEST_PREVIEW,
+    age,
+    ago,
+    exact,
+    one_line,
+    preview,
+    size,
+    span,
+    spelled_out,
+)
 from tenure.surfaces.redaction import USUAL
 
 
@@ -33,6 +45,14 @@ def test_a_text_cannot_look_like_another_line() -> None:
     """Line ends, escape sequences and turned directions are spelled out."""
     assert one_line("a\r\nb\x1b[31mred\u202eder\u2028x\ty") == "a\\r\\nb\\x1b[31mred\\u202eder\\u2028x\ty"
     assert len(one_line("x" * 10_000)) < 5_000
+
+
+def test_a_text_cannot_look_like_another_text() -> None:
+    """It keeps its lines; what is no text, or was made of texts before, stays as it is."""
+    assert spelled_out("a\n\tb\u202ec\ud800") == "a\n\tb\\u202ec\\ud800"
+    assert spelled_out(7) == 7
+    made = Markup("<b>{}</b>").format("x")
+    assert spelled_out(made) is made
 
 
 def test_a_document_is_laid_out_without_its_secrets_and_no_longer_than_a_page() -> None:

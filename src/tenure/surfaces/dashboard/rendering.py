@@ -5,7 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tenure.surfaces.dashboard import assets
-from tenure.surfaces.dashboard.wording import FILTERS
+from tenure.surfaces.dashboard.wording import FILTERS, spelled_out
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked
 from tenure.surfaces.http.visits import TOKEN, Visit
@@ -74,6 +74,7 @@ def _environment() -> "Environment":
         loader=PackageLoader("tenure.surfaces.dashboard"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=spelled_out,
         auto_reload=False,
         cache_size=-1,
         trim_blocks=True,

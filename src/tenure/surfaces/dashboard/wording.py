@@ -18,8 +18,8 @@ LONGEST_PREVIEW = 16_384
 LONGEST_LINE = 4_000
 """Characters of a log line, or of what an event says, that a page shows."""
 
-# Line ends, escape sequences, and marks that turn the direction of what follows.
-_UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# Escape sequences, marks that turn the direction of what follows, and half characters that no page can hold.
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -85,9 +85,18 @@ def preview(document: Document, redaction: Redaction) -> Preview:
     return Preview(text[:LONGEST_PREVIEW], len(document.encode()), len(text) > LONGEST_PREVIEW)
 
 
+def spelled_out(value: Any) -> Any:
+    """A text that looks like no more than it is: what nobody would see, but for its effect, is spelled out.
+
+    Every text on a page goes through this, so that an error cannot pass for another by turning itself around.
+    """
+    # Of text in a narrower sense: what is markup was made of texts that went through this before.
+    return _UNSEEN.sub(_as_code, value) if type(value) is str else value
+
+
 def one_line(text: str) -> str:
-    """A text that looks like no more than it is: whatever moves a line or its end is spelled out."""
-    shown = _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text[:LONGEST_LINE])
+    """A text that makes no line of its own."""
+    shown = _UNSEEN.sub(_as_code, text[:LONGEST_LINE]).replace("\n", "\\n")
     return shown + "…" if len(text) > LONGEST_LINE else shown
 
 
@@ -99,6 +108,10 @@ def raw(document: Raw) -> str:
 def as_json(value: Any) -> str:
     """A value for the script of the pages to read."""
     return msgspec.json.encode(value).decode()
+
+
+def _as_code(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
 
 
 def _laid_out(document: Document) -> str:
