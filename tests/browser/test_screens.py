@@ -1,10 +1,12 @@
 """Every screen, by day and by night, on a desk and in the hand: it can be used, and shows nothing askew."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.async_api import Page, expect
 
+from tenure.core.job import NewJob
 from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
 
 WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
@@ -46,6 +48,21 @@ async def test_every_screen_can_be_used_and_fits(
                 await check_accessible(page)
             await shot(page, f"{name}-{manner}")
             assert await _overhang(page) <= 0, (name, manner)
+
+
+async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, window: Window) -> None:
+    name = f"{uuid4().hex}.{'long' * 20}"
+    [made] = await site.store.enqueue([NewJob(definition=name, queue=name, tags=(name,))])
+    desk, phone = await window(site.operator, **LIGHT), await window(site.operator, **PHONE)
+    for page in (desk, phone):
+        for path in ("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues"):
+            await page.goto(path)
+            await expect(page.get_by_text(name).first).to_be_visible()
+            assert await _overhang(page) <= 0, path
+    await desk.goto("/ui/jobs")
+    short = await desk.get_by_role("link", name="mail.welcome").first.bounding_box()
+    assert short is not None
+    assert short["height"] < 30
 
 
 async def test_without_scripts_every_screen_reads(site: Site, window: Window) -> None:

@@ -84,9 +84,9 @@ def _took(series: Series) -> Chart:
     return _chart(
         series,
         {
-            Line("ran, half", "accent"): lambda span: ran(span) and ran(span).p50,
+            Line("ran, median", "accent"): lambda span: ran(span) and ran(span).p50,
             Line("ran, 95 %", "accent", dashed=True): lambda span: ran(span) and ran(span).p95,
-            Line("waited, half", "warn"): lambda span: waited(span) and waited(span).p50,
+            Line("waited, median", "warn"): lambda span: waited(span) and waited(span).p50,
             Line("waited, 95 %", "warn", dashed=True): lambda span: waited(span) and waited(span).p95,
         },
         unit=" s",
