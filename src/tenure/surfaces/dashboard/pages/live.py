@@ -11,7 +11,7 @@ _QUIET = 60.0
 _TOGETHER = 0.25
 """Seconds in which all that happens is one hint."""
 
-_HINT = message("fresh", event="hint")
+_HINT = message("{}", event="hint")
 
 
 async def live(desk: Desk, asked: Asked) -> Stream:

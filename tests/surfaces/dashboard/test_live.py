@@ -1,0 +1,45 @@
+"""Hints to pages that something has happened, each only to whom it concerns."""
+
+import asyncio
+
+from tenure.storage.contract import Store
+from tests.storage.telling import enqueue_one
+from tests.surfaces.dashboard.visiting import visitor
+from tests.surfaces.http.serving import Api
+
+
+async def test_a_namespace_hears_nothing_of_what_happens_to_others(api: Api, store: Store) -> None:
+    """Not even that it does: when others are busy is their affair."""
+    tenant = await visitor(api, store, "read", namespace="acme")
+    operator = await visitor(api, store, "read")
+    async with (
+        api.listen("/ui/live", cookie=operator.cookie) as all_of_it,
+        api.listen("/ui/live", cookie=tenant.cookie) as own,
+    ):
+        for listener in (all_of_it, own):
+            assert await listener.next()  # what happened between the page and now
+        hearing = asyncio.create_task(own.next())
+        for _ in range(3):  # by the last of these hints, one of the first would have come here, too
+            await enqueue_one(store)
+            assert await all_of_it.next()
+        assert not hearing.done()
+        await enqueue_one(store, namespace="acme")
+        assert (await hearing).event == "hint"  # type: ignore[union-attr]
+
+
+async def test_a_job_page_hears_of_its_job_alone(api: Api, store: Store) -> None:
+    reader = await visitor(api, store, "read")
+    job = await enqueue_one(store)
+    async with (
+        api.listen("/ui/live", cookie=reader.cookie) as all_of_it,
+        api.listen(f"/ui/jobs/{job}/live", cookie=reader.cookie) as own,
+    ):
+        for listener in (all_of_it, own):
+            assert await listener.next()
+        hearing = asyncio.create_task(own.next())
+        for _ in range(3):
+            await enqueue_one(store)
+            assert await all_of_it.next()
+        assert not hearing.done()
+        await store.cancel([job])
+        assert (await hearing).event == "hint"  # type: ignore[union-attr]
