@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
 from tenure.core.failures import Count
-from tenure.core.reading import Filter
+from tenure.core.reading import Filter, Page
 from tenure.core.states import State
 from tenure.surfaces.dashboard.pages import searching
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
@@ -17,6 +17,9 @@ from tenure.surfaces.http import cursors
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 
 PAGE = 50
+STRETCHES = 5
+"""How often a page that found nothing goes on, before somebody has to ask for more."""
+
 ALWAYS_SHOWN = frozenset({State.QUEUED, State.RUNNING, State.RETRYING, State.SUCCEEDED, State.FAILED})
 """States whose pill stands there even when no job is in them: an empty one is good to know of."""
 
@@ -78,7 +81,7 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
     which = listing.filter(asked.caller.namespace)
     bind = msgspec.json.encode([which, listing.newest_first], order="deterministic")
     after = cursors.read_job(query["cursor"], bind) if "cursor" in query else None
-    page = await desk.client.page(which, after=after, newest_first=listing.newest_first, limit=PAGE)
+    page = await _found(desk, listing, which, after)
     counts = await desk.client.counts(which)
     return render(
         asked,
@@ -93,6 +96,16 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
         changed=query.get("changed", 0),
         chosen=query.get("chosen", 0),
     )
+
+
+async def _found(desk: Desk, listing: Listing, which: Filter, after: UUID | None) -> Page:
+    """A page of the list. What is rare need not be in the first stretch that a store looks through."""
+    page = Page([], after)
+    for _ in range(STRETCHES):
+        page = await desk.client.page(which, after=page.next, newest_first=listing.newest_first, limit=PAGE)
+        if page.jobs or page.next is None:
+            break
+    return page
 
 
 def _toggled(states: Sequence[State], state: State) -> list[State]:
