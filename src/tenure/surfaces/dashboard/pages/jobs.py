@@ -1,6 +1,7 @@
 """The list of jobs: sought by words, narrowed by state, a page at a time, and changed many at once."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
