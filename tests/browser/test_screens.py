@@ -92,6 +92,14 @@ async def test_light_or_dark_is_chosen_and_kept(site: Site, page: Page) -> None:
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+async def test_the_first_key_offers_to_leave_out_the_bar(site: Site, page: Page, phone: Page) -> None:
+    await page.goto("/ui/jobs")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="To the content")).to_be_focused()
+    await phone.goto("/ui/definitions")
+    await expect(phone.get_by_role("link", name="Definitions", exact=True)).to_be_in_viewport(ratio=1)
+
+
 async def test_keys_lead_around(site: Site, page: Page) -> None:
     await page.goto("/")
     await page.keyboard.press("g")

@@ -211,6 +211,15 @@
     else if (event.key === "?") one("#keys").showModal();
   }
 
+  // On a phone the bar is wider than the page. (Scrolled into view, the link would be where Tab begins.)
+  function showPlace() {
+    const link = one(".bar a[aria-current]");
+    if (!link) return;
+    const bar = link.closest("nav");
+    const [is, within] = [link.getBoundingClientRect(), bar.getBoundingClientRect()];
+    bar.scrollLeft += is.left - within.left - (within.width - is.width) / 2;
+  }
+
   document.addEventListener("keydown", press);
   document.addEventListener("change", (event) => { if (event.target.matches("form[data-choice] input[type=checkbox]")) choose(event.target); });
   document.addEventListener("scroll", (event) => { if (event.target.id === "log") noteReading(event.target); }, true);
@@ -226,8 +235,7 @@
   });
   document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); showEnd(); });
   document.addEventListener("DOMContentLoaded", () => {
-    // On a phone the bar is wider than the page.
-    one(".bar a[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+    showPlace();
     showChoice();
     drawCharts();
     tick();
