@@ -23,7 +23,8 @@ def test_a_rival_is_set_up_and_measured_and_named_when_it_does_not_work(tmp_path
     told = report.load(file)
     assert not told.failures
     assert told.figures["drain-sqlite-beside-huey-sqlite"].value > 0
-    assert [len(speed.rounds) for speed in told.rows["sqlite-huey-sqlite"].speeds] == [2, 2]
+    ours, theirs = (len(speed.rounds) for speed in told.rows["sqlite-huey-sqlite"].speeds)
+    assert ours == theirs >= 2  # more where the machine had other things to do
     assert rivals_report.markdown(told) in ran.stdout
     assert f"huey {installing.version('huey', 'huey')}" in ran.stdout
 

@@ -122,9 +122,11 @@ async def test_who_hears_of_little_is_told_how_far_it_is(api: Api, store: Store,
     await fed(store, 3)
     async with api.listen("/v1/events?queue=other", last="0") as listener, listener.in_silence():
         await until(lambda: len(listener.ids) > 1)
+    new = await enqueue_one(store)
     async with api.listen("/v1/events", last=listener.ids[-1]) as again:
-        # What was written together may have been looked at in part.
-        assert told_of(await again.take(1)) == [(str(jobs[-1]), 1)]
+        [(first, _)] = told_of(await again.take(1))
+    # What was written together may have been looked at in part.
+    assert first in {str(jobs[-1]), str(new)}
 
 
 @pytest.mark.parametrize(
