@@ -54,11 +54,15 @@ def test_who_puts_something_in_does_not_wait_for_a_reader() -> None:
 
 
 def test_an_end_without_a_reader_is_an_end() -> None:
-    with pipe() as (_, writing):
+    with pipe() as (reading, writing):
         outlet = Outlet(writing, form)
-        for _ in range(100):
+        for _ in range(99):
             outlet.put(LINE)
+        outlet.put(b"the last")
         outlet.close(patience=0.01)
+        # Its thread is still at it, and must not be when the descriptor is somebody else's.
+        read(reading, b"the last\n")
+        outlet.close()
 
 
 def test_what_was_put_in_is_written_before_the_end() -> None:
