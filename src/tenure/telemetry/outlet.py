@@ -7,11 +7,13 @@ how much that was is the first thing to be said when there is room again.
 
 The thread writes what is first at once and then rests for a moment: what comes meanwhile goes out together.
 Whoever shares the stream must not write into our lines, so that no more is written at a time than a pipe
-takes in one piece, single lines that are longer apart.
+takes in one piece, single lines that are longer apart. A file takes more: each time of writing, two threads
+have to take turns.
 """
 
 import os
 import select
+import stat
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +26,9 @@ MOST_WAITING = 10_000
 
 REST = 0.1
 """Seconds between two times of writing."""
+
+LARGEST_PIECE = 65_536
+"""Bytes that are written to a file at a time."""
 
 PATIENCE = 1.0
 """Seconds that a process which ends waits for a reader."""
@@ -38,6 +43,8 @@ class Outlet(Generic[T]):
     def __init__(self, descriptor: int, form: Form[T], *, most_waiting: int = MOST_WAITING) -> None:
         """`form` is called in the outlet's own thread."""
         self._descriptor = descriptor
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        self._piece = LARGEST_PIECE if is_file else select.PIPE_BUF
         self._form = form
         self._most = most_waiting
         self._waiting: deque[T] = deque()
@@ -80,7 +87,7 @@ class Outlet(Generic[T]):
         if not gathered and dropped == self._told:
             return
         try:
-            for piece in _pieces(self._form(gathered, dropped - self._told)):
+            for piece in _pieces(self._form(gathered, dropped - self._told), self._piece):
                 self._write_out(piece)
         except Exception:  # the reader is gone, or the form has a bug: others must still have their turn
             self._drop(len(gathered))
@@ -99,13 +106,15 @@ class Outlet(Generic[T]):
                 select.select([], [self._descriptor], [])
 
 
-def _pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """The lines, as many at a time as a pipe takes in one piece."""
-    piece = b""
+def _pieces(lines: Sequence[bytes], most: int) -> Iterator[bytes]:
+    """The lines, as many at a time as have so many bytes together."""
+    piece: list[bytes] = []
+    size = 0
     for line in lines:
-        if piece and len(piece) + len(line) > select.PIPE_BUF:
-            yield piece
-            piece = b""
-        piece += line
+        if piece and size + len(line) > most:
+            yield b"".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line)
     if piece:
-        yield piece
+        yield b"".join(piece)

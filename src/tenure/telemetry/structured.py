@@ -21,6 +21,8 @@ LONGEST_REASON = 2_000
 
 _FIRST = ("timestamp", "level", "event")
 _UNPRINTED = re.compile(r"[^\x20-\x7e]")
+_DELETE = b"\x7f"
+_ENCODER = msgspec.json.Encoder()
 
 Hide = Callable[[str], str]
 """Leaves out of a text what nobody is to see."""
@@ -44,9 +46,15 @@ class Structured:
             if event == "notice" and not self._notices:
                 self._lines.append(f"{plain(fields['message'])}\n".encode(errors="backslashreplace"))
                 continue
+            moment = datetime.fromtimestamp(at, UTC)
+            if event == "attempt.settled" and "reason" not in fields:
+                # There may be thousands of these in a second, and nobody else's words are in them: all that
+                # the other way does is to take three times as long.
+                self._lines.append(_encoded({"timestamp": moment, "level": level, "event": event, **fields}))
+                continue
             if self._logger is None:
                 self._logger = self._made()
-            getattr(self._logger, level)(event, timestamp=datetime.fromtimestamp(at, UTC), **fields)
+            getattr(self._logger, level)(event, timestamp=moment, **fields)
         return self._lines
 
     def _made(self) -> Any:
@@ -73,8 +81,10 @@ class Structured:
 
 
 def _encoded(fields: Mapping[str, Any], **_: object) -> bytes:
-    text = msgspec.json.encode(fields).decode()
-    return _UNPRINTED.sub(_escaped, text).encode() + b"\n"
+    line = _ENCODER.encode(fields)
+    if line.isascii() and _DELETE not in line:  # what else cannot be printed the encoder has escaped
+        return line + b"\n"
+    return _UNPRINTED.sub(_escaped, line.decode()).encode() + b"\n"
 
 
 def _escaped(found: re.Match[str]) -> str:
