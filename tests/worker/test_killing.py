@@ -4,15 +4,17 @@ import asyncio
 import json
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+from tenure.core.errors import StoreError
 from tenure.core.outcome import Ending
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.commanding import Ledger, commanded, descendants
+from tests.worker.commanding import Command, Ledger, commanded, descendants
 from tests.worker.employing import enqueue, is_alive, reach, vanish
 
 BRIEF = ("--lease-seconds", "2")
@@ -94,6 +96,17 @@ async def test_a_job_that_must_not_run_twice_is_buried_with_its_worker(
     assert len(ledger.entries("start")) == 1
 
 
+async def stop_between_writes(worker: Command, store: Store) -> None:
+    """Stop a worker. One that sleeps with the lock of an SQLite file keeps everybody waiting, us as well."""
+    while True:
+        worker.send(signal.SIGSTOP)
+        with suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(2):
+                await store.promote(limit=1)
+                return
+        worker.send(signal.SIGCONT)
+
+
 async def test_a_worker_that_slept_through_its_lease_changes_nothing(
     store: Store, address: str, tmp_path: Path
 ) -> None:
@@ -103,7 +116,7 @@ async def test_a_worker_that_slept_through_its_lease_changes_nothing(
     # The guard kills a tenth of the lease before its end: time enough for one that is not run at once.
     async with commanded(address, "--lease-seconds", "5") as sleeper:
         [start] = await ledger.reach("start", 1)
-        sleeper.send(signal.SIGSTOP)
+        await stop_between_writes(sleeper, store)
         async with commanded(address):
             _, second = await ledger.reach("start", 2)
             assert not is_alive(start.pid)
