@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from tenure.core.bounds import HORIZON
 from tenure.core.documents import Document, read, write
-from tenure.core.errors import Fatal, Retry, Snooze
+from tenure.core.errors import Fatal, JobNotFound, Retry, Snooze
 from tenure.core.outcome import Failure, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
 from tenure.core.policy import RetryPolicy
 from tenure.core.retry import (
@@ -245,6 +246,11 @@ class TestDescribe:
         self, directive: Exception, asked: RetryAsked | SnoozeAsked | FatalAsked
     ) -> None:
         assert describe(directive).asked == asked
+
+    def test_our_own_exceptions_are_named_as_users_import_them(self) -> None:
+        """Where in us a class stands is nothing to whoever reads of a dead letter."""
+        assert describe(Fatal("too long")).error.kind == "Fatal"
+        assert isinstance(after(describe(JobNotFound(UUID(int=1))), fatal_on=("JobNotFound",)), Unrecoverable)
 
     @given(st.text(st.characters()))
     def test_whatever_an_exception_says_can_be_stored(self, message: str) -> None:

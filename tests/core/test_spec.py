@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tenure.core.documents import Document
-from tenure.core.errors import InvalidInput
-from tenure.core.limit import Limit
+from tenure.core.errors import InvalidInput, InvalidParams
+from tenure.core.limit import Limit, key_in
 from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.spec import Spec, key_in, refuse_reserved, scope_of
+from tenure.core.spec import Spec, refuse_reserved, scope_of
 
 FULL = Spec(
     key="video.encode",
@@ -99,6 +99,22 @@ def test_the_own_limit_is_counted_for_each_value_of_its_key() -> None:
     assert job.limits == (Limit("video.encode", "acme", 4), Limit("gpu", "", 2))
 
 
+def test_keys_that_a_caller_names_stand_for_the_one_in_the_params() -> None:
+    """S1.82."""
+    [job, _] = FULL.new_jobs([Document('{"customer":"acme"}')] * 2, concurrency_keys=["a", "b"])
+    assert job.limits == (Limit("video.encode", "a", 4), Limit("video.encode", "b", 4), Limit("gpu", "", 2))
+
+
+@pytest.mark.parametrize("keys", ["acme", ["a", "a"], [""], ["a\n"], [7], [f"k{n}" for n in range(10)]])
+def test_keys_that_a_caller_names_are_within_bounds(keys: Any) -> None:
+    """Ten limits are the most of a job, and one of these ten is shared."""
+    with pytest.raises(InvalidInput) as caught:
+        FULL.new_job(Document("{}"), concurrency_keys=keys)
+    assert caught.value.field == "concurrency_keys"
+    with pytest.raises(InvalidInput, match="no limit"):
+        Spec(key="mail").new_job(Document("{}"), concurrency_keys=keys)
+
+
 def test_without_a_key_all_jobs_of_a_definition_share_its_limit() -> None:
     assert Spec(key="mail", concurrency=3).new_job(Document("{}")).limits == (Limit("mail", "", 3),)
     assert Spec(key="mail").new_job(Document("{}")).limits == ()
@@ -125,13 +141,14 @@ def test_a_key_is_found_by_name_or_pointer(place: str, key: str) -> None:
     params = Document(
         '{"name":"ada","user":{"id":7},"list":["a","b"],"a/b":"slash","ready":true,"ratio":0.5,"nothing":null}'
     )
-    assert key_in(params, place) == key
+    assert key_in("mail", params, place) == key
 
 
 @pytest.mark.parametrize("params", ['{"customer":{}}', '{"customer":[1]}', '{"customer":"a\\nb"}'])
 def test_a_key_must_be_plain(params: str) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidParams) as caught:
         FULL.new_job(Document(params))
+    assert caught.value.field == "params/customer"
 
 
 @pytest.mark.parametrize(

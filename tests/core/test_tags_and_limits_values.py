@@ -55,7 +55,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("key", ["x" * 256, "a\nb", "\x00", "\ud800"], ids=lambda key: ascii(key)[:12])
     def test_a_key_is_printable(self, key: str) -> None:
-        assert refused(Limit, name="api", key=key) == "limit.key"
+        assert refused(NewJob, definition="mail", limits=(Limit("api", key),)) == "limit.key"
 
     @pytest.mark.parametrize("key", ["", "x" * 255, "Kunde Nr. 7/é"], ids=lambda key: ascii(key)[:12])
     def test_a_key_may_be_any_short_text(self, key: str) -> None:

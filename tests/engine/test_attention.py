@@ -66,7 +66,9 @@ async def test_a_worker_that_fell_silent_is_named_until_it_is_forgotten(store: S
     await employ(store, "gone", MAIL)
     await employ(store, "dismissed", MAIL)
     await store.dismiss("dismissed")
-    await clock.advance(seconds(61))
+    await clock.advance(seconds(35))
+    assert (await look(store)).silent == []
+    await clock.advance(seconds(1))
     await employ(store, "there", MAIL)
     seen = await look(store)
     assert [worker.worker.id for worker in seen.silent] == ["gone"]

@@ -201,7 +201,7 @@ def blocks(params: Any, ctx: Context) -> None:
 async def blocks_later(params: Any, ctx: Context) -> None:
     """Block the loop, as no coroutine should."""
     ctx.progress(0.5)
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # until it was sent
     time.sleep(FOREVER)  # noqa: ASYNC251
 
 
@@ -211,9 +211,8 @@ async def task_exits(params: Any, ctx: Context) -> str:
     async def exits() -> None:
         sys.exit("enough")
 
-    ctx.kept = asyncio.create_task(exits())  # type: ignore[attr-defined]
-    await asyncio.sleep(0.05)
-    return "still here"
+    ended, _ = await asyncio.wait({asyncio.create_task(exits())})
+    return "still here" if ended else "it has not ended"
 
 
 def stops_when_asked(params: Any, ctx: Context) -> None:

@@ -85,8 +85,8 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     [
         ("", "missing:app", "No module named 'missing'"),
         ("", "shop:app", "has no attribute 'app'"),
-        ("app = 1", "shop:app", "not an app"),
-        ("", "shop", "module:attribute"),
+        ("app = 1", "shop:app", "cannot be loaded: shop:app is no app but of type int"),
+        ("", "shop", "cannot be loaded: 'shop' does not name an app; write it as module:attribute"),
         ("def", "shop:app", "SyntaxError"),
         ("1 / 0", "shop:app", "ZeroDivisionError: division by zero"),
         ("raise SystemExit(4)", "shop:app", "SystemExit: 4"),

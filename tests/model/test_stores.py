@@ -105,6 +105,7 @@ class Stores(RuleBasedStateMachine):
 
 @pytest.mark.timeout(0 if EXAMPLES else 600)  # it takes minutes to make a failure small
 def test_both_stores_do_what_the_model_does(postgres_server: PostgresServer) -> None:
+    """S3.64: a store in PostgreSQL beside the one in SQLite, and nobody can tell them apart."""
     visits, numbers = Visits(), count()
     # In memory where the system has such a place: nothing here is about what survives a crash.
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

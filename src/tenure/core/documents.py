@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, NewType, NoReturn
 
 import msgspec
@@ -70,13 +71,18 @@ def write(value: object, *, limit: int = LARGEST_DOCUMENT) -> Document:
 
 def canonical_hash(document: Document) -> bytes:
     """Sixteen bytes, the same for documents that differ only in white space and the order of keys."""
-    from hashlib import blake2b
-
     value = _decode(document)
     if _is_simple(value):
-        return blake2b(_encode_sorted(value), digest_size=16).digest()
+        return _digest()(_encode_sorted(value))
     # Stored hashes outlive releases: the standard library's spelling of numbers does not change with them.
-    return blake2b(_SORTED.encode(json.loads(document)).encode(), digest_size=16).digest()
+    return _digest()(_SORTED.encode(json.loads(document)).encode())
+
+
+@cache
+def _digest() -> Callable[[bytes], bytes]:
+    from hashlib import blake2b  # which loads more than a handler's process needs
+
+    return lambda content: blake2b(content, digest_size=16).digest()
 
 
 def _text(raw: str | bytes, limit: int) -> str:

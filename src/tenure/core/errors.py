@@ -12,7 +12,9 @@
     │   ├── JobFailed           it is a dead letter; `error` says why
     │   ├── JobCancelled        it was stopped on request
     │   └── JobBuried           its worker was lost, and it must not run twice
-    ├── QueueFull               as many jobs stand in a queue as may; nothing was written, try again later
+    ├── NoRoom                  as many jobs wait as may; nothing was written, try again later
+    │   ├── QueueFull           in a queue
+    │   └── NamespaceFull       of a namespace
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
     │   ├── StoreBusy           somebody holds what was needed; nothing was written, try again
@@ -154,15 +156,30 @@ class JobBuried(NoResult):
     """The job's worker was lost, and its definition forbids to run it twice."""
 
 
-class QueueFull(TenureError):
-    """As many jobs stand in a queue as may. Nothing was written; there may be room later."""
+class NoRoom(TenureError):
+    """As many jobs wait as may. Nothing was written; there may be room later."""
+
+
+class QueueFull(NoRoom):
+    """As many jobs stand in a queue as may."""
 
     def __init__(self, queue: str) -> None:
         super().__init__(queue)
         self.queue = queue
 
     def __str__(self) -> str:
-        return f"queue {self.queue} is full"
+        return f"the queue {self.queue} is full"
+
+
+class NamespaceFull(NoRoom):
+    """As many jobs of a namespace are unfinished as may be."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(namespace)
+        self.namespace = namespace
+
+    def __str__(self) -> str:
+        return f"the namespace {self.namespace} has as many unfinished jobs as it may"
 
 
 class StoreError(TenureError):

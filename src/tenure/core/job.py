@@ -78,6 +78,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
             printable("creator", self.creator, least=1)
         if self.limits != ():
             distinct("limits", [(limit.name, limit.key) for limit in self.limits], MOST_LIMITS)
+            for limit in self.limits:
+                printable("limit.key", limit.key)
         if self.tags != ():
             distinct("tags", self.tags, MOST_TAGS)
             for tag in self.tags:
@@ -90,6 +92,13 @@ class NewJob(Struct, frozen=True, kw_only=True):
             within("run_at", self.run_at, *CALENDAR)
         if self.delay is not None:
             within("delay", self.delay, timedelta(0), HORIZON)
+
+    @property
+    def fenced_limits(self) -> tuple[Limit, ...]:
+        """Its limits as stores keep them: the keys that a namespace's jobs name are its own."""
+        if not self.limits or self.namespace == USUAL_NAMESPACE:
+            return self.limits
+        return tuple(limit.fenced(self.namespace) for limit in self.limits)
 
 
 def following(job: NewJob, traceparent: str) -> NewJob:
@@ -197,3 +206,8 @@ class Job(Struct, frozen=True, kw_only=True):
     lease_expires_at: datetime | None
     result: Document | None
     error: Failure | None
+
+    @property
+    def concurrency_keys(self) -> tuple[str, ...]:
+        """The keys under which its definition's own limit counts it."""
+        return tuple(limit.key for limit in self.limits if limit.name == self.definition and limit.key)

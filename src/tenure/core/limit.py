@@ -1,8 +1,15 @@
 """Limits on how many jobs may run at once, and how far they are used."""
 
+import json
+from collections.abc import Sequence
+
 from msgspec import Struct
 
-from tenure.core.bounds import LARGEST_LIMIT, named, printable, whole
+from tenure.core.bounds import LARGEST_LIMIT, distinct, named, printable, whole
+from tenure.core.documents import Document
+from tenure.core.errors import InvalidParams, Problem
+
+_FENCE = "\x1f"  # cannot be printed, so no name and no key has it
 
 
 class Limit(Struct, frozen=True, order=True):
@@ -18,8 +25,18 @@ class Limit(Struct, frozen=True, order=True):
 
     def __post_init__(self) -> None:
         named("limit", self.name)
-        printable("limit.key", self.key)
         whole("limit.size", self.size, 1, LARGEST_LIMIT)
+
+    def fenced(self, namespace: str) -> "Limit":
+        """The limit with its key as one of this namespace: no other one's jobs count under it.
+
+        Without a key it stays as it is: what a definition may take of a machine or a service is for all.
+        """
+        return Limit(self.name, f"{namespace}{_FENCE}{self.key}", self.size) if self.key else self
+
+    def unfenced(self) -> "Limit":
+        """The limit with its key as the caller named it."""
+        return Limit(self.name, self.key.rpartition(_FENCE)[2], self.size)
 
 
 class LimitUse(Struct, frozen=True):
@@ -29,3 +46,37 @@ class LimitUse(Struct, frozen=True):
     key: str
     size: int
     held: int
+
+
+def checked_keys(keys: Sequence[str], most: int) -> Sequence[str]:
+    """The keys under which a caller wants a job to count; refuses what can be none."""
+    distinct("concurrency_keys", keys, most)
+    for key in keys:
+        printable("concurrency_keys", key, least=1)
+    return keys
+
+
+def key_in(definition: str, params: Document, place: str) -> str:
+    """The text at a field's name or JSON pointer in the params; empty when nothing is there.
+
+    Raises InvalidParams when what is there can be no key.
+    """
+    value = json.loads(params)
+    steps = place.removeprefix("/").split("/") if place.startswith("/") else [place]
+    for step in steps:
+        name = step.replace("~1", "/").replace("~0", "~") if place.startswith("/") else step
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    match value:
+        case None:
+            return ""
+        case str() if len(value) <= 255 and value.isprintable():
+            return value
+        case bool() | int() | float():
+            return json.dumps(value)
+        case _:
+            text = "jobs are counted by it: give a number, or a text of up to 255 printable characters"
+            pointer = place if place.startswith("/") else "/" + place.replace("~", "~0").replace("/", "~1")
+            raise InvalidParams(definition, [Problem(pointer, text)])

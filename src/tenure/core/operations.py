@@ -11,8 +11,8 @@ from tenure.core.documents import Document, check
 from tenure.core.lease import Line
 from tenure.core.states import State
 
-WORKER_ALIVE = timedelta(seconds=60)
-"""A worker that was not seen for longer serves nobody."""
+WORKER_ALIVE = timedelta(seconds=35)
+"""A worker that was not seen for longer serves nobody: each is heard of every thirty seconds at least."""
 
 
 class Pause(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tenure.core.bounds import HORIZON
 from tenure.core.documents import Document
-from tenure.core.errors import Fatal, ProgramFailed, Retry, Snooze
+from tenure.core.errors import Fatal, ProgramFailed, Retry, Snooze, TenureError
 from tenure.core.outcome import Failure, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
 from tenure.core.policy import RetryPolicy
 from tenure.core.text import storable
@@ -21,6 +21,8 @@ LONGEST_MESSAGE = 8_192
 LONGEST_TRACEBACK = 65_536
 
 _MOST_DOUBLINGS = 64
+_PLAIN = frozenset({"builtins", TenureError.__module__})
+"""Modules that nobody has to be told: of Python's own exceptions, and of those that users import from us."""
 
 
 class RetryAsked(Struct, frozen=True, tag=True):
@@ -117,8 +119,8 @@ def describe(error: BaseException) -> Raised:
 
 
 def qualified_name(kind: type) -> str:
-    """The name by which a policy's lists know an exception: `ValueError`, `package.module.Class`."""
-    prefix = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    """The name by which a policy's lists know an exception: `ValueError`, `Fatal`, `package.module.Class`."""
+    prefix = "" if kind.__module__ in _PLAIN else f"{kind.__module__}."
     return storable(prefix + kind.__qualname__)
 
 

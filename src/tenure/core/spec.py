@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS, distinct, named, whole
+from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS, distinct, named, printable, whole
 from tenure.core.documents import EMPTY, Document, write
 from tenure.core.errors import InvalidInput
 from tenure.core.job import NewJob
-from tenure.core.limit import Limit
+from tenure.core.limit import Limit, checked_keys, key_in
 from tenure.core.policy import OnLost, Policy, RetryPolicy
 
 HOOKS = ("on_start", "on_retry", "on_success", "on_fail", "on_end")
@@ -109,6 +109,7 @@ class Spec(Struct, frozen=True, kw_only=True):
         max_attempts: int | None = None,
         timeout: timedelta | None = None,
         tags: Sequence[str] = (),
+        concurrency_keys: Sequence[str] = (),
         delay: timedelta | None = None,
         run_at: datetime | None = None,
         hold: bool = False,
@@ -118,7 +119,10 @@ class Spec(Struct, frozen=True, kw_only=True):
         idempotency_key: str | None = None,
         sent_version: int | None = None,
     ) -> NewJob:
-        """A job of this definition, with its policy and limits; `sent_version` as in `scope_of`."""
+        """A job of this definition, with its policy and limits; `sent_version` as in `scope_of`.
+
+        With `concurrency_keys` it counts under each of them, whatever key its params would lead to.
+        """
         policy = self.policy
         if max_attempts is not None:
             policy = msgspec.structs.replace(policy, max_attempts=max_attempts)
@@ -141,34 +145,46 @@ class Spec(Struct, frozen=True, kw_only=True):
             delay=delay,
             hold=hold,
             policy=policy,
-            limits=self._limits_for(params),
+            limits=self._limits_for(params, concurrency_keys),
             tags=tuple(dict.fromkeys((*self.tags, *tags))) if tags else self.tags,
         )
 
     def new_jobs(self, params: Iterable[Document], **options: Any) -> list[NewJob]:
         """Jobs of this definition that differ in their params; `options` as for `new_job`."""
-        if self.concurrency_key is not None:
+        if self.concurrency_key is not None and not options.get("concurrency_keys"):
             return [self.new_job(document, **options) for document in params]
         model = self.new_job(EMPTY, **options)
-        return [_with_params(model, document) for document in params]
+        return [like(model, document) for document in params]
 
     def _own_name(self) -> list[str]:
         # One name for all versions: what it protects is seldom versioned, and a deploy must not double it.
         return [self.key] if self.concurrency else []
 
-    def _limits_for(self, params: Document) -> tuple[Limit, ...]:
+    def _limits_for(self, params: Document, keys: Sequence[str]) -> tuple[Limit, ...]:
+        if keys and not self.concurrency:
+            remedy = f"leave them out, or give {self.key} a concurrency"
+            raise InvalidInput("concurrency_keys", "have no limit to go with", remedy)
         if not self.concurrency:
             return self.limits
-        if self.concurrency_key is None:
-            return self.all_limits
         own, *shared = self.all_limits
-        return (Limit(own.name, key_in(params, self.concurrency_key), own.size), *shared)
+        if keys:
+            counted = checked_keys(keys, MOST_LIMITS - len(shared))
+        else:
+            counted = ["" if self.concurrency_key is None else key_in(self.key, params, self.concurrency_key)]
+        return (*(Limit(own.name, key, own.size) for key in counted), *shared)
 
 
-def _with_params(model: NewJob, params: Document) -> NewJob:
-    """Another job like a model, of which all but the params was checked when it was made."""
+def like(model: NewJob, params: Document, key: str | None = None) -> NewJob:
+    """Another job like a model without a key, of which all but this was checked when it was made.
+
+    Only where the definition's limits do not depend on the params.
+    """
     job = copy(model)
     force_setattr(job, "params", params)
+    if key is not None:
+        printable("key", key, least=1)
+        force_setattr(job, "scope", job.definition)
+        force_setattr(job, "key", key)
     return job
 
 
@@ -180,9 +196,14 @@ def scope_of(key: str, sent_version: int | None) -> str:
     return key if sent_version is None else f"{key}@{sent_version}"
 
 
+def is_reserved(key: str) -> bool:
+    """Whether only Tenure itself may use a key."""
+    return key.startswith(_RESERVED)
+
+
 def refuse_reserved(key: str) -> None:
     """Refuse a key that only Tenure itself may use."""
-    if key.startswith(_RESERVED):
+    if is_reserved(key):
         raise InvalidInput("key", f"begins with {_RESERVED!r}, which is reserved", "choose another name")
 
 
@@ -206,27 +227,6 @@ def check_lane(spec: Spec) -> None:
         problem = f"is given in lane {spec.lane}, where every other attempt would see it as well"
         remedy = 'use lane "process" or "warm", or name it in TENURE_CHILD_ENV, which is for all attempts'
         raise InvalidInput("environment", problem, remedy)
-
-
-def key_in(params: Document, place: str) -> str:
-    """The text at a field's name or JSON pointer in the params; empty when nothing is there."""
-    value = json.loads(params)
-    steps = place.removeprefix("/").split("/") if place.startswith("/") else [place]
-    for step in steps:
-        name = step.replace("~1", "/").replace("~0", "~") if place.startswith("/") else step
-        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            value = value.get(name) if isinstance(value, dict) else None
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bool() | int() | float():
-            return json.dumps(value)
-        case _:
-            raise InvalidInput("concurrency_key", f"leads to no plain value at {place!r}", "name one")
 
 
 class _Retry(Struct, frozen=True):

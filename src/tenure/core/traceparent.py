@@ -66,6 +66,6 @@ def span_of(job: UUID, fence: int) -> str:
     Made from what names the attempt, and kept nowhere: whoever runs the next attempt, on whatever machine,
     knows it without having been told.
     """
-    from hashlib import blake2b  # which is more than a process should load that is copied for every attempt
+    import hashlib  # which is more than a process should load that is copied for every attempt
 
-    return blake2b(job.bytes + fence.to_bytes(8), digest_size=8).hexdigest()
+    return hashlib.blake2b(job.bytes + fence.to_bytes(8), digest_size=8).hexdigest()

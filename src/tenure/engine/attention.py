@@ -53,7 +53,7 @@ class Unserved(Struct, frozen=True):
 class Attention(Struct, frozen=True, kw_only=True):
     """What needs somebody. Of each kind the largest are named, and all are counted (`…_in_all`).
 
-    `silent` are workers that were neither seen for a minute nor dismissed; `struggling` are jobs that failed
+    `silent` are workers that were neither seen lately nor dismissed; `struggling` are jobs that failed
     three times and more and wait for their next attempt; `overdue` is how many jobs have a lease that ran out
     and are still their worker's; `dead` is how many dead letters there are of the last hour.
     """

@@ -1,92 +1,69 @@
 """What every surface calls to record jobs, look at them, wait for them and stop them."""
 
-import asyncio
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from time import monotonic
 from uuid import UUID
 
 from msgspec import structs
 
-from tenure.core.bounds import named
-from tenure.core.documents import EMPTY, Document, canonical_hash
+from tenure.core.documents import Document, canonical_hash
 from tenure.core.errors import (
     IdempotencyConflict,
     JobNotFound,
     JobUnfinished,
-    QueueFull,
-    UnknownDefinition,
 )
 from tenure.core.failures import Count, DeadGroups
 from tenure.core.job import Enqueued, Event, Job, NewJob, Standing, Taken
 from tenure.core.operations import Definition, LineStatus, Replayed, WorkerStatus
 from tenure.core.outcome import Attempt
-from tenure.core.override import Override
 from tenure.core.reading import Filter, Page
-from tenure.core.spec import Spec, refuse_reserved
 from tenure.core.states import UNFINISHED, State
 from tenure.core.trail import Logged
 from tenure.engine import following
 from tenure.engine.attention import Attention, Lookout
 from tenure.engine.feed import Feed
 from tenure.engine.following import Said
+from tenure.engine.judge import Judge
+from tenure.engine.leasing import Leasing
 from tenure.engine.quota import Quota
-from tenure.engine.registering import register
 from tenure.engine.registry import Registry
-from tenure.engine.schemas import check_schema
 from tenure.engine.statistics import Statistics
 from tenure.engine.sweeping import Sweeps
 from tenure.engine.waiting import Endings
 from tenure.storage.contract import Store
 from tenure.storage.draft import Draft
 
-FRESH = 10.0
-"""Seconds for which what others have registered, and operators have set, is taken from memory."""
-
 
 class Client:
     """A store, and the definitions by which what goes into it is judged."""
 
-    def __init__(self, store: Store, registry: Registry, *, max_queue_depth: int = 0) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, *, max_queue_depth: int = 0, max_namespace_jobs: int = 0
+    ) -> None:
         """The store is opened already, and closed by whoever opened it.
 
-        `max_queue_depth` is how many jobs may stand in one queue before QueueFull is raised to whoever would
-        record another one; 0 for any number.
+        `max_queue_depth` is how many jobs may stand in one queue, and `max_namespace_jobs` how many of one
+        namespace may be unfinished, before NoRoom is raised to whoever would record another one; 0 for any
+        number.
         """
-        self._quota = Quota(store, max_queue_depth)
+        self._quota = Quota(store, max_queue_depth, max_namespace_jobs)
         self.sweeps = Sweeps(store, self._quota)
         self.statistics = Statistics(store)
         self.feed = Feed(store)
+        self.leasing = Leasing(store)
         self._lookout = Lookout(store)
         self._store = store
-        self._registry = registry
         self._endings = Endings(store)
-        self._others: dict[tuple[str, int], Document] = {}
-        self._overrides: dict[tuple[str, int], Document] = {}
-        self._specs: dict[Document, Spec] = {}
-        self._reading = asyncio.Lock()
-        self._read_at: float | None = None
+        self._judge = Judge(store, registry)
+        # What is asked of definitions, and how new jobs are held against them, is all there.
+        self.spec, self.judge = self._judge.spec, self._judge.judge
+        self.register, self.override = self._judge.register, self._judge.override
 
     async def close(self) -> None:
         """End every wait and every reading; the store stays open."""
         await self._endings.close()
+        await self.leasing.close()
         await self.feed.close()
-
-    async def spec(self, key: str, version: int | None = None) -> Spec:
-        """A definition of this process, or else one that a worker has registered.
-
-        Without a version the newest one. Raises UnknownDefinition when there is none.
-        """
-        named("definition", key)
-        refuse_reserved(key)
-        if spec := self._registry.find(key, version):
-            return spec
-        if not (spec := self._find(key, version)) or self._is_stale():
-            await self._read_definitions()
-            spec = self._find(key, version)
-        if spec is None:
-            raise UnknownDefinition(key, version)
-        return spec
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Record jobs, all or none, each judged by its definition; answers in their order.
@@ -96,7 +73,8 @@ class Client:
         """
         judged = await self.judge(jobs)
         answers = await self._recorded(judged)
-        await self.check_keys(judged, answers)
+        if not all(answer.matches for answer in answers):
+            await self.check_keys(judged, answers)
         return answers
 
     async def submit(self, job: NewJob, *, scope: str) -> Enqueued:
@@ -130,26 +108,6 @@ class Client:
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         """Judge jobs and make them ready for the caller's own transaction. Raises as `enqueue` does."""
         return await self._store.draft(await self.judge(jobs))
-
-    async def judge(self, jobs: Sequence[NewJob]) -> list[NewJob]:
-        """The jobs, changed by what operators have set for their definitions.
-
-        Raises InvalidInput unless each job's definition is known and its params fit it.
-        """
-        if self._is_stale():
-            async with self._reading:  # one of many callers reads for all
-                if self._is_stale():
-                    await self._read_definitions()
-        judged = []
-        known: dict[tuple[str, int], tuple[Spec, Override | None]] = {}
-        for job in jobs:
-            name = job.definition, job.version
-            if name not in known:
-                known[name] = await self.spec(*name), self._override(name)
-            spec, override = known[name]
-            self._registry.check_params(spec, job.params)
-            judged.append(job if override is None else override.applied(job, spec))
-        return judged
 
     async def check_keys(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
         """Raise IdempotencyConflict where a key was used before for something else."""
@@ -203,16 +161,18 @@ class Client:
         """Run a finished job again, as a new one; under one key once. Raises JobNotFound or JobUnfinished."""
         found = await self.get(job)
         if params is not None:
-            self._registry.check_params(await self.spec(found.definition, found.version), params)
-        make = await self._quota.has_room([found.queue])
-        [replayed] = await self._store.replay([job], params=params, forced=forced, key=key, make=make)
+            await self._judge.check_params(found.definition, found.version, params)
+        refusal = await self._quota.refusal([found])
+        [replayed] = await self._store.replay(
+            [job], params=params, forced=forced, key=key, make=refusal is None
+        )
         if replayed.state is None:
             raise JobNotFound(job)
-        if replayed.is_left:
-            raise QueueFull(found.queue)
+        if replayed.is_left and refusal is not None:
+            raise refusal
         if replayed.replay is None:
             raise JobUnfinished(job, found.definition, f"is still {replayed.state}")
-        self._quota.count([found.queue] if replayed.fresh else [])
+        self._quota.count([(found, State.QUEUED)] if replayed.fresh else [])
         return replayed
 
     async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
@@ -270,42 +230,6 @@ class Client:
         """What workers have registered, by key and version."""
         return await self._store.definitions()
 
-    async def register(
-        self, spec: Spec, *, by: str, replace: bool = False, resizes: bool = True
-    ) -> Definition:
-        """Put a definition on record for workers elsewhere; answers with what then stands there.
-
-        That is something else when the version was registered before with other content, unless `replace`.
-        Limits that are there take a size that is new in it, unless not `resizes`.
-        Raises InvalidInput when params cannot be judged by its schema.
-        """
-        refuse_reserved(spec.key)
-        check_schema(spec.params_schema)
-        document = spec.document()
-        known = await self._on_record(spec)
-        if known is None or (known.spec != document and replace):
-            await register(self._store, [spec], by, replace=replace, resizes=resizes)
-            self._read_at = None
-            known = await self._on_record(spec)
-        if known is None:
-            raise UnknownDefinition(spec.key, spec.version)
-        return known
-
-    async def override(self, definition: Definition, wanted: Override) -> None:
-        """Set what is to hold instead of what a definition's code says, for jobs accepted from now on.
-
-        Raises InvalidInput when its jobs cannot be so. Whoever has read the definitions before may take up
-        to ten seconds to know of it.
-        """
-        override = EMPTY  # which takes back whatever was set, be it by a later version
-        if wanted != Override():
-            wanted.check(Spec.read(definition.spec))
-            override = wanted.document(definition.override)
-        asked = structs.replace(definition, override=override)
-        for newer in await self._store.put_definitions([asked]):
-            # A worker has registered it anew since it was read here: that stands.
-            await self._store.put_definitions([structs.replace(newer, override=override)])
-
     async def lines(self) -> list[LineStatus]:
         """Every line, with how much stands in it and who serves it."""
         return await self._store.lines()
@@ -335,12 +259,10 @@ class Client:
         return answers
 
     def _count(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
-        made = (one.fresh and one.state is State.QUEUED for one in answers)
-        self._quota.count(job.queue for job, is_in_line in zip(jobs, made, strict=True) if is_in_line)
-
-    async def _on_record(self, spec: Spec) -> Definition | None:
-        named = (known for known in await self._store.definitions() if known.key == spec.key)
-        return next((known for known in named if known.version == spec.version), None)
+        if not self._quota.is_set:
+            return
+        answered = zip(jobs, answers, strict=True)
+        self._quota.count((job, answer.state) for job, answer in answered if answer.fresh)
 
     async def _is_same(self, asked: NewJob, found: UUID) -> bool:
         """Whether a key's first job is what was asked for, the version apart if the caller named none."""
@@ -353,32 +275,6 @@ class Client:
             and canonical_hash(first.params) == canonical_hash(asked.params)
         )
 
-    def _find(self, key: str, version: int | None) -> Spec | None:
-        versions = [known for name, known in self._others if name == key]
-        wanted = max(versions, default=0) if version is None else version
-        document = self._others.get((key, wanted))
-        if document is None:
-            return None
-        if document not in self._specs:
-            self._specs[document] = Spec.read(document)
-        return self._specs[document]
-
-    def _override(self, name: tuple[str, int]) -> Override | None:
-        document = self._overrides.get(name)
-        return None if document is None else Override.read(document)
-
-    def _is_stale(self) -> bool:
-        return self._read_at is None or monotonic() - self._read_at > FRESH
-
     async def _said(self, job: UUID, lines: list[Logged]) -> list[Said]:
         numbers = {attempt.fence: attempt.number for attempt in await self._store.attempts(job)}
         return [Said(numbers.get(logged.fence, 0), *logged) for logged in lines]
-
-    async def _read_definitions(self) -> None:
-        registered = await self._store.definitions()
-        self._others = {(known.key, known.version): known.spec for known in registered}
-        self._specs = {text: spec for text, spec in self._specs.items() if text in self._others.values()}
-        self._overrides = {
-            (known.key, known.version): known.override for known in registered if known.override is not None
-        }
-        self._read_at = monotonic()

@@ -36,7 +36,7 @@ _HEAVY = 2**18
 
 _MOST_KEPT = 2000
 _MOST_CHARACTERS = 4 * 2**20
-_PACE = 0.05
+PACE = 0.05
 """Seconds between two looks at least: what happens meanwhile is read together."""
 
 _AGAIN = 0.1
@@ -124,7 +124,7 @@ class Feed:
             full = len(entries) == AT_ONCE
             # However much there is to read, half of the time is left to others.
             took = asyncio.get_running_loop().time() - began
-            await asyncio.sleep(took if full else max(took, _PACE))
+            await asyncio.sleep(took if full else max(took, PACE))
 
     def _wake(self) -> None:
         news, self.news = self.news, asyncio.Event()

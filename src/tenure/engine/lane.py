@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from tenure.execution.lanes import Lane
+from tenure.execution.lanes import Lane, Terms
 
-__all__ = ["Lane", "Lanes"]
+__all__ = ["Lane", "Lanes", "Terms"]
 
 
 class Lanes(Protocol):

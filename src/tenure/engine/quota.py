@@ -1,84 +1,119 @@
-"""How many jobs may stand in a queue before no more are taken: back-pressure for who may be told to wait.
+"""How much may wait before no more is taken: back-pressure for who may be told to come back.
 
-The bound is approximate. A queue's depth is read from running totals, at most once a second in each process,
-and what the process itself has recorded since is added: several processes may go beyond it by what they
-record in a second, one by what it records at once, and a queue that was full stays so for up to a second
-after it has room again. What is known already is never refused: who asks again for the job of a key is
+There are two bounds: of the jobs in line in one queue, and of the unfinished jobs of one namespace, the usual
+one apart, which belongs to no tenant. Both are approximate. What is there is looked at once a second at most
+in each process, and what the process itself has recorded since is added: several processes may go beyond a
+bound by what they record in a second, one by what it records at once, and what was full stays so for up to a
+second after it has room again. What is known already is never refused: who asks again for the job of a key is
 answered with it.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
+from typing import Protocol
 
-from tenure.core.errors import QueueFull
-from tenure.core.job import NewJob
+from tenure.core.errors import NamespaceFull, NoRoom, QueueFull
+from tenure.core.job import USUAL_NAMESPACE, NewJob
+from tenure.core.states import State
 from tenure.storage.contract import Store
 
 FRESH = 1.0
-"""Seconds for which one look at a queue answers everybody."""
+"""Seconds for which one look answers everybody."""
 
-MOST_QUEUES = 1_000
-"""How many queues are remembered: callers make up their names."""
+MOST_NAMES = 1_000
+"""How many queues, or namespaces, are remembered: callers make up the names of queues."""
 
 
-@dataclass
-class _Depth:
-    """How many jobs stand in a queue, as of when, with those that were recorded here since."""
+class Placed(Protocol):
+    """A job, or one to be, by where it counts."""
 
-    jobs: int
-    at: float
+    @property
+    def queue(self) -> str: ...
+
+    @property
+    def namespace(self) -> str: ...
 
 
 class Quota:
-    """Says whether queues have room for more."""
+    """Says whether queues and namespaces have room for more."""
 
-    def __init__(self, store: Store, most: int) -> None:
-        """`most` is how many jobs may stand in one queue; 0 for any number."""
+    def __init__(self, store: Store, of_queue: int, of_namespace: int = 0) -> None:
+        """How many jobs may stand in one queue, and be unfinished in one namespace; 0 for any number."""
         self._store = store
-        self._most = most
-        self._depths: dict[str, _Depth] = {}
-        self._looking = asyncio.Lock()
+        self._queues = _Bound(of_queue, store.depth)
+        self._namespaces = _Bound(of_namespace, lambda name: store.unfinished(name, most=of_namespace))
+        self.is_set = bool(of_queue or of_namespace)
 
     async def admit(self, jobs: Sequence[NewJob]) -> None:
-        """Raise QueueFull when one of the jobs is new and its queue has no room."""
-        if not self._most:
+        """Raise NoRoom when one of the jobs is new and there is no room for it."""
+        if not self.is_set:
             return
-        full = {queue for queue in {job.queue for job in jobs} if not await self.has_room([queue])}
-        late = [job for job in jobs if job.queue in full]
+        places = {(job.queue, job.namespace): job for job in jobs}
+        full = {place: why for place, job in places.items() if (why := await self.refusal([job]))}
+        late = [job for job in jobs if (job.queue, job.namespace) in full]
         keys = {(job.namespace, job.scope, job.key) for job in late if job.key is not None}
         known = await self._store.known_keys(keys) if keys else set()
         for job in late:
             if (job.namespace, job.scope, job.key) not in known:
-                raise QueueFull(job.queue)
+                raise full[job.queue, job.namespace]
 
-    async def has_room(self, queues: Iterable[str]) -> bool:
-        """Whether each of the queues may take more."""
-        if self._most:
-            for queue in queues:
-                if (await self._depth(queue)).jobs >= self._most:
-                    return False
-        return True
+    async def refusal(self, jobs: Iterable[Placed]) -> NoRoom | None:
+        """Why there is no room for jobs like all of these; None where there is."""
+        if self.is_set:
+            for queue, namespace in {(job.queue, job.namespace) for job in jobs}:
+                if await self._queues.is_full(queue):
+                    return QueueFull(queue)
+                if namespace != USUAL_NAMESPACE and await self._namespaces.is_full(namespace):
+                    return NamespaceFull(namespace)
+        return None
 
-    def count(self, queues: Iterable[str]) -> None:
-        """A job was put in line in each of the queues; nobody has to look again to know of it."""
-        for queue in queues:
-            if depth := self._depths.get(queue):
-                depth.jobs += 1
+    def count(self, made: Iterable[tuple[Placed, State]]) -> None:
+        """Jobs were made, each in a state; nobody has to look again to know of it."""
+        if self.is_set:
+            for job, state in made:
+                self._namespaces.add(job.namespace)
+                if state is State.QUEUED:
+                    self._queues.add(job.queue)
 
-    async def _depth(self, queue: str) -> _Depth:
-        if (depth := self._seen(queue)) is not None:
-            return depth
+
+@dataclass
+class _Held:
+    """How many jobs count under a name, as of when, with those that were recorded here since."""
+
+    jobs: int
+    at: float
+
+    @property
+    def is_fresh(self) -> bool:
+        return monotonic() - self.at <= FRESH
+
+
+class _Bound:
+    """How many jobs may count under each name, and how many do."""
+
+    def __init__(self, most: int, look: Callable[[str], Awaitable[int]]) -> None:
+        self._most = most
+        self._look = look
+        self._held: dict[str, _Held] = {}
+        self._looking = asyncio.Lock()
+
+    async def is_full(self, name: str) -> bool:
+        return bool(self._most) and (await self._find(name)).jobs >= self._most
+
+    def add(self, name: str) -> None:
+        if held := self._held.get(name):
+            held.jobs += 1
+
+    async def _find(self, name: str) -> _Held:
+        if (held := self._held.get(name)) and held.is_fresh:
+            return held
         async with self._looking:  # one of many callers looks for all
-            if (depth := self._seen(queue)) is None:
+            if not ((held := self._held.get(name)) and held.is_fresh):
                 at = monotonic()
-                depth = _Depth(await self._store.depth(queue), at)
-                if len(self._depths) >= MOST_QUEUES:
-                    self._depths.clear()
-                self._depths[queue] = depth
-            return depth
-
-    def _seen(self, queue: str) -> _Depth | None:
-        depth = self._depths.get(queue)
-        return depth if depth is not None and monotonic() - depth.at <= FRESH else None
+                held = _Held(await self._look(name), at)
+                if len(self._held) >= MOST_NAMES:
+                    self._held.clear()
+                self._held[name] = held
+            return held

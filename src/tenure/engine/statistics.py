@@ -8,9 +8,10 @@ moment when that was; how long they took is that of a sample.
 
 import asyncio
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -31,6 +32,7 @@ NEAR = 12
 """A part is known from a minute on that is no later than the twelfth part of it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_at = attrgetter("minute")
 
 
 class Spread(Struct, frozen=True):
@@ -114,13 +116,14 @@ def series(recent: Recent, paces: Paces, period: str) -> Series:
 
 def _from_minutes(paces: Paces, begin: datetime, part: timedelta, last: Sequence[End]) -> Span | None:
     """A part by what had ended before it and after it; `last` is what the last events tell of it."""
-    before = _first(paces.minutes, begin, part)
-    after = _first(paces.minutes, begin + part, part)
-    is_open = paces.now < begin + part
+    until = begin + part
+    before, after = _first(paces.minutes, begin, part), _first(paces.minutes, until, part)
+    is_open = paces.now < until
     if before is None or (after is None and not is_open):
         return None
     total = paces.ended if after is None else after.ended
-    minutes = [one for one in paces.minutes if begin < one.minute <= begin + part]
+    low, high = (bisect_right(paces.minutes, moment, key=_at) for moment in (begin, until))
+    minutes = paces.minutes[low:high]
     waits, runs = [one.waits for one in minutes], [one.runs for one in minutes]
     if is_open:
         waits.append(pace.sorted_out(end.waited for end in last if end.waited is not None))
@@ -130,7 +133,7 @@ def _from_minutes(paces: Paces, begin: datetime, part: timedelta, last: Sequence
 
 def _first(minutes: Sequence[Pace], begin: datetime, part: timedelta) -> Pace | None:
     """The first minute on record from a moment on, if it is near enough."""
-    place = bisect_left(minutes, begin, key=lambda one: one.minute)
+    place = bisect_left(minutes, begin, key=_at)
     is_near = place < len(minutes) and minutes[place].minute - begin <= part / NEAR
     return minutes[place] if is_near else None
 

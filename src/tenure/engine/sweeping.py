@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_PAGE, printable, whole
-from tenure.core.errors import QueueFull
+from tenure.core.errors import NoRoom
 from tenure.core.reading import Filter, Listed
-from tenure.core.states import DEAD_LETTERS, UNFINISHED
+from tenure.core.states import DEAD_LETTERS, UNFINISHED, State
 from tenure.engine.quota import Quota
 from tenure.storage.contract import Store
 
@@ -73,19 +73,18 @@ class Sweeps:
     ) -> Swept:
         """Run dead letters again, or what the filter names; under one key no job twice.
 
-        It goes as far as there is room in the jobs' queues. Raises QueueFull when there is none at all.
+        It goes as far as there is room for them. Raises NoRoom when there is none at all.
         """
         if key is not None:
             printable("key", key, least=1)
         states = which.states or DEAD_LETTERS
 
         async def act(jobs: Sequence[Listed]) -> int:
-            make = await self._quota.has_room({job.queue for job in jobs})
-            answers = await self._store.replay([job.id for job in jobs], key=key, make=make)
-            for job, answer in zip(jobs, answers, strict=True):
-                if answer.is_left:
-                    raise QueueFull(job.queue)
-            made = [job.queue for job, answer in zip(jobs, answers, strict=True) if answer.fresh]
+            refusal = await self._quota.refusal(jobs)
+            answers = await self._store.replay([job.id for job in jobs], key=key, make=refusal is None)
+            if refusal is not None and any(answer.is_left for answer in answers):
+                raise refusal
+            made = [(job, State.QUEUED) for job, answer in zip(jobs, answers, strict=True) if answer.fresh]
             self._quota.count(made)
             return len(made)
 
@@ -98,7 +97,7 @@ class Sweeps:
             page = await self._store.page(which, after=after, limit=min(LARGEST_PAGE, limit - matched))
             try:
                 changed += await act(page.jobs) if page.jobs and act is not None else 0
-            except QueueFull:
+            except NoRoom:
                 if not matched:
                     raise
                 break  # the next call begins with this page

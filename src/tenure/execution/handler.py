@@ -37,7 +37,8 @@ class AppFailed(TenureError):
     """The user's app cannot be loaded; the message names the target and what went wrong."""
 
     def __init__(self, target: str, error: Failure) -> None:
-        super().__init__(f"{target} cannot be loaded: {error.kind}: {error.message}")
+        kind = "" if error.kind == TenureError.__name__ else f"{error.kind}: "
+        super().__init__(f"{target or 'the app'} cannot be loaded: {kind}{error.message}")
         self.target = target
         self.error = error
 
@@ -52,6 +53,6 @@ def load(target: str) -> App:
         found = getattr(found, name)
     for name in ("handler", "manifest"):
         if not callable(getattr(found, name, None)):
-            raise TenureError(f"{target} is a {type(found).__name__}, not an app")
+            raise TenureError(f"{target} is no app but of type {type(found).__name__}")
     app: App = found
     return app

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from tenure.core.errors import TenureError
 from tenure.execution.assignment import Assignment
@@ -14,18 +14,19 @@ from tenure.execution.lane import ProcessLane
 from tenure.execution.running import SharedLane, WarmLane
 
 
+class Terms(TypedDict):
+    """On which an attempt is run: for how long, how it is told to stop, and who hears what it says."""
+
+    timeout: timedelta
+    grace: timedelta
+    halt: Halting
+    listener: Listener
+
+
 class Lane(Protocol):
     """Runs attempts, each isolated as the lane promises."""
 
-    async def run(
-        self,
-        assignment: Assignment,
-        *,
-        timeout: timedelta,
-        grace: timedelta,
-        halt: Halting,
-        listener: Listener,
-    ) -> Ended:
+    async def run(self, assignment: Assignment, **terms: Unpack[Terms]) -> Ended:
         """Run one attempt and say how it ended; when this returns, nothing of it is left."""
 
 

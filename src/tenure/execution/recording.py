@@ -43,6 +43,7 @@ MOST_EVENTS = 128
 
 _Given = Mapping[str, AnyValue] | None
 _encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(plain.Span)
 
 
 class Provider(TracerProvider):
@@ -140,7 +141,7 @@ class _Recorded(Span):
 
     def add_event(self, name: str, attributes: _Given = None, timestamp: int | None = None) -> None:
         if len(self._events) < MOST_EVENTS:
-            self._events.append(SpanEvent(name, timestamp or time_ns(), _attributes(attributes)))
+            self._events.append(SpanEvent(_text(name), timestamp or time_ns(), _attributes(attributes)))
 
     def add_link(self, context: SpanContext, attributes: _Given = None) -> None:
         if context.is_valid and len(self._links) < MOST_EVENTS:
@@ -176,15 +177,16 @@ class _Recorded(Span):
         try:
             body = _encoder.encode(self._plain(end_time or time_ns()))
             if len(body) <= LARGEST_SPAN:
+                _decoder.decode(body)  # for one that it cannot read the worker would end the attempt
                 channel.send(SpanEnded(body))
-        except (msgspec.MsgspecError, TenureError, OverflowError, UnicodeEncodeError, OSError):
+        except (msgspec.MsgspecError, TenureError, TypeError, ValueError, OverflowError, OSError):
             pass  # it is not worth the handler's end
 
     def _plain(self, ended_at: int) -> plain.Span:
         kinds: Any = self._kind.name.lower()
         status: Any = self._status.status_code.name.lower()
         return plain.Span(
-            name=self._name,
+            name=_text(self._name),
             trace_id=f"{self._context.trace_id:032x}",
             span_id=f"{self._context.span_id:016x}",
             parent_id=None if self._parent is None else f"{self._parent.span_id:016x}",
@@ -193,10 +195,10 @@ class _Recorded(Span):
             ended_at=ended_at,
             attributes=self._attributes,
             status=status,
-            message=self._status.description or "",
+            message=_text(self._status.description or ""),
             events=tuple(self._events),
             links=tuple(self._links),
-            scope=self._scope,
+            scope=_text(self._scope),
         )
 
 
@@ -210,9 +212,9 @@ def _attributes(given: _Given) -> Attributes:
     found: Attributes = {}
     for name, value in (given or {}).items():
         if isinstance(value, list | tuple):
-            found[name] = [each for each in value if _is_plain(each)]
+            found[_text(name)] = [_exact(each) for each in value if _is_plain(each)]
         elif _is_plain(value):
-            found[name] = value
+            found[_text(name)] = _exact(value)
     return found
 
 
@@ -220,3 +222,18 @@ def _is_plain(value: object) -> TypeGuard[Scalar]:
     if isinstance(value, int):
         return WHOLE[0] <= value <= WHOLE[1]
     return isinstance(value, str | float)
+
+
+def _exact(value: Scalar) -> Scalar:
+    """A value of the plain kind itself: one derived from it, as numpy's numbers are, cannot be sent."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return float(value)
+    return value if isinstance(value, bool) else int(value)
+
+
+def _text(given: object) -> str:
+    """A text that can be sent, whatever it was made from: names of files need not be UTF-8."""
+    text = given if isinstance(given, str) else str(given)  # of an enum's member, its value
+    return text.encode(errors="replace").decode()

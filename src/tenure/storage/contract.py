@@ -15,28 +15,22 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from tenure.core.bounds import LARGEST_FEED
 from tenure.core.documents import Document
-from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
+from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
-from tenure.core.limit import LimitUse
 from tenure.core.operations import (
-    Definition,
-    LineStatus,
-    Pruned,
     Replayed,
-    Retention,
-    Worker,
-    WorkerStatus,
 )
-from tenure.core.outcome import Attempt, Report, Round, Settled
-from tenure.core.reading import Entry, Filter, Outlook, Page, Position, Recent
+from tenure.core.outcome import Report, Round, Settled
+from tenure.core.reading import Outlook
 from tenure.core.states import UNFINISHED, State
-from tenure.core.trail import Logged, Note, Recorded, Trail
+from tenure.core.trail import Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.draft import Draft
 from tenure.storage.migrate import Applied
+from tenure.storage.operations import OperationsStore
 from tenure.storage.overview import OverviewStore
+from tenure.storage.reading import ReadingStore
 
 KeyName = tuple[str, str, str]
 """An idempotency key in full: namespace, scope, key."""
@@ -53,12 +47,13 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(AccessStore, OverviewStore, Protocol):
+class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol):
     """A place that keeps jobs.
 
-    The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, reading,
-    operations, upkeep. Those about access over HTTP stand in `tenure.storage.access`, those that look at the
-    whole in `tenure.storage.overview`.
+    The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, what a worker
+    waits for. Of the others, those that read jobs stand in `tenure.storage.reading`, those by which it is
+    operated in `operations` beside it, those about access over HTTP in `access`, and those that look at the
+    whole in `overview`.
     """
 
     async def open(self) -> None:
@@ -192,7 +187,9 @@ class Store(AccessStore, OverviewStore, Protocol):
         lines take turns. One claim in four goes by age as well: there each minute that the first job of a
         line and priority has waited counts as one step of priority. Locked rows are skipped, never waited
         for. An order with limit 0 claims nothing. While jobs are plenty, what another process has put in
-        line is seen within a second; within five on a database where looking takes long.
+        line is seen within a second; within five on a database where looking takes long. Who listens, found
+        nothing the last time and is told where jobs were put in line may be given those alone; whatever else
+        there is, the next call finds.
 
         From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
         limits is claimed only while each of them has room, and takes a place in all of them until its
@@ -259,65 +256,6 @@ class Store(AccessStore, OverviewStore, Protocol):
         with hooks: for whoever serves it, to run them.
         """
 
-    async def get(self, job: UUID) -> Job | None:
-        """The job as last committed, or None."""
-
-    async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
-        """The history of one job from its creation on, by n, from behind `after`; empty for an unknown job.
-
-        Numbers only grow: whoever goes on from behind the last one misses nothing and sees nothing twice.
-        """
-
-    async def attempts(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Attempt]:
-        """The starts of one job by fence, from behind `after`, the current one included.
-
-        Empty for an unknown job.
-        """
-
-    async def logs(
-        self,
-        job: UUID,
-        *,
-        fence: int | None = None,
-        after: tuple[int, int] | None = None,
-        limit: int = 1000,
-    ) -> list[Logged]:
-        """What the attempts of one job wrote, or the one under `fence`, by (fence, n) from behind `after` on.
-
-        At most 10,000 lines; empty for an unknown job.
-        """
-
-    async def last_logs(self, job: UUID, *, limit: int = 1000) -> list[Logged]:
-        """The last lines of what the attempts of one job wrote, by (fence, n), however many came before.
-
-        At most 10,000 lines; empty for an unknown job.
-        """
-
-    async def page(
-        self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
-    ) -> Page:
-        """Jobs by id, which is the order of creation, from behind `after` on; at most 200 a page.
-
-        Never counts and never skips rows: a page costs the same wherever it begins. A job that is created or
-        moves while somebody pages through may be seen or missed, but no other job is missed or seen twice.
-        Jobs with ids of their caller's making stand where their id puts them; `created_after` and
-        `created_before` find them only if the id's time is within a day of the truth.
-        """
-
-    async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[Entry]:
-        """Events of all jobs behind `after`, in an order that never changes; empty when there are none yet.
-
-        Whoever reads on from the last position misses nothing and sees nothing twice, however late a
-        transaction commits; the events of one job come by n. On PostgreSQL an open transaction that has
-        written anything, in this database or another one of the server, holds the feed back until it ends.
-        """
-
-    async def end_of_feed(self) -> Position:
-        """The position behind all that the feed would give now."""
-
-    async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
-        """How jobs ended lately, as far as the last `limit` events tell: it costs the same at any age."""
-
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         """What is to come, at the cost of a few look-ups: for a worker that has nothing to do."""
 
@@ -331,64 +269,3 @@ class Store(AccessStore, OverviewStore, Protocol):
         Hints are sent after the commit and at most every few milliseconds. They may be late or lost; polling
         alone is always correct.
         """
-
-    async def lines(self) -> list[LineStatus]:
-        """Every line with its counts by state, read from running totals: history is never counted."""
-
-    async def depth(self, queue: str) -> int:
-        """How many jobs stand in line in a queue, read from running totals."""
-
-    async def pause(
-        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
-    ) -> None:
-        """Claim nothing from a line, or from any line of a queue, until resumed or until a time.
-
-        Pausing again replaces the pause. A queue or line need not exist yet.
-        """
-
-    async def resume(self, target: Line | str) -> bool:
-        """End a pause; answers whether there was one. A queue's pause and a line's are two."""
-
-    async def set_limit(self, name: str, size: int) -> None:
-        """Set how many jobs may run at once under each key of a limit; makes the limit if there is none."""
-
-    async def limits(self) -> list[LimitUse]:
-        """Every limit and key that jobs have named, and how many run under it."""
-
-    async def put_definitions(
-        self, definitions: Sequence[Definition], *, replace: bool = True
-    ) -> list[Definition]:
-        """Register definitions; answers with those that were registered before with another `spec`.
-
-        The last registration stands; without `replace` the first one does. `override` is left as it is
-        unless one is given.
-        """
-
-    async def definitions(self) -> list[Definition]:
-        """Every definition that was registered, by key and version."""
-
-    async def enlist(self, worker: Worker) -> None:
-        """Introduce a worker, or bring up to date what is known of it. Only what is shown rests on it."""
-
-    async def dismiss(self, worker: str) -> None:
-        """Forget a worker that has stopped."""
-
-    async def drain(self, worker: str) -> bool:
-        """Ask a worker to claim no more: its next heartbeat tells it. False when it is unknown."""
-
-    async def workers(self) -> list[WorkerStatus]:
-        """Every worker that was enlisted and not dismissed, with the jobs it runs now."""
-
-    async def prune(
-        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
-    ) -> Pruned:
-        """Remove finished jobs whose time is over, with all that belongs to them: the only verb that deletes.
-
-        Looks at up to `limit` jobs by id from behind `after` on; the answer says where to go on. With
-        `by_age` the end is where jobs are too young by the time in their ids, a day allowed for: what is kept
-        is not looked at, and neither are jobs whose ids, of their caller's making, say something else. Jobs
-        that somebody has locked are left for another time.
-        """
-
-    async def tidy(self) -> int:
-        """Upkeep that nobody sees: fold running totals, forget workers not seen for a day; rows spared."""

@@ -11,7 +11,9 @@ from uuid import UUID
 
 import msgspec
 
+from tenure.core.bounds import LARGEST_FEED
 from tenure.core.failures import MOST_COUNTED, Count, DeadGroup, DeadGroups, Struggling, Trouble
+from tenure.core.flow import Flow, Flows
 from tenure.core.lease import Line
 from tenure.core.pace import Lengths, Pace, Paces
 from tenure.core.reading import Filter
@@ -29,6 +31,9 @@ OFTEN = 3
 
 FEW = 10
 """How many of those are named."""
+
+BEHIND = 10_000
+"""How many jobs of a namespace are looked at beyond those that may be unfinished."""
 
 _DIGITS = len(":000000000000")
 _ended = msgspec.json.Decoder(dict[State, int]).decode
@@ -59,6 +64,15 @@ class OverviewStore(Protocol):
 
     async def paces(self, since: timedelta) -> Paces:
         """The minutes on record, as far back as asked; jobs that were removed still count as ended."""
+
+    async def unfinished(self, namespace: str, *, most: int) -> int:
+        """How many jobs of a namespace have not ended, counted up to `most`; none of the usual namespace.
+
+        Only among its newest: jobs behind `most` and ten thousand others are not looked at.
+        """
+
+    async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
+        """What passed through each queue in the last minute, by the last so many jobs and events."""
 
     async def trouble(self, lately: timedelta) -> Trouble:
         """What goes wrong: jobs that fail again and again, leases that ran out, and who has died `lately`."""
@@ -105,6 +119,13 @@ def paces_from(rows: Iterable[Row]) -> Paces:
 
 def _pace_from(row: Row) -> Pace:
     return Pace(row["minute_at"], _ended(row["ended"]), _lengths(row["waits"]), _lengths(row["runs"]))
+
+
+def flows_from(rows: Iterable[Row]) -> Flows:
+    """The rows of `flows`."""
+    known, *queues = sorted(rows, key=lambda row: row["queue"] or "")
+    by_queue = {row["queue"]: Flow(row["enqueued"], row["started"], row["finished"]) for row in queues}
+    return Flows(known["at"], known["born_at"], known["stepped_at"], by_queue)
 
 
 def groups_from(rows: Sequence[Row], limit: int) -> DeadGroups:

@@ -2,7 +2,8 @@
 
 Jobs are listed by id. The way there depends on what is asked for, so that a page never costs more than its
 budget of rows: by tag or by fingerprint where one is given; by state where small tables hold all jobs in
-those states; by line where few lines are meant; else through all jobs by id.
+those states; by namespace where that is not the usual one, so that a tenant finds its jobs whatever others
+have; by line where few lines are meant; else through all jobs by id.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.bounds import LARGEST_NUMBER, LARGEST_PAGE, whole
+from tenure.core.job import USUAL_NAMESPACE
 from tenure.core.operations import Retention
 from tenure.core.reading import Filter
 from tenure.core.states import OWNED, State
@@ -40,10 +42,11 @@ _ENDED = frozenset({State.FAILED, State.CANCELLED, State.BURIED})
 
 
 class Way(Struct, frozen=True):
-    """How to look for jobs: exactly one of the ways by tag, fingerprint, line, state or id."""
+    """How to look for jobs: exactly one of the ways by tag, fingerprint, state, namespace, line or id."""
 
     by_tag: bool = False
     by_fingerprint: bool = False
+    by_namespace: bool = False
     by_line: bool = False
     by_id: bool = False
     kinds: tuple[str, ...] = ()
@@ -66,6 +69,8 @@ def way(which: Filter, *, lines: int | None, queued: int) -> Way:
             owned=bool(which.states & OWNED),
             queued=State.QUEUED in which.states,
         )
+    if which.namespace not in {None, USUAL_NAMESPACE}:
+        return Way(by_namespace=True)
     if lines is not None and lines <= FEW_LINES:
         return Way(by_line=True)
     return Way(by_id=True)

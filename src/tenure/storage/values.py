@@ -59,7 +59,7 @@ def tags_of(text: str | None) -> tuple[str, ...]:
 
 def limits_of(text: str | None) -> tuple[Limit, ...]:
     """Limits from JSON, [name, key, size] each, or none."""
-    return tuple(sorted(Limit(*parts) for parts in _limits(text))) if text else ()
+    return tuple(sorted(Limit(*parts).unfenced() for parts in _limits(text))) if text else ()
 
 
 def following(job: UUID | None) -> UUID:

@@ -82,7 +82,7 @@ async def test_an_attempt_that_succeeded_says_so(store: Store, clock: Clock) -> 
 
 
 async def test_every_failure_is_kept_with_its_attempt(store: Store, clock: Clock) -> None:
-    """S0.30, S3.5: three tries, three errors, in order."""
+    """S0.30, S2.3, S3.5: three tries, three errors, in order."""
     job = await enqueue_one(store, policy=Policy(max_attempts=3))
     errors = [
         Failure("app.Late", "try 1 – čas", "Traceback …\n  line"),

@@ -281,3 +281,20 @@ async def test_a_job_shows_the_limits_it_runs_under(store: Store) -> None:
 async def test_a_limit_that_makes_no_sense_is_refused(store: Store, name: str, size: int) -> None:
     with pytest.raises(InvalidInput, match="limit"):
         await store.set_limit(name, size)
+
+
+async def test_a_key_belongs_to_the_namespace_whose_job_names_it(store: Store) -> None:
+    """No tenant takes the place of another; what has no key is for all."""
+    asked = [
+        NewJob(definition="mail", namespace=name, limits=(Limit("api", key),))
+        for key in ("ada", "")
+        for name in ("acme", "default", "globex", "acme")
+    ]
+    jobs = [made.id for made in await store.enqueue(asked)]
+    claimed = await claim_all(store)
+    assert sorted(jobs_of(claimed)) == sorted([*jobs[:3], jobs[4]])
+    assert [(await found(store, job)).limits for job in jobs] == [new.limits for new in asked]
+    await settle(store, [succeeded(claimed[jobs_of(claimed).index(jobs[1])])])
+    assert not await claim_all(store)
+    await settle(store, [succeeded(claimed[jobs_of(claimed).index(jobs[0])])])
+    assert jobs_of(await claim_all(store)) == [jobs[3]]

@@ -7,6 +7,7 @@ import pytest
 
 from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
+from tenure.core.failures import Count
 from tenure.core.job import NewJob
 from tenure.core.limit import Limit
 from tenure.core.policy import Policy
@@ -156,10 +157,10 @@ async def test_jobs_that_move_while_somebody_pages_are_missed_or_seen_once(store
 @pytest.mark.parametrize("newest_first", [True, False])
 async def test_a_page_may_come_short_and_still_name_a_next(store: Store, newest_first: bool) -> None:
     """S1.51: a store looks at a bounded number of rows; the few that fit are all found in the end."""
-    before = await enqueue_many(store, 2, namespace="rare")
-    await enqueue_many(store, BUDGET + 100)
-    after = await enqueue_many(store, 2, namespace="rare")
-    rare = Filter(namespace="rare")
+    before = await enqueue_many(store, 2)
+    await enqueue_many(store, BUDGET + 100, namespace="crowd")
+    after = await enqueue_many(store, 2)
+    rare = Filter(namespace="default")
 
     first = await store.page(rare, limit=3, newest_first=newest_first)
     assert {job.id for job in first.jobs} == set(after if newest_first else before)
@@ -171,11 +172,29 @@ async def test_a_page_may_come_short_and_still_name_a_next(store: Store, newest_
 
 async def test_an_empty_page_may_name_a_next(store: Store) -> None:
     """S1.51: nothing was found so far, which is not to say that there is nothing."""
-    [rare] = await enqueue_many(store, 1, namespace="rare")
-    await enqueue_many(store, BUDGET)
-    page = await store.page(Filter(namespace="rare"))
+    [rare] = await enqueue_many(store, 1)
+    await enqueue_many(store, BUDGET, namespace="crowd")
+    page = await store.page(Filter(namespace="default"))
     assert (page.jobs, page.next is None) == ([], False)
-    assert ids(await listed(store, Filter(namespace="rare"))) == [rare]
+    assert ids(await listed(store, Filter(namespace="default"))) == [rare]
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+async def test_a_tenant_finds_its_jobs_at_once_however_many_others_have(
+    store: Store, newest_first: bool
+) -> None:
+    """Its counts are whole as well."""
+    before = await enqueue_many(store, 2, namespace="acme")
+    await enqueue_many(store, BUDGET)
+    after = await enqueue_many(store, 2, namespace="acme")
+    jobs = sorted(before + after, reverse=newest_first)
+    for which in (Filter(namespace="acme"), Filter(namespace="acme", definition="mail")):
+        page = await store.page(which, newest_first=newest_first)
+        assert ([job.id for job in page.jobs], page.next) == (jobs, None)
+        first = await store.page(which, newest_first=newest_first, limit=3)
+        last = await store.page(which, newest_first=newest_first, limit=3, after=first.next)
+        assert [job.id for job in [*first.jobs, *last.jobs]] == jobs
+        assert (await store.counts(which))[State.QUEUED] == Count(4)
 
 
 async def test_a_long_list_is_seen_whole_in_the_largest_pages(store: Store) -> None:

@@ -40,10 +40,10 @@ class SlowPool(Pool):
 
     meanwhile: Meanwhile | None = None
 
-    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+    async def ask(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:
         if statement == SHOWING and self.meanwhile:
             await self.meanwhile()
-        return await super().run(statement, **values)
+        return await super().ask(statement, values)
 
 
 class SlowPostgres(PostgresStore):

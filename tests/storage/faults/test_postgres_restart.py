@@ -103,7 +103,7 @@ class Load:
 async def test_a_crash_under_load_loses_nothing_that_was_acknowledged(
     own_server: OwnServer, own_dsn: str, opened: Opener
 ) -> None:
-    """S0.4, S0.5: enqueues, claims and settlements alike; the same store goes on by itself."""
+    """S0.4, S0.5, S2.2: enqueues, claims and settlements alike; the same store goes on by itself."""
     store = await opened(own_dsn, timeout=BOUND)
     log = await Load(store).run(own_server)
 

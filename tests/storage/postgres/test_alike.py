@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from tenure.core.documents import Document
+from tenure.core.documents import Document, read, write
 from tenure.core.job import NewJob
 from tenure.core.lease import Line
 from tenure.core.limit import Limit
@@ -81,6 +81,16 @@ async def test_they_stand_in_line_as_they_were_given(store: PostgresStore) -> No
     claimed = await claim(store, lines=[Line("default", "mail")], limit=500)
     assert [one.params for one in claimed] == [job.params for job in jobs]
     assert [one.lease.job for one in claimed] == [answer.id for answer in answers]
+
+
+async def test_whatever_their_params_say_they_are_told_apart(store: PostgresStore) -> None:
+    """They go as one text, with a character between them that JSON text cannot hold."""
+    texts = ["", "\x1e", "\x1e\x1f\n", '"}\x1e{"', "\\", "\\u001e", "\u2028", "ä", "{", "NULL", ","]
+    jobs = [NewJob(definition="mail", params=write({"text": text})) for text in texts]
+    assert rows.are_alike(jobs)
+    await store.enqueue(jobs)
+    claimed = await claim(store, lines=[Line("default", "mail")], limit=len(jobs))
+    assert [read(one.params) for one in claimed] == [{"text": text} for text in texts]
 
 
 async def test_a_line_that_is_gone_is_made_anew(store: PostgresStore, backend: PostgresBackend) -> None:

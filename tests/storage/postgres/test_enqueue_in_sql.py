@@ -110,6 +110,25 @@ async def test_a_job_follows_from_what_it_is_told(store: PostgresStore, shell: a
     assert [(await found(store, job)).traceparent for job in (told, mistold)] == [followed, None]
 
 
+async def test_keys_are_named_and_fenced_as_in_the_library(
+    store: PostgresStore, shell: asyncpg.Connection
+) -> None:
+    for namespace in ("default", "acme"):
+        for keys in (["b", "a"], []):
+            options: dict[str, Any] = {"concurrency_keys": keys, "namespace": namespace}
+            [made] = await store.enqueue([MAIL.new_job(write(ADA), **options)])
+            job = await enqueue(shell, "mail", ADA, **options)
+            assert alike(await found(store, job)) == alike(await found(store, made.id))
+    assert [use.key for use in await store.limits()] == ["a", "acme\x1fa", "acme\x1fb", "b", ""]
+
+
+async def test_a_key_that_only_the_database_thinks_printable_can_be_read(
+    store: PostgresStore, shell: asyncpg.Connection
+) -> None:
+    job = await enqueue(shell, "mail", {"to": "a", "who": {"name/x": "a\u200bb"}})
+    assert (await found(store, job)).concurrency_keys == ("a\u200bb",)
+
+
 async def test_the_defaults_of_a_definition_hold(store: PostgresStore, shell: asyncpg.Connection) -> None:
     [made] = await store.enqueue([PLAIN.new_job(write({}))])
     job = await enqueue(shell, "plain", max_attempts=9)
@@ -196,6 +215,13 @@ async def test_a_trigger_makes_jobs_that_vanish_with_its_transaction(
         ({"params": {"to": "a", "x": 1}}, "params/x: is not known"),
         ({"params": {"to": "a" * 262_144}}, "params: has more than 262144 bytes"),
         ({"params": {"to": "a", "who": {"name/x": {}}}}, "params: leads to no plain value"),
+        ({"params": {"to": "a", "who": {"name/x": "a\nb"}}}, "params: leads to no plain value"),
+        ({"params": {"to": "a", "who": {"name/x": "a" * 256}}}, "params: leads to no plain value"),
+        ({"definition": "plain", "concurrency_keys": ["a"]}, "concurrency_keys: have no limit to go with"),
+        ({"concurrency_keys": [str(n) for n in range(10)]}, "concurrency_keys: are too many"),
+        ({"concurrency_keys": ["a", "a"]}, "concurrency_keys: are too many, or one stands twice"),
+        ({"concurrency_keys": ["a", ""]}, "concurrency_keys: are not 1 to 255 printable"),
+        ({"concurrency_keys": ["a\x1fb"]}, "concurrency_keys: are not 1 to 255 printable"),
         ({"queue": "a b"}, "queue: is not a name"),
         ({"namespace": ""}, "namespace: is not a name"),
         ({"priority": 101}, "priority: is 101"),

@@ -6,7 +6,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Claimed, Line, Order
 from tenure.core.limit import Limit
 from tenure.storage.postgres import forms
-from tenure.storage.postgres.forms import BARE, FULL, PASSING, Forms
+from tenure.storage.postgres.forms import BARE, CLAIMING, FULL, PASSING, Forms
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.contract.test_listen import fall_asleep, woken
@@ -58,6 +58,8 @@ def test_a_claim_is_remembered_by_what_all_its_jobs_stand_under() -> None:
     assert known.choose([1], {(7,)}, passes=True) == FULL
     known.note({2}, {()})
     assert known.choose([1, 2], set(), passes=True) == BARE
+    assert known.choose([], {()}, passes=True) == CLAIMING
+    assert known.choose([], {(7,)}, passes=True) == FULL
 
 
 def test_only_so_many_claims_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

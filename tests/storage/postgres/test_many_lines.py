@@ -31,7 +31,7 @@ class ExplainedPool(Pool):
         super().__init__(dsn, pooled=False, size=1, timeout=60)
         self.rows: Counter[str] = Counter()
 
-    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+    async def ask(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:
         text, arguments = self._asked(statement, values)
 
         async def explained(connection: Connection) -> str:
@@ -44,7 +44,7 @@ class ExplainedPool(Pool):
             return told
 
         self.rows[statement] += _rows(json.loads(await self.work(explained))[0]["Plan"])
-        return await super().run(statement, **values)
+        return await super().ask(statement, values)
 
 
 class ExplainedStore(PostgresStore):

@@ -57,9 +57,9 @@ class HoldingPool(Pool):
         super().__init__(dsn, pooled=False, size=2, timeout=60.0)
         self._seam = seam
 
-    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+    async def ask(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:
         if not self._is_meant(statement):
-            return await super().run(statement, **values)
+            return await super().ask(statement, values)
         [answer] = await self._run_and_hold((statement, values))
         return answer
 

@@ -33,6 +33,7 @@ _SUCCEEDED = Filter(states=frozenset({State.SUCCEEDED}))
 _FILTERS = {
     "all": EVERY_JOB,
     "by line": _NAMED,
+    "of a namespace": Filter(namespace="globex"),
     "by tag": _TAGGED,
     "that failed": _FAILED,
     "that died of the same": _ALIKE,
@@ -152,6 +153,14 @@ async def _recent(store: Store, _: Scene) -> int:
     return int(bool((await store.recent(limit=1_000)).ends))
 
 
+async def _unfinished(store: Store, _: Scene) -> int:
+    return await store.unfinished("acme", most=10)
+
+
+async def _flows(store: Store, _: Scene) -> int:
+    return int(bool((await store.flows(limit=1_000)).now))
+
+
 async def _dead_letters(store: Store, _: Scene) -> int:
     return len((await store.dead_letters()).groups)
 
@@ -220,6 +229,8 @@ DEEDS: dict[str, tuple[Deed, int]] = {
     "lines": (_lines, len(LINES)),
     "outlook": (_outlook, 1),
     "how jobs ended lately": (_recent, 1),
+    "the unfinished of a namespace": (_unfinished, 0),
+    "what passes through the queues": (_flows, 1),
     "dead letters": (_dead_letters, 2),
     "the pace of jobs": (_paces, 1),
     "trouble": (_trouble, 1_000),

@@ -37,7 +37,8 @@ LIMITS = {FULL: (Limit("full"),), CALL: (Limit("calls", size=50),)}
 PAST = """
     INSERT INTO tenure.job (id, line, priority, max_attempts, created_at, timeout_ms, grace_ms,
                             backoff_base_ms, backoff_cap_ms, on_lost, namespace, scope, params, tags, mark)
-    SELECT id, line, -rank, 3, at, 60000, 5000, 1000, 60000, 'retry', 'default', '', '{}', tags, mark
+    SELECT id, line, -rank, 3, at, 60000, 5000, 1000, 60000, 'retry',
+           CASE WHEN tags IS NULL THEN 'default' ELSE 'globex' END, '', '{}', tags, mark
       FROM past;
     INSERT INTO tenure.job_state (id, line, rank, max_attempts, state, n, fence, seq, updated_at, due_at,
                                   queued_at, started_at, finished_at, attempt, has_result)

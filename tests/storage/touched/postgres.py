@@ -126,7 +126,7 @@ class WatchedPool(Pool):
         super().__init__(dsn, pooled=pooled, size=1, timeout=60)
         self.costs: Costs = {}
 
-    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+    async def ask(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:
         [answer] = await self.together((statement, values))
         return answer
 

@@ -1,41 +1,15 @@
 """What a verb touches does not grow with history, on either store, by the database's own count."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
-import pytest
-
-from tests.storage.backends import server_for
+from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
 from tests.storage.touched.deeds import CLAIMS, DEEDS, Deed
-from tests.storage.touched.history import Past, PastBackend, Scene, set_scene
-from tests.storage.touched.postgres import PostgresPast
-from tests.storage.touched.sqlite import SqlitePast
+from tests.storage.touched.history import Past, PastBackend, Scene
 
 # The short one is long enough for a page of a list to have all the rows that it may look at.
 SHORT, LONG = Past(20_000), Past(200_000)
 EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000)
-
-Made = tuple[PastBackend, Scene]
-Make = Callable[[Past], Awaitable[Made]]
-
-
-@pytest.fixture
-async def make(request: pytest.FixtureRequest, database_kind: str, tmp_path: Path) -> AsyncIterator[Make]:
-    """Makes databases with a past."""
-    made: list[PastBackend] = []
-
-    async def one(past: Past) -> Made:
-        if database_kind == "sqlite":
-            made.append(SqlitePast(tmp_path / f"{len(made)}.db"))
-        else:
-            made.append(PostgresPast(server_for(request, database_kind)))
-        await made[-1].prepare()
-        return made[-1], await set_scene(made[-1], past)
-
-    yield one
-    for backend in made:
-        await backend.dispose()
 
 
 async def test_what_a_verb_touches_does_not_grow_with_history(make: Make) -> None:

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
         return _statements()[self.statement].text
 
     @property
-    def arguments(self) -> list[Any]:
+    def arguments(self) -> Sequence[Any]:
         """The values, in the order in which the text counts them."""
         return _statements()[self.statement].arguments(self.values)
 

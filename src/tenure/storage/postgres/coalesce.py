@@ -58,9 +58,19 @@ class Coalescer(Generic[Item, Answer]):
 
     async def call(self, items: Sequence[Item]) -> list[Answer]:
         """Have the items done together with whatever else is waiting; all or none of them."""
-        loop = asyncio.get_running_loop()
         if not self._under_way and not self._is_shared:
-            return await self._at_once(items, loop.create_future())
+            self._idle_lanes -= 1
+            self._under_way.add(done := asyncio.get_running_loop().create_future())
+            try:
+                return await self._run(items)
+            finally:
+                self._under_way.discard(done)
+                done.set_result(None)
+                if self._waiting:
+                    self._start(self._drain())
+                else:
+                    self._idle_lanes += 1
+        loop = asyncio.get_running_loop()
         answer: asyncio.Future[list[Answer]] = loop.create_future()
         self._waiting.append(_Call(items, answer, loop.time() + self._patience))
         if self._idle_lanes:
@@ -77,19 +87,6 @@ class Coalescer(Generic[Item, Answer]):
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
-
-    async def _at_once(self, items: Sequence[Item], done: asyncio.Future[None]) -> list[Answer]:
-        self._idle_lanes -= 1
-        self._under_way.add(done)
-        try:
-            return await self._run(items)
-        finally:
-            self._under_way.discard(done)
-            done.set_result(None)
-            if self._waiting:
-                self._start(self._drain())
-            else:
-                self._idle_lanes += 1
 
     async def _drain(self) -> None:
         try:

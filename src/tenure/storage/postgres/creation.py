@@ -1,7 +1,7 @@
 """The verbs of the PostgreSQL store that make jobs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,8 +23,9 @@ from tenure.storage.postgres import rows
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.draft import PostgresDraft
 from tenure.storage.postgres.lines import Lines, line_of
-from tenure.storage.postgres.places import Place, Places
+from tenure.storage.postgres.places import Places
 from tenure.storage.postgres.pool import Pool
+from tenure.storage.postgres.told import Place
 from tenure.storage.postgres.wakeups import Switchboard
 
 MOST_A_STATEMENT = 1_000
@@ -38,6 +39,9 @@ Run = Callable[..., Awaitable[list[asyncpg.Record]]]
 
 Recording = Callable[[Sequence[NewJob], Sequence[UUID], Sequence[int]], Awaitable[list[asyncpg.Record]]]
 """Runs the statement that records jobs, given their ids and the numbers of their lines."""
+
+
+_STATES = {state.value: state for state in State}
 
 
 class _LeaseLost(Exception):
@@ -56,9 +60,7 @@ class Creation(ABC):
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         values.check_batch(jobs)
-        if not jobs:
-            return []
-        return await self._enqueues.call(jobs)
+        return await self._enqueues.call(jobs) if jobs else []
 
     async def enqueue_strictly(
         self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()
@@ -144,24 +146,49 @@ class Creation(ABC):
             self._identity = Identity(await self.now())
         return self._identity
 
-    async def _enqueue(self, jobs: Sequence[NewJob], record: Recording | None = None) -> list[Enqueued]:
+    def _enqueue(
+        self, jobs: Sequence[NewJob], record: Recording | None = None
+    ) -> Coroutine[Any, Any, list[Enqueued]]:
         """One statement for the jobs of one or many callers; a second one only where keys were taken."""
-        identity = await self._ids()
-        if record is None and rows.are_alike(jobs):
+        if record is None and len(jobs) == 1 and rows.is_plain(jobs[0]):
+            return self._enqueue_one(jobs)
+        return self._enqueue_all(jobs, record)
+
+    async def _enqueue_one(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """What most callers bring goes the shortest way."""
+        [job] = jobs
+        identity = self._identity or await self._ids()
+        made = job.id or identity.make()
+        [line] = self._lines.known(jobs) or await self._lines.numbers(jobs)
+        form = "enqueue.one" if job.key is None and job.id is None else "enqueue.one+keys"
+        try:
+            recorded = await self._pool.ask(form, rows.asked_alone(job, made, line, PATIENCE))
+        except StoreRefused:
+            return await self._enqueue_all(jobs, None)  # which knows what to do where the line is gone
+        if not recorded:
+            answers: dict[int, Enqueued] = {}
+            await self._answer_the_rest(jobs, [made], answers, None)
+            return [answers[0]]
+        self._note({recorded[0][:]: job})
+        return [Enqueued(made, State.QUEUED, fresh=True)]
+
+    async def _enqueue_all(self, jobs: Sequence[NewJob], record: Recording | None) -> list[Enqueued]:
+        identity = self._identity or await self._ids()
+        if record is None and len(jobs) > 1 and rows.are_alike(jobs):
             return await self._enqueue_alike(jobs, identity.make_many(len(jobs)))
         ids = [job.id or identity.make() for job in jobs]
         answers: dict[int, Enqueued] = {}
         recorded = await self._record(jobs, ids, record or self._alone)
-        queued: dict[Place, int] = {}
+        queued: dict[Place, NewJob] = {}
         is_timed = False
         for position, state, line, rank in recorded:
             index = position - 1
-            answers[index] = Enqueued(ids[index], State(state), fresh=True)
-            if state == State.QUEUED:
-                queued[line, rank] = index
-            elif state == State.SCHEDULED:
+            answers[index] = Enqueued(ids[index], _STATES[state], fresh=True)
+            if state == "queued":
+                queued[line, rank] = jobs[index]
+            elif state == "scheduled":
                 is_timed = True
-        self._note({place: line_of(jobs[index]) for place, index in queued.items()})
+        self._note(queued)
         if is_timed:
             self._hints.timed()
         if (written := len(answers)) < len(jobs):
@@ -180,10 +207,10 @@ class Creation(ABC):
         async def record(
             _first: Sequence[NewJob], _ids: Sequence[UUID], lines: Sequence[int]
         ) -> list[asyncpg.Record]:
-            return await self._pool.run("enqueue.alike", **rows.asked_alike(jobs, ids, lines[0]))
+            return await self._pool.ask("enqueue.alike", rows.asked_alike(jobs, ids, lines[0]))
 
         [(line, rank)] = await self._record(jobs[:1], ids[:1], record)
-        self._note({(line, rank): line_of(jobs[0])})
+        self._note({(line, rank): jobs[0]})
         return [Enqueued(job, State.QUEUED, fresh=True) for job in ids]
 
     async def _answer_the_rest(
@@ -205,7 +232,7 @@ class Creation(ABC):
         self, jobs: Sequence[NewJob], ids: Sequence[UUID], record: Recording
     ) -> list[asyncpg.Record]:
         try:
-            return await record(jobs, ids, await self._lines.numbers(jobs))
+            return await record(jobs, ids, self._lines.known(jobs) or await self._lines.numbers(jobs))
         except StoreRefused as refusal:
             # A line we had seen is gone: the database was restored or made anew under us.
             if getattr(refusal.__cause__, "column_name", None) != "line":
@@ -213,25 +240,22 @@ class Creation(ABC):
             self._lines.forget()
             return await record(jobs, ids, await self._lines.numbers(jobs))
 
-    async def _alone(
+    def _alone(
         self, jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
-    ) -> list[asyncpg.Record]:
+    ) -> Awaitable[list[asyncpg.Record]]:
         form = "+keys" if any(job.key is not None or job.id is not None for job in jobs) else ""
-        if len(jobs) == 1 and rows.is_plain(jobs[0]):
-            alone = rows.asked_alone(jobs[0], ids[0], lines[0], PATIENCE)
-            return await self._pool.run(f"enqueue.one{form}", **alone)
-        return await self._pool.run(f"enqueue.record{form}", **rows.asked(jobs, ids, lines, PATIENCE))
+        return self._pool.ask(f"enqueue.record{form}", rows.asked(jobs, ids, lines, PATIENCE))
 
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
         self._note({(row["line"], row["rank"]): None for row in moved})
 
-    def _note(self, noted: Mapping[Place, Line | None]) -> None:
-        """Jobs were put in line at these places, of these lines where that is known."""
+    def _note(self, noted: Mapping[Place, NewJob | None]) -> None:
+        """Jobs were put in line at these places, and such jobs where that is known."""
         for known in self._places.values():
-            for place, line in noted.items():
-                known.add(place, line)
+            for place, job in noted.items():
+                known.add(place, None if job is None else line_of(job))
         if noted:
-            self._hints.queued()
+            self._hints.queued(noted)
 
 
 def _places(recorded: Iterable[asyncpg.Record]) -> list[int]:

@@ -1,16 +1,19 @@
 """Which form of a turn's statement is to be used: the shortest that does all that the turn may need.
 
-Most jobs stand under no limits. Of those that do, most begin as others end under the same ones, and need no
-slots but theirs. A form that was chosen by mistake does no harm: slots that are not passed on are freed, and
-jobs that have none stay in line for the next turn.
+Most jobs stand under no limits, and one that comes to an idle worker is claimed while nothing ends. Of those
+that do, most begin as others end under the same ones, and need no slots but theirs. A form that was chosen by
+mistake does no harm: slots that are not passed on are freed, and jobs that have none stay in line for the
+next turn.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 Limits = tuple[int, ...]
 """The ids of the limits that jobs stand under."""
 
-BARE = "settle_and_claim.turn"
+CLAIMING = "settle_and_claim.turn"
+TOLD = "settle_and_claim.turn+told"
+BARE = "settle_and_claim.turn+settling"
 PASSING = "settle_and_claim.turn+passing"
 FULL = "settle_and_claim.turn+limits"
 
@@ -24,14 +27,14 @@ class Forms:
     def __init__(self) -> None:
         self._limits: dict[int, Limits] = {}
 
-    def choose(self, ending: Iterable[int], offered: set[Limits], *, passes: bool) -> str:
+    def choose(self, ending: Collection[int], offered: set[Limits], *, passes: bool) -> str:
         """The form for a turn that settles jobs under these fences and claims from lines under such limits.
 
         `passes`: jobs that end make all the room that is wanted, and it may be passed on.
         """
         held = {self._limits.get(fence) for fence in ending}
         if held <= {()} and offered <= {()}:
-            return BARE
+            return BARE if ending else CLAIMING
         return PASSING if passes and len(held) == 1 and offered <= held else FULL
 
     def note(self, fences: Iterable[int], limits: set[Limits]) -> None:

@@ -25,6 +25,13 @@ class Lines:
         self._pool = pool
         self._known: dict[Kind, int] = {}
 
+    def known(self, jobs: Sequence[NewJob]) -> list[int] | None:
+        """The line of each new job; None where some have to be looked up."""
+        try:
+            return [self._known[_kind(job)] for job in jobs]
+        except KeyError:
+            return None
+
     async def numbers(self, jobs: Sequence[NewJob]) -> list[int]:
         """The line of each new job."""
         if len(self._known) > MOST_KNOWN:
@@ -66,7 +73,7 @@ def line_of(job: NewJob) -> Line:
 
 
 def _kind(job: NewJob) -> Kind:
-    limits = tuple(sorted((limit.name, limit.key) for limit in job.limits)) if job.limits else ()
+    limits = tuple(sorted((limit.name, limit.key) for limit in job.fenced_limits)) if job.limits else ()
     return job.queue, job.definition, job.version, limits
 
 
@@ -83,5 +90,5 @@ def _limits(jobs: Sequence[NewJob]) -> list[Limit]:
     for job in jobs:
         for limit in job.limits:
             sizes.setdefault(limit.name, limit.size)
-    named = {(limit.name, limit.key) for job in jobs for limit in job.limits}
+    named = {(limit.name, limit.key) for job in jobs for limit in job.fenced_limits}
     return [Limit(name, key, sizes[name]) for name, key in sorted(named)]

@@ -6,10 +6,10 @@ it would ask the server, on every new connection.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from tenure.storage import statements
@@ -52,11 +52,12 @@ class Prepared(NamedTuple):
     text: str
     names: tuple[str, ...]
     literals: Mapping[str, Writer]
+    in_order: Callable[[Mapping[str, Any]], Sequence[Any]]
 
-    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
+    def arguments(self, values: Mapping[str, Any]) -> Sequence[Any]:
         """The values in the statement's order."""
         if not self.literals:
-            return [values[name] for name in self.names]
+            return self.in_order(values)
         return [self._argument(name, values[name]) for name in self.names]
 
     def _argument(self, name: str, value: Any) -> Any:
@@ -68,4 +69,11 @@ def prepared(text: str) -> Prepared:
     """The statement with arrays of numbers, ids and times as literals."""
     kinds = dict(_ARRAY.findall(text))
     numbered = statements.numbered(_ARRAY.sub(r":\1::text::\2[]", text))
-    return Prepared(*numbered, {name: _WRITERS[kind] for name, kind in kinds.items()})
+    writers = {name: _WRITERS[kind] for name, kind in kinds.items()}
+    return Prepared(*numbered, writers, _in_order(numbered.names))
+
+
+def _in_order(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
+    if len(names) > 1:
+        return itemgetter(*names)  # which answers with one value, not with a tuple, where it has one name
+    return lambda values: [values[name] for name in names]

@@ -2,15 +2,16 @@
 
 from datetime import timedelta
 
-from tenure.core.bounds import whole
+from tenure.core.bounds import LARGEST_FEED, whole
 from tenure.core.failures import DeadGroups, Trouble
+from tenure.core.flow import LATELY, Flows
 from tenure.core.pace import PACE_KEPT, Lengths, Paces
 from tenure.storage import overview
 from tenure.storage.postgres.pool import Pool
 
 
 class Overview:
-    """Groups of dead letters, what goes wrong, and how fast jobs end."""
+    """Groups of dead letters, what goes wrong, how fast jobs end, and how many pass through each queue."""
 
     _pool: Pool
 
@@ -25,6 +26,16 @@ class Overview:
 
     async def paces(self, since: timedelta) -> Paces:
         return overview.paces_from(await self._pool.run("paces", since=since))
+
+    async def unfinished(self, namespace: str, *, most: int) -> int:
+        budget = most + overview.BEHIND
+        [row] = await self._pool.run("unfinished", namespace=namespace, most=most, budget=budget)
+        return int(row["n"])
+
+    async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
+        whole("limit", limit, 1, LARGEST_FEED)
+        found = await self._pool.run("flows", limit=limit, lately=LATELY)
+        return overview.flows_from(found)
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._pool.run(

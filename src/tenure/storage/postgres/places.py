@@ -13,6 +13,10 @@ A line whose limits have no room is passed over until some is believed to be fre
 up, less what was claimed since, more what this process gave back. Only so many limited lines go into one turn
 as can fill it, since the free slots of each are locked while it lasts.
 
+Who has just found all its lines empty need not look when it hears where jobs were put in line: it claims at
+once there, from the front. Nobody has looked whether that line is paused, or still the one it was: that claim
+sees to it itself. Where there are limits, somebody looks first.
+
 All of this only saves work. What a hint passed over (a transaction that committed late, a claim that was
 rolled back) is found again by the next look-up, which begins at the front; what is free, the claim itself
 finds out.
@@ -26,6 +30,7 @@ import msgspec
 
 from tenure.core.lease import Line
 from tenure.storage.aging import STEP, goes_by_age
+from tenure.storage.postgres.told import Place, Told
 from tenure.storage.values import Row
 
 FRESH_FOR = 1.0
@@ -42,10 +47,6 @@ MOST_REACHED = 10_000
 
 MOST_REMEMBERED = 50_000
 """How many lines are remembered."""
-
-Place = tuple[int, int]
-"""A line's number and a rank in it; the lower rank is served first."""
-
 
 _room = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
 
@@ -83,6 +84,8 @@ class Places:
         self._turn = 0
         self._offered: set[tuple[int, ...]] = set()
         self._passed_over = False
+        self._are_empty = False
+        self._told = Told()
 
     @property
     def are_stale(self) -> bool:
@@ -91,7 +94,7 @@ class Places:
 
     def learn(self, found: Iterable[Row], took: float) -> None:
         """Take the rows of a look-up that took so many seconds; hints start over at the first job it saw."""
-        self._fresh_for = min(max(FRESH_FOR, WORTH * took), STALE_AFTER)
+        self.walked(took)
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
         self._found.clear()
@@ -116,18 +119,39 @@ class Places:
                 self._lowered = {limit for limit, (_, above) in room.items() if above}
         is_partial = self.after_line and not self._hints
         self._looked_up_at = None if is_partial else time.monotonic()
+        self._are_empty = not self._hints and not self.after_line
+
+    def walked(self, seconds: float) -> None:
+        """To walk through lines from their front took so long."""
+        self._fresh_for = min(max(FRESH_FOR, WORTH * seconds), STALE_AFTER)
 
     def forget(self) -> None:
         """Look again before the next claim."""
         self._looked_up_at = None
 
-    def hear(self) -> None:
-        """Somebody else has put jobs in line; who has plenty to do looks once a second anyway."""
+    def hear(self, places: Collection[Place] = ()) -> None:
+        """Somebody has put jobs in line, at these places or wherever; who has plenty to do looks in time."""
+        self._told.add(places)
         if self._passed_over:
             self.forget()
 
+    def told(self) -> list[Offer]:
+        """Where hints say that jobs are, since this was last asked; none where that is not enough to go by.
+
+        What is offered is all that there is, as far as anybody has told.
+        """
+        places = self._told.take()
+        if not self._are_empty or self._fresh_for > FRESH_FOR:
+            return []
+        if any(line not in self.known or self.known[line].limits for line, _ in places):
+            return []
+        self._passed_over, self._offered = False, {()}
+        return [Offer(place, 0, self.known[place[0]]) for place in places]
+
     def add(self, place: Place, line: Line | None = None) -> None:
         """Note that jobs were put in line there; whose line it is, where that is known."""
+        if line is None or line in self._served:
+            self._told.add([place])
         if place[0] in self._found:
             self._hints.setdefault(place, 0)
         # A line that was known before and not found again was empty, or it is paused.
@@ -187,6 +211,7 @@ class Places:
 
         Where limits alone have kept it short, there is nothing to see.
         """
+        self._are_empty = False
         for place, last in furthest.items():
             if last["seq"] > self._hints.get(place, 0):
                 self._hints[place] = last["seq"]
@@ -196,6 +221,7 @@ class Places:
             self._passed_over = bool(self._offered) and not any(map(self.has_room, self._offered))
             if not self._passed_over:
                 self.forget()
+                self._are_empty = not any(self._offered)
 
     def _room(self, limit: int, returning: int) -> int:
         return self._free.get(limit, 0) + min(returning, max(0, self._held.get(limit, 0)))

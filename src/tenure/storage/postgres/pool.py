@@ -1,33 +1,27 @@
-"""Connections to PostgreSQL, and the one place where its errors become ours.
+"""Connections to PostgreSQL.
 
 Nobody waits longer than the timeout, whatever becomes of the server and the network: not for a connection,
 not for an answer, and not for the driver, which tidies up behind a statement that was given up.
 """
 
 import asyncio
-import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
 
-from tenure.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreRefused, StoreUnavailable
+from tenure.core.errors import StoreUnavailable
 from tenure.storage import statements
 from tenure.storage.postgres.deadlines import Deadlines
 from tenure.storage.postgres.literals import prepared
+from tenure.storage.postgres.refusals import DRIVER_ERRORS, Collision, ours
 from tenure.storage.postgres.users import Users
 
 T = TypeVar("T")
 Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
 
-_GUARD = "TN001"
-_OUTAGE_CLASSES = ("08", "28", "3D", "53", "57", "58")
-_DRIVER_ERRORS = (
-    *(asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError),
-    *(OSError, TimeoutError, ssl.SSLError, ValueError),
-)
 # Statements are long and few, and their plans are known beforehand: planned once a connection, by index.
 # Planning anew each time costs the server 1.5 times the work at a hundred jobs a batch, 2.5 times at one.
 # Without the second setting a plan made while the tables were empty would scan them when they are full.
@@ -42,7 +36,6 @@ _POOLED = {"statement_cache_size": 0}
 # knowing, and is not used again.
 _AT_HAND = 2
 _IDLE_FOR = 300.0
-_UNSENT = (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError)
 
 
 class Pool:
@@ -77,7 +70,6 @@ class Pool:
             min_size=0,
             max_size=self._size,
             timeout=self._timeout,
-            command_timeout=self._timeout,
             reset=_keep,
             **self._options,
         )
@@ -99,25 +91,32 @@ class Pool:
                 try:
                     async with asyncio.timeout(self._timeout):
                         await pool.close()
-                except _DRIVER_ERRORS:
+                except DRIVER_ERRORS:
                     pool.terminate()
                 self._deadlines.forget()
 
-    async def run(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+    def run(self, statement: str, /, **values: object) -> Coroutine[Any, Any, list[asyncpg.Record]]:
         """Run one statement in a transaction of its own. A collision is tried once more."""
+        return self.ask(statement, values)
+
+    async def ask(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:
+        """`run`, for who has many values at hand."""
         text, arguments = self._asked(statement, values)
-        deadline = self._deadline()
+        deadline = monotonic() + self._timeout
 
         def fetch(connection: Connection) -> Awaitable[list[asyncpg.Record]]:
             # The driver's own timeout would not do: where it closes a statement meanwhile, it waits for ever.
             return self._deadlines.keep(deadline, connection.fetch(text, *arguments))
 
-        with self._users:
+        self._users.enter()
+        try:
             pool = self._opened()
             try:
                 return await self._lent(pool, deadline, fetch)
-            except _Collision:
+            except Collision:
                 return await self._lent(pool, deadline, fetch)
+        finally:
+            self._users.leave()
 
     async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         """Run statements in one transaction, up to one that finds nothing; answers with the rows of each."""
@@ -154,7 +153,7 @@ class Pool:
             pool = self._opened()
             try:
                 return await self._lent(pool, deadline, in_one)
-            except _Collision:
+            except Collision:
                 return await self._lent(pool, deadline, in_one)
 
     async def say(self, text: str) -> None:
@@ -168,20 +167,35 @@ class Pool:
         with self._users:
             await self._lent(self._opened(), deadline, execute)
 
-    async def dial(self) -> asyncpg.Connection:
+    async def dial(self, **options: Any) -> asyncpg.Connection:
         """A connection of the caller's own, apart from the pool."""
         try:
             async with asyncio.timeout(self._timeout):
-                return await asyncpg.connect(self._dsn)
-        except _DRIVER_ERRORS as error:
-            raise _ours(error, self._where(), sent=False) from error
+                return await asyncpg.connect(self._dsn, **options)
+        except DRIVER_ERRORS as error:
+            raise ours(error, self._where(), sent=False) from error
 
     async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
-        """Run a task that needs several statements on one connection; the timeout is for each of them."""
+        """Run a task that needs several statements on one connection; the timeout is for all of them."""
+        deadline = self._deadline()
         with self._users:
-            return await self._lent(self._opened(), self._deadline(), task)
+            return await self._lent(
+                self._opened(), deadline, lambda connection: self._deadlines.keep(deadline, task(connection))
+            )
 
-    def _asked(self, statement: str, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    async def toil(self, task: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run a long task on a connection of its own; the timeout is for each of its statements."""
+        with self._users:
+            self._opened()
+            connection = await self.dial(command_timeout=self._timeout, **self._options)
+            try:
+                return await task(connection)
+            except DRIVER_ERRORS as error:
+                raise ours(error, self._where()) from error
+            finally:
+                connection.terminate()
+
+    def _asked(self, statement: str, values: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
         asked = self._statements[statement]
         return asked.text, asked.arguments(values)
 
@@ -196,7 +210,7 @@ class Pool:
     async def _lent(
         self, pool: asyncpg.Pool, deadline: float, task: Callable[[Connection], Awaitable[T]]
     ) -> T:
-        connection = await self._borrowed(pool, deadline)
+        connection = self._taken_up() or await self._borrowed(pool, deadline)
         try:
             answer = await task(connection)
         except (TimeoutError, asyncio.CancelledError) as error:
@@ -206,11 +220,11 @@ class Pool:
             returning.add_done_callback(lambda _: self._users.leave())
             if isinstance(error, asyncio.CancelledError):
                 raise
-            raise _ours(error, self._where()) from error
+            raise ours(error, self._where()) from error
         except BaseException as error:
             await self._returned(pool, connection)
-            if isinstance(error, _DRIVER_ERRORS):
-                raise _ours(error, self._where()) from error
+            if isinstance(error, DRIVER_ERRORS):
+                raise ours(error, self._where()) from error
             raise
         # Whoever waits for the driver to lend one would not hear of one that is at hand.
         if self._waiting or len(self._at_hand) == _AT_HAND or self._pool is not pool:
@@ -218,6 +232,14 @@ class Pool:
         else:
             self._at_hand.append((connection, monotonic()))
         return answer
+
+    def _taken_up(self) -> asyncpg.pool.PoolConnectionProxy | None:
+        """The connection that was used last, if it is at hand and fit for use."""
+        if self._at_hand:
+            connection, since = self._at_hand[-1]
+            if monotonic() - since < _IDLE_FOR and not _is_closed(connection):
+                return self._at_hand.pop()[0]
+        return None
 
     async def _borrowed(self, pool: asyncpg.Pool, deadline: float) -> asyncpg.pool.PoolConnectionProxy:
         while self._at_hand:
@@ -231,25 +253,21 @@ class Pool:
         try:
             async with asyncio.timeout_at(deadline):
                 return await pool.acquire()
-        except _DRIVER_ERRORS as error:
-            raise _ours(error, self._where(), sent=False) from error
+        except DRIVER_ERRORS as error:
+            raise ours(error, self._where(), sent=False) from error
         finally:
             self._waiting -= 1
 
     async def _returned(self, pool: asyncpg.Pool, connection: asyncpg.pool.PoolConnectionProxy) -> None:
         try:
             await pool.release(connection, timeout=self._timeout)
-        except _DRIVER_ERRORS:
+        except DRIVER_ERRORS:
             # The connection is of no more use, and the pool has dropped it; that is nobody's failure.
             pass
 
     def _where(self) -> str:
         parts = urlsplit(self._dsn)
         return f"{parts.hostname or 'local socket'}:{parts.port or 5432}/{parts.path.lstrip('/')}"
-
-
-class _Collision(StoreBusy):
-    """Two transactions got in each other's way and ours was undone; nothing was written."""
 
 
 def _is_closed(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
@@ -261,37 +279,3 @@ def _is_closed(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
 
 async def _keep(_connection: asyncpg.Connection) -> None:
     """Statements leave nothing behind in the session: there is nothing to reset, no round trip to spend."""
-
-
-def _ours(error: Exception, where: str, *, sent: bool = True) -> StoreError:
-    """The error of `tenure.core.errors` that says the same; `sent`: the server may have got the statement."""
-    code = str(getattr(error, "sqlstate", None) or "")
-    if isinstance(error, asyncpg.DeadlockDetectedError | asyncpg.SerializationError):
-        return _Collision("two transactions got in each other's way; nothing was written, try again")
-    if isinstance(error, asyncpg.LockNotAvailableError):
-        return StoreBusy("another open transaction holds what was needed; nothing was written, try again")
-    if code in ("42P01", "3F000", "42883"):
-        return SchemaMismatch(
-            f"the database at {where} has no tenure schema, or an older one: run `tenure migrate`"
-        )
-    if isinstance(error, ValueError):
-        return StoreRefused(f"a value cannot be sent to PostgreSQL: {_brief(error)}")
-    if not code or code.startswith(_OUTAGE_CLASSES):
-        unknown = sent and not _says_undone(error)
-        if "unsupported startup parameter" in str(error):
-            return StoreUnavailable(f"a pooler answers at {where}: add pooled=true to the address")
-        return StoreUnavailable(f"PostgreSQL at {where} is not available: {_brief(error)}", unknown=unknown)
-    if code == _GUARD:
-        return StoreRefused(f"the database refused the step: {_brief(error)}")
-    return StoreRefused(f"PostgreSQL refused the statement ({code}): {_brief(error)}")
-
-
-def _says_undone(error: Exception) -> bool:
-    """Whether the server itself says that it did not do it: a full disk, say, but not its own end."""
-    return isinstance(error, _UNSENT) or getattr(error, "severity_en", None) == "ERROR"
-
-
-def _brief(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return (str(error).splitlines() or [type(error).__name__])[0][:200] or type(error).__name__

@@ -65,6 +65,7 @@ class Reading:
         looked_at = await self._pool.run(
             "page.scan",
             by_id=way.by_id,
+            by_namespace=way.by_namespace,
             by_line=way.by_line,
             by_tag=way.by_tag,
             by_fingerprint=way.by_fingerprint,

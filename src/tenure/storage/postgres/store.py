@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +11,7 @@ import asyncpg
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.job import Moved, Standing
-from tenure.core.lease import Beat, Lease, Line, Order, Pulse
+from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
 from tenure.core.outcome import Report, Round, Settled
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
@@ -23,13 +23,14 @@ from tenure.storage.postgres import places, rows, schema
 from tenure.storage.postgres.access import Access
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
-from tenure.storage.postgres.forms import Forms
+from tenure.storage.postgres.forms import TOLD, Forms
 from tenure.storage.postgres.lines import Lines
 from tenure.storage.postgres.operations import Operations
 from tenure.storage.postgres.overview import Overview
 from tenure.storage.postgres.places import Offer, Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
+from tenure.storage.postgres.told import Place
 from tenure.storage.postgres.trails import Trails
 from tenure.storage.postgres.wakeups import Switchboard
 
@@ -74,7 +75,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         await self._pool.close()
 
     async def migrate(self, on_applied: Callable[[Applied], None] | None = None) -> list[str]:
-        return await apply_all(schema.PACKAGE, lambda: self._pool.work(schema.apply_next), on_applied)
+        return await apply_all(schema.PACKAGE, lambda: self._pool.toil(schema.apply_next), on_applied)
 
     async def migration_sql(self) -> str:
         return await self._pool.work(schema.by_hand)
@@ -120,6 +121,8 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
         given = turn.reported(reports)
+        if not given and (claimed := await self._claim_told(order)):
+            return Round(Settled({}, []), claimed)
         known, offers = await self._offers(order, len(given))
         if not given and not offers:
             known.forget()
@@ -149,8 +152,25 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         self._forms.note({row["fence"] for row in taken}, {lines[line].limits for line in begun})
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
-            [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken],
+            _claimed(taken, lines),
         )
+
+    async def _claim_told(self, order: Order) -> list[Claimed]:
+        """Claim where hints say that jobs are. Where that comes to nothing, somebody must look."""
+        known = self._known(order)
+        told = known.told() if order.limit and self._hints.are_heard else []
+        if not told:
+            return []
+        began = time.monotonic()
+        answer = await self._pool.run(
+            TOLD, **rows.told(told), worker=order.worker, lease_for=order.lease_for, limit=order.limit
+        )
+        known.walked(time.monotonic() - began)
+        _, taken = rows.of_turn(answer)
+        known.forget()
+        known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
+        self._forms.note({row["fence"] for row in taken}, {()})
+        return _claimed(taken, {offer.place[0]: offer.standing for offer in told})
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))
@@ -207,12 +227,13 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         if any(State(row["state"]).is_final for row in moved):
             self._hints.ended()
 
-    def _hear(self) -> None:
+    def _hear(self, told: Collection[Place]) -> None:
         for known in self._places.values():
-            known.hear()
+            known.hear(told)
 
     def _look_again(self) -> None:
         for known in self._places.values():
+            known.hear()
             known.forget()
         self._hints.queued()
 
@@ -228,9 +249,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
 
     async def _look_up(self, order: Order) -> tuple[Places, bool]:
         """What is known of the lines, and whether it was looked up just now."""
-        if len(self._places) > MOST_ORDERS:
-            self._places.clear()
-        known = self._places.setdefault(order.lines, Places(order.lines))
+        known = self._known(order)
         is_stale = known.are_stale
         if order.limit and is_stale:
             began = time.monotonic()
@@ -242,3 +261,12 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
             )
             known.learn(found, time.monotonic() - began)
         return known, is_stale
+
+    def _known(self, order: Order) -> Places:
+        if len(self._places) > MOST_ORDERS:
+            self._places.clear()
+        return self._places.setdefault(order.lines, Places(order.lines))
+
+
+def _claimed(taken: Iterable[asyncpg.Record], lines: Mapping[int, places.Standing]) -> list[Claimed]:
+    return [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken]

@@ -4,12 +4,15 @@ A hint is sent after the commit it speaks of, never inside its transaction: comm
 the other. The first goes at once, in one round trip however new the connection; those that follow within a
 few milliseconds go together, so that however much is done, few are sent.
 
+That jobs were put in line says where, if it can in a few words: who is idle and knows the line claims there
+without looking first.
+
 Hints are optional and may be lost (no connection, a pooler in between): they only shorten a wait.
 """
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -17,6 +20,7 @@ import asyncpg
 
 from tenure.core.errors import StoreError
 from tenure.storage.postgres.pool import Pool
+from tenure.storage.postgres.told import Place, Told, read, written
 
 CHANNEL = "tenure"
 QUIET = 0.02
@@ -56,23 +60,30 @@ class Listener:
 class Switchboard:
     """Sends this store's hints and hands on those of others."""
 
-    def __init__(self, pool: Pool, *, enabled: bool, heard: Callable[[], None]) -> None:
-        """`heard` is called whenever jobs may have been put in line by somebody else."""
+    def __init__(self, pool: Pool, *, enabled: bool, heard: Callable[[Collection[Place]], None]) -> None:
+        """`heard` is called whenever jobs may have been put in line by somebody else, with where if known."""
         self._pool = pool
         self._enabled = enabled
         self._heard = heard
         self._name = secrets.token_hex(4)
         self._listeners: set[Listener] = set()
         self._unsent: set[str] = set()
+        self._places = Told()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending = False
         self._closing = asyncio.Event()
         self._is_connected = False
         self._line: asyncio.Task[None] | None = None
 
-    def queued(self) -> None:
-        """Jobs were put in line."""
+    @property
+    def are_heard(self) -> bool:
+        """Whether hints of others arrive here, as far as anybody can know."""
+        return self._is_connected
+
+    def queued(self, places: Collection[Place] = ()) -> None:
+        """Jobs were put in line, at these places or wherever."""
         self._tell(_QUEUED)
+        self._places.add(places)
         self._send(_QUEUED)
 
     def timed(self) -> None:
@@ -140,9 +151,11 @@ class Switchboard:
     async def _send_unsent(self) -> None:
         try:
             while self._unsent:
-                hints = sorted(self._unsent)
+                hints = [f"{hint} {self._name}" for hint in sorted(self._unsent - {_QUEUED})]
+                if _QUEUED in self._unsent:
+                    hints.insert(0, f"{_QUEUED} {self._name} {written(self._places.take())}")
                 self._unsent.clear()
-                await self._pool.say("; ".join(f"NOTIFY {CHANNEL}, '{hint} {self._name}'" for hint in hints))
+                await self._pool.say("; ".join(f"NOTIFY {CHANNEL}, '{hint}'" for hint in hints))
                 with suppress(TimeoutError):
                     async with asyncio.timeout(QUIET):
                         await self._closing.wait()
@@ -174,9 +187,10 @@ class Switchboard:
                 self._tell(hint)
 
     def _receive(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
-        hint, _, sender = str(payload).partition(" ")
+        hint, _, rest = str(payload).partition(" ")
+        sender, _, places = rest.partition(" ")
         if sender == self._name:
             return
         if hint == _QUEUED:
-            self._heard()
+            self._heard(read(places))
         self._tell(hint)

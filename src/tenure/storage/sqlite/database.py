@@ -35,7 +35,10 @@ class Database:
 
     async def open(self) -> None:
         if not self._create and not self._path.exists():
-            raise SchemaMismatch(f"{self._path} is not there: run `tenure migrate`, which makes it")
+            raise SchemaMismatch(
+                f"{self._path} is not there: run `tenure migrate` or start a worker, which make it, "
+                "or name another database"
+            )
         await self._writer.open()
         self._readers.open()
 

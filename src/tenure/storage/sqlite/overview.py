@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import apsw
 
-from tenure.core.bounds import whole
+from tenure.core.bounds import LARGEST_FEED, whole
 from tenure.core.failures import DeadGroups, Trouble
+from tenure.core.flow import LATELY, Flows
 from tenure.core.pace import PACE_KEPT, Lengths, Paces
 from tenure.storage import overview
 from tenure.storage.sqlite import rows
@@ -14,7 +15,7 @@ from tenure.storage.sqlite.database import Database
 
 
 class Overview(Database):
-    """Groups of dead letters, what goes wrong, and how fast jobs end."""
+    """Groups of dead letters, what goes wrong, how fast jobs end, and how many pass through each queue."""
 
     async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
         whole("limit", limit, 1, overview.LARGEST_GROUPS)
@@ -34,6 +35,18 @@ class Overview(Database):
     async def paces(self, since: timedelta) -> Paces:
         found = await self._read("paces", lambda row: row, since=rows.duration(since))
         return overview.paces_from(found)
+
+    async def unfinished(self, namespace: str, *, most: int) -> int:
+        budget = most + overview.BEHIND
+        [n] = await self._read(
+            "unfinished", lambda row: int(row["n"]), namespace=namespace, most=most, budget=budget
+        )
+        return n
+
+    async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
+        whole("limit", limit, 1, LARGEST_FEED)
+        found = await self._read("flows", lambda row: row, limit=limit, lately=rows.duration(LATELY))
+        return overview.flows_from(found)
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._read(

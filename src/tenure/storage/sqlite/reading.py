@@ -166,6 +166,7 @@ class Reading(Database):
         streams += [("tag", which.tag)] if way.by_tag and which.tag is not None else []
         if way.by_fingerprint and which.fingerprint is not None:
             streams.append(("fingerprint", which.fingerprint))
+        streams += [("namespace", which.namespace)] if way.by_namespace and which.namespace else []
         streams += [("job", "")] if way.by_id else []
         return streams, way.owned, list(waiting) if way.queued else []
 

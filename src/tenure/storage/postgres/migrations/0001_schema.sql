@@ -94,6 +94,7 @@ CREATE TABLE tenure.job (
 CREATE UNIQUE INDEX job_key ON tenure.job (namespace, scope, key) WHERE key IS NOT NULL;
 CREATE INDEX job_line ON tenure.job (line, id);
 CREATE INDEX job_mark ON tenure.job (mark);
+CREATE INDEX job_namespace ON tenure.job (namespace, id) WHERE namespace <> 'default';
 CREATE INDEX job_replay ON tenure.job (replay_of) WHERE replay_of IS NOT NULL;
 
 CREATE TABLE tenure.tag (

@@ -16,31 +16,55 @@ SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
                                       FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid
 $$;
 
--- The limits that jobs of a definition run under, as {name: {key, size}}; the key of its own is taken from the params.
-CREATE FUNCTION tenure.limits_of(definition text, spec jsonb, params jsonb) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+-- The keys under which a definition's own limit counts a job, if it has one: those that its maker names, or what is in
+-- its params; one that is empty where they lead to nothing.
+CREATE FUNCTION tenure.keys_of(spec jsonb, params jsonb, named text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     place text := spec ->> 'concurrency_key';
     steps text[] := ARRAY[place];
     value jsonb;
-    named jsonb := '{}';
+    key text;
 BEGIN
-    SELECT coalesce(jsonb_object_agg(name, jsonb_build_object('key', '', 'size', size)), '{}')
-      INTO named FROM jsonb_each(coalesce(spec -> 'limits', '{}')) AS shared (name, size);
-    IF coalesce((spec ->> 'concurrency')::integer, 0) > 0 THEN
-        IF place LIKE '/%' THEN
-            steps := ARRAY(SELECT replace(replace(step, '~1', '/'), '~0', '~')
-                             FROM unnest(string_to_array(substring(place FROM 2), '/')) WITH ORDINALITY AS path (step, n)
-                            ORDER BY n);
+    IF coalesce((spec ->> 'concurrency')::integer, 0) = 0 THEN
+        IF named <> '{}' THEN
+            PERFORM tenure.refuse_input('concurrency_keys', 'have no limit to go with', 'leave them out');
         END IF;
-        value := params #> steps;
-        IF jsonb_typeof(value) IN ('object', 'array') THEN
-            PERFORM tenure.refuse_input('params', format('leads to no plain value at %L', place), 'name one');
+        RETURN '{}';
+    ELSIF named <> '{}' THEN
+        IF cardinality(named) + (SELECT count(*) FROM jsonb_object_keys(coalesce(spec -> 'limits', '{}'))) > 10
+           OR cardinality(named) <> (SELECT count(DISTINCT name) FROM unnest(named) AS name) THEN
+            PERFORM tenure.refuse_input('concurrency_keys', 'are too many, or one stands twice',
+                                        'give each once, at most 10 with the other limits');
+        ELSIF EXISTS (SELECT FROM unnest(named) AS name WHERE length(name) NOT BETWEEN 1 AND 255 OR name ~ '[[:cntrl:]]') THEN
+            PERFORM tenure.refuse_input('concurrency_keys', 'are not 1 to 255 printable characters each', 'give others');
         END IF;
-        named := named || jsonb_build_object(definition, jsonb_build_object(
-            'key', coalesce(value #>> '{}', ''), 'size', (spec ->> 'concurrency')::integer));
+        RETURN named;
     END IF;
-    RETURN named;
+    IF place LIKE '/%' THEN
+        steps := ARRAY(SELECT replace(replace(step, '~1', '/'), '~0', '~')
+                         FROM unnest(string_to_array(substring(place FROM 2), '/')) WITH ORDINALITY AS path (step, n)
+                        ORDER BY n);
+    END IF;
+    value := params #> steps;
+    key := coalesce(value #>> '{}', '');
+    IF jsonb_typeof(value) IN ('object', 'array') OR length(key) > 255 OR key ~ '[[:cntrl:]]' THEN
+        PERFORM tenure.refuse_input('params', format('leads to no plain value at %L', place),
+                                    'name one of up to 255 printable characters');
+    END IF;
+    RETURN ARRAY[key];
 END $$;
+
+-- The limits that jobs of a definition run under, as [{name, key, size}]. A key belongs to the namespace of the job, as
+-- wherever else jobs are made.
+CREATE FUNCTION tenure.limits_of(definition text, spec jsonb, params jsonb, named text[], namespace text) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+SELECT coalesce(jsonb_agg(jsonb_build_object('name', name, 'key', key, 'size', size)), '[]')
+  FROM (SELECT name, '' AS key, size::integer FROM jsonb_each_text(coalesce(spec -> 'limits', '{}')) AS shared (name, size)
+         UNION ALL
+        SELECT definition, CASE WHEN key = '' OR namespace = 'default' THEN key ELSE namespace || E'\x1f' || key END,
+               (spec ->> 'concurrency')::integer
+          FROM unnest(tenure.keys_of(spec, params, named)) AS own (key)) wanted
+$$;
 
 -- The line for jobs of one kind; made, with its limits and their slots, where there is none.
 CREATE FUNCTION tenure.line_for(in_queue text, of_definition text, of_version integer, limits jsonb) RETURNS integer
@@ -49,25 +73,25 @@ DECLARE
     ids integer[];
     line_id integer;
 BEGIN
-    IF limits <> '{}' THEN
+    IF limits <> '[]' THEN
         INSERT INTO tenure.limit_size (name, size)
-        SELECT name, (said ->> 'size')::integer FROM jsonb_each(limits) AS wanted (name, said) ORDER BY name
+        SELECT DISTINCT name, size FROM jsonb_to_recordset(limits) AS wanted (name text, size integer) ORDER BY name
         ON CONFLICT DO NOTHING;
         INSERT INTO tenure.limited (name, key)
-        SELECT name, said ->> 'key' FROM jsonb_each(limits) AS wanted (name, said) ORDER BY name
+        SELECT name, key FROM jsonb_to_recordset(limits) AS wanted (name text, key text) ORDER BY name, key
         ON CONFLICT DO NOTHING;
         INSERT INTO tenure.slot (limited, n)
         SELECT limited.id, n
-          FROM jsonb_each(limits) AS wanted (name, said)
-          JOIN tenure.limited ON limited.name = wanted.name AND limited.key = said ->> 'key'
-          JOIN tenure.limit_size ON limit_size.name = wanted.name
+          FROM jsonb_to_recordset(limits) AS wanted (name text, key text)
+          JOIN tenure.limited USING (name, key)
+          JOIN tenure.limit_size USING (name)
          CROSS JOIN generate_series(1, limit_size.size) AS n
          ORDER BY limited.id, n
         ON CONFLICT DO NOTHING;
     END IF;
     ids := ARRAY(SELECT limited.id
-                   FROM jsonb_each(limits) AS wanted (name, said)
-                   JOIN tenure.limited ON limited.name = wanted.name AND limited.key = said ->> 'key'
+                   FROM jsonb_to_recordset(limits) AS wanted (name text, key text)
+                   JOIN tenure.limited USING (name, key)
                   ORDER BY limited.id);
     LOOP
         SELECT id INTO line_id FROM tenure.line
@@ -117,7 +141,8 @@ CREATE FUNCTION tenure.enqueue(
     tags             text[]      DEFAULT '{}',
     hold             boolean     DEFAULT false,
     namespace        text        DEFAULT 'default',
-    traceparent      text        DEFAULT NULL
+    traceparent      text        DEFAULT NULL,
+    concurrency_keys text[]      DEFAULT '{}'
 ) RETURNS uuid LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -175,7 +200,8 @@ BEGIN
     IF idempotency_key IS NOT NULL THEN
         a_scope := definition || coalesce('@' || version, '');
     END IF;
-    a_line := tenure.line_for(queue, definition, of_version, tenure.limits_of(definition, spec, params));
+    a_line := tenure.line_for(queue, definition, of_version,
+                              tenure.limits_of(definition, spec, params, coalesce(concurrency_keys, '{}'), namespace));
     a_state := CASE WHEN hold THEN 'created' WHEN run_at > tenure.now() THEN 'scheduled' ELSE 'queued' END;
     LOOP
         INSERT INTO tenure.job (

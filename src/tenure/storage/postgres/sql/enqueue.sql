@@ -181,7 +181,7 @@ lined_up AS (
 tallied AS (
     INSERT INTO tenure.tally (line, state, n) SELECT line, 'queued', 1 FROM placed
 )
-SELECT 1 AS position, 'queued' AS state, line, rank FROM placed;
+SELECT line, rank FROM placed;
 
 -- part: alike
 -- The same for many jobs that differ in nothing but their params, have neither key nor id of the caller's, no tags and
@@ -199,7 +199,7 @@ recorded AS (
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, asked.params,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
            :creator::text
-      FROM unnest(:ids::uuid[], :params::text[]) AS asked (id, params)
+      FROM unnest(:ids::uuid[], string_to_array(:params::text, chr(30))) AS asked (id, params)
     RETURNING id, line, -priority AS rank, max_attempts, created_at AS at
 ),
 placed AS (

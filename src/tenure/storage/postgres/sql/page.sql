@@ -27,6 +27,16 @@ looked_at AS MATERIALIZED (
           WHERE :by_id::boolean AND NOT :ascending::boolean AND id >= :low::uuid AND id <= :high::uuid
           ORDER BY id DESC LIMIT :budget::integer)
         UNION ALL
+        (SELECT id FROM tenure.job
+          WHERE :by_namespace::boolean AND :ascending::boolean AND namespace = :namespace::text AND namespace <> 'default'
+            AND id >= :low::uuid AND id <= :high::uuid
+          ORDER BY id LIMIT :budget::integer)
+        UNION ALL
+        (SELECT id FROM tenure.job
+          WHERE :by_namespace::boolean AND NOT :ascending::boolean AND namespace = :namespace::text AND namespace <> 'default'
+            AND id >= :low::uuid AND id <= :high::uuid
+          ORDER BY id DESC LIMIT :budget::integer)
+        UNION ALL
         SELECT found.id FROM unnest(:lines::integer[]) AS wanted (line) CROSS JOIN LATERAL (
             (SELECT id FROM tenure.job
               WHERE :by_line::boolean AND :ascending::boolean AND job.line = wanted.line
@@ -90,7 +100,7 @@ looked_at AS MATERIALIZED (
 SELECT looked_at.id, s.state,
        coalesce(
        (:states::tenure.state[] IS NULL OR s.state = ANY (:states::tenure.state[]))
-       AND (:lines::integer[] IS NULL OR job.line = ANY (:lines::integer[]))
+       AND (:lines::integer[] IS NULL OR s.line = ANY (:lines::integer[]))
        AND (:namespace::text IS NULL OR job.namespace = :namespace::text)
        AND (:created_after::timestamptz IS NULL OR job.created_at > :created_after::timestamptz)
        AND (:created_before::timestamptz IS NULL OR job.created_at < :created_before::timestamptz)
@@ -98,8 +108,13 @@ SELECT looked_at.id, s.state,
             OR (SELECT fingerprint = :fingerprint::text FROM tenure.finished
                  WHERE finished.state = s.state AND finished.job = looked_at.id)), false) AS matches
   FROM looked_at
-  LEFT JOIN tenure.job ON job.id = looked_at.id
-  LEFT JOIN tenure.job_state s ON s.id = looked_at.id
+  -- LIMIT keeps these look-ups. What was asked is read only where something is compared with it.
+  LEFT JOIN LATERAL (SELECT state, line FROM tenure.job_state WHERE job_state.id = looked_at.id LIMIT 1) s ON true
+  LEFT JOIN LATERAL (SELECT namespace, created_at FROM tenure.job
+                      WHERE job.id = looked_at.id
+                        AND (:namespace::text IS NOT NULL OR :created_after::timestamptz IS NOT NULL
+                             OR :created_before::timestamptz IS NOT NULL)
+                      LIMIT 1) job ON true
  ORDER BY CASE WHEN :ascending::boolean THEN looked_at.id END,
           CASE WHEN NOT :ascending::boolean THEN looked_at.id END DESC;
 

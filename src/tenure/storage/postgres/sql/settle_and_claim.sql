@@ -1,10 +1,13 @@
 -- One turn of a worker, in one round trip: record how attempts ended, then claim the next jobs.
 -- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
 -- PostgreSQL takes longer to get ready for what it then need not do than to do the rest. For the same reason a turn
--- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own.
+-- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own; and so
+-- have turns that settle nothing, which is what a job waits for that comes to an idle worker: one for what was looked up
+-- just now, one for what a hint has told of, where nobody has looked whether the line is the one it was, and not paused.
 
 -- part: turn
 WITH
+-- only: settling, limits, passing
 given AS MATERIALIZED (
     SELECT *
       FROM unnest(:jobs::uuid[], :fences::bigint[], :endings::text[], :results::text[], :errors::text[],
@@ -83,6 +86,7 @@ shelved AS (
            END
       FROM settled WHERE state IN ('failed', 'cancelled')
 ),
+-- only: end
 -- only: limits
 -- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the
 -- limits which the lines on offer stand under. Those above a limit's size are left from when it was larger. While jobs
@@ -147,8 +151,28 @@ given_back AS MATERIALIZED (
 -- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
     SELECT next.*, place.turn
-      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[])
-           WITH ORDINALITY AS place (line, rank, after, turn)
+      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[]
+-- only: told
+                  , :queues::text[], :definitions::text[], :versions::integer[]
+-- only: end
+                 ) WITH ORDINALITY AS place (line, rank, after
+-- only: told
+                                             , queue, definition, version
+-- only: end
+                                             , turn)
+-- only: told
+     CROSS JOIN LATERAL (
+               SELECT FROM tenure.line
+                WHERE line.id = place.line AND line.limits = '{}'
+                  AND (line.queue, line.definition, line.version) = (place.queue, place.definition, place.version)
+                  AND NOT EXISTS (SELECT FROM tenure.pause
+                                   WHERE pause.queue = line.queue
+                                     AND (pause.definition, pause.version)
+                                         IN (('', 0), (line.definition, line.version))
+                                     AND (pause.until IS NULL OR pause.until > tenure.now()))
+                LIMIT 1
+           ) open
+-- only: end
 -- only: limits
      CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
 -- only: end
@@ -176,7 +200,10 @@ picked AS MATERIALIZED (
 -- only: passing
                 , (SELECT cardinality(slots) FROM given_back)
 -- only: end
-                ) + 0 * (SELECT count(*) FROM settled)
+                )
+-- only: settling, limits, passing
+           + 0 * (SELECT count(*) FROM settled)
+-- only: end
 ),
 -- only: limits
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
@@ -270,14 +297,18 @@ announced AS (
 tallied AS (
     INSERT INTO tenure.tally (line, state, n)
     SELECT line, step.state, sum(step.n)
-      FROM (SELECT line, source, state AS target FROM settled
+      FROM (
+-- only: settling, limits, passing
+            SELECT line, source, state AS target FROM settled
              UNION ALL
-            SELECT line, 'queued', 'running' FROM started) stepped
+-- only: end
+            SELECT line, 'queued'::tenure.state AS source, 'running'::tenure.state AS target FROM started) stepped
      CROSS JOIN LATERAL (VALUES (source, -1), (target, 1)) AS step (state, n)
      GROUP BY line, step.state
     HAVING sum(step.n) <> 0
 )
 -- What was settled by the reports' places in the call, which is shorter than naming each; then what was claimed.
+-- only: settling, limits, passing
 SELECT NULL::uuid AS job, NULL::bigint AS fence, NULL::smallint AS attempt, NULL::timestamptz AS queued_at,
        NULL::timestamptz AS started_at, NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent,
        NULL::smallint AS max_attempts, NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,
@@ -286,6 +317,7 @@ SELECT NULL::uuid AS job, NULL::bigint AS fence, NULL::smallint AS attempt, NULL
   FROM settled
  GROUP BY line, state
  UNION ALL
+-- only: end
 SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, traceparent, max_attempts, on_lost,
        timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, started.line, rank, seq, NULL, NULL
   FROM started

@@ -71,6 +71,7 @@ CREATE TABLE tenure_job (
 CREATE UNIQUE INDEX tenure_job_key ON tenure_job (namespace, scope, key) WHERE key IS NOT NULL;
 CREATE INDEX tenure_job_line ON tenure_job (line, id);
 CREATE INDEX tenure_job_mark ON tenure_job (mark, id);
+CREATE INDEX tenure_job_namespace ON tenure_job (namespace, id) WHERE namespace <> 'default';
 CREATE INDEX tenure_job_replay ON tenure_job (replay_of) WHERE replay_of IS NOT NULL;
 
 CREATE TABLE tenure_tag (

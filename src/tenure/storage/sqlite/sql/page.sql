@@ -26,10 +26,10 @@ SELECT * FROM (
      LIMIT :few_queued + 1);
 
 -- part: scan
--- Each stream is a sorted list of ids: the jobs of a tag or a line, the timers of a kind, those that ended in a state,
--- or of the same, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so a page
--- looks at no more rows than its budget, however many streams there are. `up` is the id where the walk goes up, `down`
--- where it goes down. Owned jobs and those in line are few, and sorted here.
+-- Each stream is a sorted list of ids: the jobs of a tag, a line or a namespace, the timers of a kind, those that ended in
+-- a state, or of the same, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so
+-- a page looks at no more rows than its budget, however many streams there are. `up` is the id where the walk goes up,
+-- `down` where it goes down. Owned jobs and those in line are few, and sorted here.
 WITH RECURSIVE
 walk (stream, name, up, down) AS (
     SELECT value ->> 0, value ->> 1, CASE WHEN NOT :newest_first THEN :above END, CASE WHEN :newest_first THEN :below END
@@ -41,6 +41,9 @@ walk (stream, name, up, down) AS (
                 THEN (SELECT min(job) FROM tenure_tag WHERE name = walk.name AND job > walk.up AND job < :below)
                 WHEN stream = 'line'
                 THEN (SELECT min(id) FROM tenure_job WHERE line = walk.name AND id > walk.up AND id < :below)
+                WHEN stream = 'namespace'
+                THEN (SELECT min(id) FROM tenure_job
+                       WHERE namespace = walk.name AND namespace <> 'default' AND id > walk.up AND id < :below)
                 WHEN stream = 'timer'
                 THEN (SELECT min(job) FROM tenure_timer WHERE kind = walk.name AND job > walk.up AND job < :below)
                 WHEN stream = 'finished'
@@ -55,6 +58,9 @@ walk (stream, name, up, down) AS (
                 THEN (SELECT max(job) FROM tenure_tag WHERE name = walk.name AND job < walk.down AND job > :above)
                 WHEN stream = 'line'
                 THEN (SELECT max(id) FROM tenure_job WHERE line = walk.name AND id < walk.down AND id > :above)
+                WHEN stream = 'namespace'
+                THEN (SELECT max(id) FROM tenure_job
+                       WHERE namespace = walk.name AND namespace <> 'default' AND id < walk.down AND id > :above)
                 WHEN stream = 'timer'
                 THEN (SELECT max(job) FROM tenure_timer WHERE kind = walk.name AND job < walk.down AND job > :above)
                 WHEN stream = 'finished'
@@ -98,9 +104,11 @@ SELECT looked_at.id, s.state,
                         WHERE ended.state = s.state AND ended.job = looked_at.id
                           AND ended.fingerprint = :fingerprint)) AS matches
   FROM looked_at
- CROSS JOIN tenure_job job ON job.id = looked_at.id
  CROSS JOIN tenure_job_state s ON s.id = looked_at.id
- CROSS JOIN tenure_line line ON line.id = job.line
+ CROSS JOIN tenure_line line ON line.id = s.line
+  -- What was asked is read only where something is compared with it.
+  LEFT JOIN tenure_job job
+    ON job.id = CASE WHEN coalesce(:namespace, :created_after, :created_before) IS NOT NULL THEN looked_at.id END
  ORDER BY CASE WHEN :newest_first THEN looked_at.id END DESC, looked_at.id;
 
 -- part: rows
