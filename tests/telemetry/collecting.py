@@ -1,31 +1,33 @@
-"""A collector of spans, as OpenTelemetry's is one: it takes them by OTLP over HTTP."""
+"""Collectors of spans, which read OTLP as OpenTelemetry's does: one over HTTP, one in this process."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.sdk.trace.sampling import Sampler
+
+from tenure.surfaces.redaction import Redaction
+from tenure.telemetry.otlp import OtlpSpans
 
 
 class Collector:
-    """What has come so far, and where it is taken."""
+    """What has come so far, and where it is taken; it is read when somebody asks."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.services: set[str] = set()
+        self._bodies: list[bytes] = []
         self._spans: list[Span] = []
         self._changed = threading.Condition()
 
     def take(self, body: bytes) -> None:
         """Take a request in."""
-        asked = ExportTraceServiceRequest.FromString(body)
         with self._changed:
-            for of_one in asked.resource_spans:
-                named = {each.key: each.value.string_value for each in of_one.resource.attributes}
-                self.services.add(named["service.name"])
-                self._spans += [span for scope in of_one.scope_spans for span in scope.spans]
+            self._bodies.append(body)
             self._changed.notify_all()
 
     def named(self, name: str, seconds: float = 60) -> Span:
@@ -37,8 +39,58 @@ class Collector:
             [found] = self._found(name)
             return found
 
+    def forget(self) -> int:
+        """How many spans have come since this was last asked."""
+        with self._changed:
+            self._read()
+            count = len(self._spans)
+            self._spans.clear()
+            return count
+
     def _found(self, name: str) -> list[Span]:
+        self._read()
         return [span for span in self._spans if span.name == name]
+
+    def _read(self) -> None:
+        for body in self._bodies:
+            for of_one in ExportTraceServiceRequest.FromString(body).resource_spans:
+                self.services.add(said(of_one.resource.attributes)["service.name"])
+                self._spans += [span for scope in of_one.scope_spans for span in scope.spans]
+        self._bodies.clear()
+
+
+class Near:
+    """Takes what is exported in this process; `spans` is what exports it."""
+
+    def __init__(self, sampler: Sampler | None = None) -> None:
+        self.service = ""
+        self._taken: list[Span] = []
+        self.spans = OtlpSpans(self, print, Redaction(()), sampler=sampler)
+
+    def take(self, body: bytes) -> str:
+        """Take a request in."""
+        for of_one in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.service = said(of_one.resource.attributes)["service.name"]
+            self._taken += [span for scope in of_one.scope_spans for span in scope.spans]
+        return ""
+
+    def close(self) -> None:
+        """There is nothing to try again."""
+
+    @property
+    def taken(self) -> list[Span]:
+        """All there will be: exporting ends here."""
+        self.spans.close()
+        return self._taken
+
+    def of(self, job: object) -> list[Span]:
+        """The spans of a job's attempts, in order."""
+        return [one for one in self.taken if said(one.attributes).get("messaging.message.id") == str(job)]
+
+
+def said(attributes: Any) -> dict[str, Any]:
+    """What attributes say, each of which is of one of several kinds."""
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
 
 
 @contextmanager

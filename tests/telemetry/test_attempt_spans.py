@@ -1,18 +1,27 @@
 """Each attempt is a span, however it ends, on both stores."""
 
+import weakref
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
-from opentelemetry.trace import SpanKind, StatusCode
+from msgspec.structs import replace
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 
+from tenure.core import span as plain
+from tenure.core.documents import Document
+from tenure.core.ids import RANDOM_BYTES, uuid7
+from tenure.core.outcome import Report, Succeeded
+from tenure.core.signals import AttemptHandedBack, AttemptLost, AttemptSettled, Signal, SpanEnded
 from tenure.core.states import State
 from tenure.core.traceparent import span_of
+from tenure.execution.assignment import Assignment
 from tenure.storage.contract import Store
-from tenure.telemetry.otlp import SdkSpans
+from tenure.telemetry.attempts import AttemptSpans
+from tenure.telemetry.spans import Make
+from tests.telemetry.collecting import Near, said
+from tests.telemetry.saying import claimed
 from tests.worker.employing import appear, employ, enqueue, reach
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -20,38 +29,18 @@ FOLLOWED = f"00-{TRACE}-{SPAN}-03"
 UNSAMPLED = f"00-{TRACE}-{SPAN}-00"
 
 
-class Exported:
-    """An exporter, and what it has."""
-
-    def __init__(self, provider: TracerProvider | None = None) -> None:
-        self._memory = InMemorySpanExporter()
-        self.spans = SdkSpans(SimpleSpanProcessor(self._memory), provider)
-
-    def of(self, job: object) -> list[ReadableSpan]:
-        """The spans of a job's attempts, in order."""
-        return [
-            one for one in self._memory.get_finished_spans() if told(one)["messaging.message.id"] == str(job)
-        ]
-
-    @property
-    def names(self) -> list[str]:
-        return [one.name for one in self._memory.get_finished_spans()]
+def told(span: Span) -> dict[str, Any]:
+    return said(span.attributes)
 
 
-def told(span: ReadableSpan) -> dict[str, Any]:
-    return dict(span.attributes or {})
-
-
-def ids(span: ReadableSpan) -> tuple[str, str, str | None]:
+def ids(span: Span) -> tuple[str, str, str | None]:
     """Trace, span and parent."""
-    assert span.context is not None
-    parent = None if span.parent is None else f"{span.parent.span_id:016x}"
-    return f"{span.context.trace_id:032x}", f"{span.context.span_id:016x}", parent
+    return span.trace_id.hex(), span.span_id.hex(), span.parent_span_id.hex() or None
 
 
 async def test_every_outcome_is_a_span_that_says_so(store: Store, tmp_path: Path) -> None:
     """S1.76: in the caller's trace, or in one of the job's own."""
-    exported = Exported()
+    exported = Near()
     wait = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
     killed = {"begun": str(tmp_path / "killed"), "end": str(tmp_path / "end")}
     async with employ(store, slots=8, shutdown=0, spans=exported.spans) as employed:
@@ -82,11 +71,11 @@ async def test_every_outcome_is_a_span_that_says_so(store: Store, tmp_path: Path
         given_back: [("killed", "queued")],
     }
     [span], [own], [failed] = exported.of(good), exported.of(alone), exported.of(dead)
-    assert (span.name, span.kind) == ("process echo", SpanKind.CONSUMER)
+    assert (span.name, span.kind) == ("process echo", Span.SPAN_KIND_CONSUMER)
     trace, _, parent = ids(span)
     assert (trace, parent) == (TRACE, SPAN)
     assert ids(own)[0] == alone.hex
-    assert own.parent is None
+    assert not own.parent_span_id
     assert told(span) == {
         "messaging.system": "tenure",
         "messaging.operation.type": "process",
@@ -99,17 +88,17 @@ async def test_every_outcome_is_a_span_that_says_so(store: Store, tmp_path: Path
         "tenure.outcome": "succeeded",
         "tenure.state": "succeeded",
     }
-    assert span.status.status_code is StatusCode.UNSET
-    assert (failed.status.status_code, told(failed)["error.type"]) == (StatusCode.ERROR, "KilledBySignal")
-    assert span.resource.attributes["service.name"] == "tenure"
-    assert (span.end_time or 0) > (span.start_time or 0)
+    assert span.status.code == Status.STATUS_CODE_UNSET
+    assert (failed.status.code, told(failed)["error.type"]) == (Status.STATUS_CODE_ERROR, "KilledBySignal")
+    assert exported.service == "tenure"
+    assert span.end_time_unix_nano > span.start_time_unix_nano
 
 
 async def test_an_attempt_has_a_link_to_the_one_before_it_whoever_ran_that(
     store: Store, tmp_path: Path
 ) -> None:
     """S1.76: two workers, of which the second knows nothing of the first."""
-    first, second = Exported(), Exported()
+    first, second = Near(), Near()
     wait = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
     async with employ(store, spans=first.spans):
         job = await enqueue(store, "fail_when_told", wait, traceparent=FOLLOWED)
@@ -125,7 +114,7 @@ async def test_an_attempt_has_a_link_to_the_one_before_it_whoever_ran_that(
     assert [ids(each)[::2] for each in (one, two)] == [(TRACE, SPAN)] * 2
     assert not one.links
     [link] = two.links
-    assert (f"{link.context.trace_id:032x}", f"{link.context.span_id:016x}") == ids(one)[:2]
+    assert (link.trace_id.hex(), link.span_id.hex()) == ids(one)[:2]
     [earlier, _] = await store.attempts(job)
     assert ids(one)[1] == span_of(job, earlier.fence)
     assert (told(one)["error.type"], told(two)["tenure.attempt"]) == ("ValueError", 2)
@@ -134,19 +123,69 @@ async def test_an_attempt_has_a_link_to_the_one_before_it_whoever_ran_that(
 
 async def test_of_many_attempts_each_has_a_link_to_the_last_one_before_it(store: Store) -> None:
     """S1.76."""
-    exported = Exported()
+    exported = Near()
     async with employ(store, spans=exported.spans):
         job = await enqueue(store, "fail_first", {"failures": 2})
         await reach(store, job, State.SUCCEEDED)
     one, two, three = exported.of(job)
-    linked = [[f"{link.context.span_id:016x}" for link in each.links] for each in (one, two, three)]
+    linked = [[link.span_id.hex() for link in each.links] for each in (one, two, three)]
     assert linked == [[], [ids(one)[1]], [ids(two)[1]]]
 
 
 async def test_the_sampler_is_asked_once_and_holds_for_the_handler_as_well(store: Store) -> None:
     """S1.76: what nobody asked for is not sampled here, what somebody traces is."""
-    exported = Exported(TracerProvider(sampler=ParentBased(ALWAYS_OFF), shutdown_on_exit=False))
+    exported = Near(ParentBased(ALWAYS_OFF))
     async with employ(store, spans=exported.spans):
         for job in (await enqueue(store, "echo"), await enqueue(store, "echo", traceparent=FOLLOWED)):
             await reach(store, job, State.SUCCEEDED)
-    assert exported.names == ["process echo"]
+    assert [one.name for one in exported.taken] == ["process echo"]
+
+
+class _Large(str):
+    """A document of which one can tell whether anybody still has it."""
+
+    __slots__ = ("__weakref__",)
+
+
+async def test_a_span_that_waits_keeps_nothing_of_what_the_job_was_given_and_has_returned(
+    store: Store,
+) -> None:
+    """S1.76: thousands may wait for a collector, and their documents may be large."""
+    waiting: list[Make] = []
+
+    class Waiting:
+        def samples(self, *_: object) -> bool:
+            return True
+
+        def export(self, make: Make) -> None:
+            waiting.append(make)
+
+    params, result = _Large("{}"), _Large("[]")
+    known = [weakref.ref(params), weakref.ref(result)]
+    of = replace(claimed(), params=params)
+    own = plain.Span(name="own", trace_id=TRACE, span_id=SPAN, began_at=1, ended_at=2)
+    ends: list[Signal] = [
+        AttemptSettled(of, Report(of.lease, Succeeded(Document(result))), State.SUCCEEDED),
+        AttemptHandedBack(of, State.QUEUED, has_begun=True),
+        AttemptLost(of, fenced=True),
+        SpanEnded(of, own),
+    ]
+    spans = AttemptSpans(Waiting(), store)
+    job, fence = of.lease.job, of.lease.fence
+    del params, result, of
+    while ends:
+        spans.begin(Assignment(job=job, fence=fence, attempt=1, definition="mail", version=1))
+        spans(ends.pop(0))
+    assert [each() for each in known] == [None, None]
+    assert [type(make()) for make in waiting] == [bytes, bytes, bytes, plain.Span]
+
+
+def test_of_jobs_that_nobody_traces_the_sampler_takes_its_share() -> None:
+    """S1.76: though their traces have their ids, which are not chance in every bit; each attempt alike."""
+    spans = Near(ParentBased(TraceIdRatioBased(0.1))).spans
+    chance = Random(1)
+    jobs = [uuid7(n, chance.randbytes(RANDOM_BYTES)).hex for n in range(2000)]
+    taken = [job for job in jobs if spans.samples(job, None, "consumer")]
+    assert 100 < len(taken) < 300
+    assert all(spans.samples(job, None, "consumer") for job in taken)
+    spans.close()

@@ -108,7 +108,12 @@ async def test_a_span_that_cannot_be_sent_costs_the_handler_nothing(lanes: Lanes
     heard = Heard()
     ended = await run(lanes.named("process"), "odd", {}, heard=heard, traceparent=FOLLOWED)
     assert isinstance(ended.end, Returned), ended
-    assert [(span.name, span.attributes) for span in heard.spans] == [("odd", {"n": [1]}), ("good", {})]
+    derived = {"text": "x", "share": 0.5, "count": 2, "x": ["x"], "file": "?.txt"}
+    assert [(span.name, span.attributes) for span in heard.spans] == [
+        ("odd", {"n": [1]}),
+        ("x", derived),
+        ("good", {}),
+    ]
 
 
 async def test_an_app_s_own_provider_is_left_alone_and_its_spans_follow_from_the_attempt() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from enum import Enum
 from typing import Any, Literal
 
 from opentelemetry import trace
@@ -64,12 +65,31 @@ def flood(params: dict[str, Any]) -> None:
             pass
 
 
+class Word(str, Enum):  # noqa: UP042  (which its own text is not)
+    """As templates and enums have them."""
+
+    X = "x"
+
+
+class Share(float):
+    """As numpy has them."""
+
+
+class Count(int):
+    """As libraries have them for units."""
+
+
 @app.job("odd")
 def odd(_params: dict[str, Any]) -> None:
     """Spans that cannot be sent as they are, and one made by a process that the handler forks."""
     with tracer.start_as_current_span("huge", attributes={"text": "x" * 100_000}):
         pass
     with tracer.start_as_current_span("odd", attributes={"n": [2**70, 1], "m": 2**64, "bytes": b"x"}):
+        pass
+    derived: dict[str, Any] = {"text": Word.X, "share": Share(0.5), "count": Count(2), Word.X: [Word.X]}
+    with tracer.start_as_current_span(Word.X, attributes=derived) as span:
+        span.set_attribute("file", "\udcff.txt")
+    with tracer.start_as_current_span("timeless", start_time=-1):
         pass
     if (pid := os.fork()) == 0:
         with tracer.start_as_current_span("elsewhere"):

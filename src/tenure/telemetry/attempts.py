@@ -1,18 +1,21 @@
 """A span for each attempt: from its start until it has ended, told when its outcome is on record.
 
-Signals begin and end it. In between its lane is told which span it is, so that what the handler does follows
-from it. An attempt follows from whoever asked for the job; to the attempt before it there is a link.
+Its lane is told which span it is, so that what the handler does follows from it; signals end it. An attempt
+follows from whoever asked for the job; to the attempt before it there is a link.
 """
 
 from asyncio import timeout as within
-from datetime import timedelta
+from collections.abc import Coroutine
+from functools import lru_cache, partial
 from time import time_ns
+from typing import Any, Unpack
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.errors import StoreError
-from tenure.core.lease import Claimed, Lease
+from tenure.core.lease import Lease
 from tenure.core.outcome import ENDING_OF, Ending, Recoverable, Unrecoverable
 from tenure.core.signals import (
     AttemptHandedBack,
@@ -22,31 +25,43 @@ from tenure.core.signals import (
     Signal,
     SpanEnded,
 )
-from tenure.core.span import Attributes, Span, SpanLink
-from tenure.core.states import State
-from tenure.core.traceparent import Trace, parse, span_of, trace_of
-from tenure.engine.lane import Lane, Lanes
+from tenure.core.span import Attributes, Span
+from tenure.core.traceparent import Trace, parse, span_of
+from tenure.engine.lane import Lane, Lanes, Terms
 from tenure.execution.assignment import Assignment
-from tenure.execution.halting import Ended, Halting, Listener
+from tenure.execution.halting import Ended
 from tenure.storage.contract import Store
-from tenure.telemetry.spans import Spans, follow
+from tenure.telemetry import wire
+from tenure.telemetry.spans import Make, Spans, follow
 
 LINK_SECONDS = 1.0
 """How long to look for the attempt before; without an answer there is no link to it."""
+
+MOST_FRAMES = 1000
+"""For how many kinds of ends what their spans have in common is kept."""
+
+_MESSAGE = wire.attribute("messaging.message.id", str(UUID(int=0)))[: -len(str(UUID(int=0)))]
+"""The attribute that names the job, whose id comes last: every id has the same length."""
+
+_End = AttemptSettled | AttemptHandedBack | AttemptLost
+_OfMany = tuple[str, int, str, int, str, str | None, str | None]
+"""What a span says that others say as well, as `_frame` takes it."""
+
+_ENDS = frozenset({AttemptSettled, AttemptHandedBack, AttemptLost})
 
 
 class _Begun(Struct):
     """An attempt under way: what it follows from, which span it is, since when, and what came before it."""
 
-    claimed: Claimed
     parent: Trace | None
-    own: Trace
+    trace_id: str
+    span_id: str
     at: int
-    links: tuple[SpanLink, ...] = ()
+    before: str | None = None
 
 
 class AttemptSpans:
-    """Hears signals, and speaks to lanes."""
+    """Hears signals, and speaks to lanes; both for every attempt, so that little is done here."""
 
     def __init__(self, spans: Spans, store: Store) -> None:
         """The store is asked about attempts before, once for each retry."""
@@ -55,97 +70,57 @@ class AttemptSpans:
         self._begun: dict[Lease, _Begun] = {}
 
     def __call__(self, signal: Signal) -> None:
-        """Begin or end a span, or pass on one of a handler's."""
-        match signal:
-            case AttemptStarted(claimed):
-                parent = parse(claimed.traceparent)
-                own = self._own(claimed.lease, claimed.traceparent)
-                self._begun[claimed.lease] = _Begun(claimed, parent, own, time_ns())
-            case AttemptSettled(claimed, report, state, took):
-                outcome = report.outcome
-                failure = outcome.error.kind if isinstance(outcome, Recoverable | Unrecoverable) else None
-                self._end(claimed.lease, took, ENDING_OF[type(outcome)], state, failure)
-            case AttemptHandedBack(claimed, state, has_begun, took):
-                ending = Ending.KILLED if has_begun else Ending.HANDED_BACK
-                self._end(claimed.lease, took, ending, state)
-            case AttemptLost(claimed):
-                self._end(claimed.lease, None, Ending.LOST, failure="LeaseLost")
-            case SpanEnded(_, span):
-                self._spans.export(span)
+        """End a span, or pass on one of a handler's; called twice for every attempt."""
+        kind = type(signal)
+        if kind is AttemptStarted:  # its lane is told
+            return
+        if kind in _ENDS:
+            begun = self._begun.pop(signal.claimed.lease, None)  # type: ignore[union-attr]
+            if begun is not None:
+                self._spans.export(_writing(begun, time_ns(), signal))  # type: ignore[arg-type]
+        elif isinstance(signal, SpanEnded):
+            self._spans.export(partial(_made, signal.span))
 
     def on(self, lanes: Lanes) -> Lanes:
         """The lanes, with attempts that know which span they are."""
         return _TracedLanes(lanes, self)
 
-    async def told(self, assignment: Assignment) -> Assignment:
-        """What an attempt is told, and which span it is."""
-        lease = Lease(assignment.job, assignment.fence)
+    def begin(self, assignment: Assignment) -> Assignment:
+        """What an attempt is told that begins now, or one of its hooks, and which span it is."""
+        job, fence = assignment.job, assignment.fence
+        parent = parse(assignment.traceparent)
+        trace_id = job.hex if parent is None else parent.trace_id
+        own = follow(self._spans, parent, trace_id, span_of(job, fence), "consumer")
+        if own.is_sampled and assignment.hook is None:
+            self._begun[Lease(job, fence)] = _Begun(parent, trace_id, own.span_id, time_ns())
+        return replace(assignment, traceparent=own.text)
+
+    async def link(self, lease: Lease) -> None:
+        """Look for the attempt before one that has just begun."""
         begun = self._begun.get(lease)
-        if begun is None:  # a hook, whose attempt is over
-            return replace(assignment, traceparent=self._own(lease, assignment.traceparent).text)
-        if begun.own.is_sampled and assignment.attempt > 1:
-            begun.links = await self._before(begun)
-        return replace(assignment, traceparent=begun.own.text)
-
-    def _own(self, lease: Lease, traceparent: str | None) -> Trace:
-        return follow(
-            self._spans,
-            parse(traceparent),
-            trace_of(lease.job, traceparent),
-            span_of(lease.job, lease.fence),
-            "consumer",
-        )
-
-    async def _before(self, begun: _Begun) -> tuple[SpanLink, ...]:
-        job, fence = begun.claimed.lease.job, begun.claimed.lease.fence
+        if begun is None:
+            return
         try:
             async with within(LINK_SECONDS):
-                known = await self._store.attempts(job)
+                known = await self._store.attempts(lease.job)
         except (StoreError, TimeoutError):
-            return ()
-        earlier = [one.fence for one in known if one.fence < fence and one.ending is not Ending.HANDED_BACK]
-        return tuple(SpanLink(begun.own.trace_id, span_of(job, one)) for one in earlier[-1:])
-
-    def _end(
-        self,
-        lease: Lease,
-        took: float | None,
-        ending: Ending,
-        state: State | None = None,
-        failure: str | None = None,
-    ) -> None:
-        begun = self._begun.pop(lease, None)
-        if begun is None or not begun.own.is_sampled:
             return
-        attributes = _attributes(begun.claimed)
-        attributes["tenure.outcome"] = ending.value
-        if state is not None:
-            attributes["tenure.state"] = state.value
-        if failure is not None:
-            attributes["error.type"] = failure
-        self._spans.export(
-            Span(
-                name=f"process {begun.claimed.definition}",
-                trace_id=begun.own.trace_id,
-                span_id=begun.own.span_id,
-                parent_id=None if begun.parent is None else begun.parent.span_id,
-                kind="consumer",
-                began_at=begun.at,
-                ended_at=time_ns() if took is None else begun.at + int(took * 1e9),
-                attributes=attributes,
-                status="unset" if failure is None else "error",
-                links=begun.links,
-            )
-        )
+        for one in known:
+            if one.fence < lease.fence and one.ending is not Ending.HANDED_BACK:
+                begun.before = span_of(lease.job, one.fence)
 
 
 class _TracedLanes:
     def __init__(self, lanes: Lanes, traces: AttemptSpans) -> None:
         self._lanes = lanes
         self._traces = traces
+        self._traced: dict[str, _TracedLane] = {}
 
     def named(self, name: str) -> Lane:
-        return _TracedLane(self._lanes.named(name), self._traces)
+        found = self._traced.get(name)
+        if found is None:
+            found = self._traced[name] = _TracedLane(self._lanes.named(name), self._traces)
+        return found
 
     async def ready(self) -> None:
         await self._lanes.ready()
@@ -156,31 +131,85 @@ class _TracedLane:
         self._lane = lane
         self._traces = traces
 
-    async def run(
-        self,
-        assignment: Assignment,
-        *,
-        timeout: timedelta,
-        grace: timedelta,
-        halt: Halting,
-        listener: Listener,
-    ) -> Ended:
-        told = await self._traces.told(assignment)
-        return await self._lane.run(told, timeout=timeout, grace=grace, halt=halt, listener=listener)
+    def run(self, assignment: Assignment, **terms: Unpack[Terms]) -> Coroutine[Any, Any, Ended]:
+        told = self._traces.begin(assignment)
+        if told.attempt > 1 and told.hook is None:
+            return self._linked(told, **terms)
+        return self._lane.run(told, **terms)
+
+    async def _linked(self, told: Assignment, **terms: Unpack[Terms]) -> Ended:
+        await self._traces.link(Lease(told.job, told.fence))
+        return await self._lane.run(told, **terms)
 
 
-def _attributes(claimed: Claimed) -> Attributes:
+def _made(span: Span) -> Span:
+    return span
+
+
+def _writing(begun: _Begun, now: int, signal: _End) -> Make:
+    """What writes the span of an attempt whose end was told at `now`.
+
+    It may wait long, with many others: of the signal, which has the job's parameters and its result, it keeps
+    what the span says.
+    """
+    claimed = signal.claimed
+    ending, state, failure, ended_at = Ending.LOST, None, None, now
+    match signal:
+        case AttemptSettled(_, report, reached, took):
+            outcome = report.outcome
+            ending, state, ended_at = ENDING_OF[type(outcome)], reached, begun.at + int(took * 1e9)
+            if ending is not Ending.SUCCEEDED and isinstance(outcome, Recoverable | Unrecoverable):
+                failure = outcome.error.kind
+        case AttemptHandedBack(_, reached, has_begun, took):
+            ending, state = Ending.KILLED if has_begun else Ending.HANDED_BACK, reached
+            ended_at = begun.at + int(took * 1e9)
+        case AttemptLost():
+            failure = "LeaseLost"
+    of_many = (
+        *(claimed.definition, claimed.version, claimed.queue, claimed.attempt),
+        *(ending._value_, None if state is None else state._value_, failure),
+    )
+    return partial(_written, begun, claimed.lease.job, ended_at, of_many)
+
+
+def _written(begun: _Begun, job: UUID, ended_at: int, of_many: _OfMany) -> bytes:
+    said = _frame(*of_many)
+    trace_id = bytes.fromhex(begun.trace_id)
+    parent = b"" if begun.parent is None else bytes.fromhex(begun.parent.span_id)
+    rest = _MESSAGE + str(job).encode()
+    if begun.before is not None:
+        rest += wire.linked(trace_id, bytes.fromhex(begun.before))
+    return wire.framed(trace_id, bytes.fromhex(begun.span_id), parent, begun.at, ended_at, said, rest)
+
+
+@lru_cache(MOST_FRAMES)
+def _frame(
+    definition: str,
+    version: int,
+    queue: str,
+    attempt: int,
+    ending: str,
+    state: str | None,
+    failure: str | None,
+) -> bytes:
     """By the conventions for messaging; what they have no word for is `tenure.…`.
 
     What went wrong is told by its kind alone: a message may hold what only the job's own record may show.
     """
-    return {
+    attributes: Attributes = {
         "messaging.system": "tenure",
         "messaging.operation.type": "process",
         "messaging.operation.name": "process",
-        "messaging.destination.name": claimed.queue,
-        "messaging.message.id": str(claimed.lease.job),
-        "tenure.definition": claimed.definition,
-        "tenure.version": claimed.version,
-        "tenure.attempt": claimed.attempt,
+        "messaging.destination.name": queue,
+        "tenure.definition": definition,
+        "tenure.version": version,
+        "tenure.attempt": attempt,
+        "tenure.outcome": ending,
     }
+    if state is not None:
+        attributes["tenure.state"] = state
+    if failure is not None:
+        attributes["error.type"] = failure
+    return wire.frame(
+        f"process {definition}", "consumer", attributes, "unset" if failure is None else "error"
+    )

@@ -1,9 +1,13 @@
 """Where spans go that have ended; without an exporter nobody asks for them."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from tenure.core.span import Kind, Span
 from tenure.core.traceparent import KNOWN_FLAGS, SAMPLED, Trace
+
+Make = Callable[[], Span | bytes]
+"""Makes a span that has ended, in the thread that sends it: ours are in OTLP's form, handlers' are plain."""
 
 
 class Spans(Protocol):
@@ -12,8 +16,8 @@ class Spans(Protocol):
     def samples(self, trace_id: str, parent: Trace | None, kind: Kind) -> bool:
         """Whether a span of this trace, which follows from this one, is to be recorded."""
 
-    def export(self, span: Span) -> None:
-        """Take a span; it is sent when there are enough of them, or after a while."""
+    def export(self, make: Make) -> None:
+        """Take a span; it is made and sent when there are enough of them, or after a while."""
 
 
 class Redacting(Protocol):

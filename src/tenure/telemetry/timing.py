@@ -21,6 +21,7 @@ TABLES = {
     "enlist": "worker",
     "events": "event",
     "feed": "event",
+    "flows": "event",
     "heartbeat": "lease",
     "last_logs": "log",
     "limits": "limit",

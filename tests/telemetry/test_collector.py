@@ -1,0 +1,151 @@
+"""A collector is spoken to as the variables `OTEL_EXPORTER_OTLP_…` say, and again where that may help."""
+
+import gzip
+import socket
+import threading
+import zlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tenure.telemetry.collector import Collector
+
+BODY = b"spans" * 100
+
+
+class Asked(ThreadingHTTPServer):
+    """A server with answers to give, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, dict[str, str]]] = []
+        self.asked: list[tuple[str, dict[str, str], bytes]] = []
+        super().__init__(("127.0.0.1", 0), _Answering)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Answering(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Asked
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.asked.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        status, headers = self.server.answers.pop(0) if self.server.answers else (200, {})
+        self.send_response(status)
+        for name, value in {"content-length": "0", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[Asked]:
+    with Asked() as server:
+        server.daemon_threads = True
+        serving = threading.Thread(target=server.serve_forever, daemon=True)
+        serving.start()
+        yield server
+        server.shutdown()
+        serving.join()
+
+
+@pytest.mark.parametrize(
+    ("compression", "read"), [("none", bytes), ("gzip", gzip.decompress), ("deflate", zlib.decompress)]
+)
+def test_where_spans_go_and_in_which_form_is_what_the_variables_say(
+    server: Asked, compression: str, read: "type[bytes]"
+) -> None:
+    collector = Collector(
+        {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": server.url + "/",
+            "OTEL_EXPORTER_OTLP_HEADERS": "api-key=general",
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "api-key=of%20traces,other=1",
+            "OTEL_EXPORTER_OTLP_COMPRESSION": compression,
+        }
+    )
+    assert collector.take(BODY) == ""
+    [(path, headers, body)] = server.asked
+    assert (path, read(body)) == ("/v1/traces", BODY)
+    assert (headers["api-key"], headers["other"]) == ("of traces", "1")
+    assert headers["content-type"] == "application/x-protobuf"
+    assert headers.get("content-encoding", "none") == compression
+
+
+def test_an_address_for_traces_is_taken_as_it_is(server: Asked) -> None:
+    collector = Collector({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{server.url}/mine"})
+    assert collector.take(BODY) == ""
+    assert server.asked[0][0] == "/mine"
+
+
+def test_a_collector_that_has_no_time_is_asked_again_when_it_says_and_one_that_refuses_is_not(
+    server: Asked,
+) -> None:
+    collector = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": server.url})
+    server.answers = [(503, {"retry-after": "0"}), (429, {"retry-after": "0"}), (200, {})]
+    assert collector.take(BODY) == ""
+    assert len(server.asked) == 3
+    server.answers = [(400, {})]
+    assert collector.take(BODY) == "400"
+    assert len(server.asked) == 4
+    server.answers = [(503, {"retry-after": "100"})]  # which is longer than a request may take
+    assert collector.take(BODY) == "503"
+    collector.close()
+    server.answers = [(503, {"retry-after": "1"})]
+    assert collector.take(BODY) == "503"
+    assert len(server.asked) == 6
+
+
+def test_who_sends_elsewhere_has_taken_nothing(server: Asked) -> None:
+    """A redirect is not followed: the headers, with their keys, are for one address."""
+    collector = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": server.url})
+    server.answers = [(307, {"location": f"{server.url}/elsewhere"})]
+    assert collector.take(BODY) == "307"
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "nan", "1e-9", "soon"])
+def test_a_collector_that_has_never_time_is_not_asked_without_a_pause(server: Asked, said: str) -> None:
+    """Nor for longer than a request may take, whatever it says of when to come again."""
+    collector = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": server.url, "OTEL_EXPORTER_OTLP_TIMEOUT": "0.3"})
+    server.answers = [(503, {"retry-after": said})] * 100
+    assert collector.take(BODY) == "503"
+    assert len(server.asked) <= 4
+
+
+def test_nobody_there_is_a_problem_and_no_exception() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        away = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_TIMEOUT": "0.5"})
+        assert away.take(BODY) == "ConnectionError"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ada:[secret]@collector:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:431800"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://collector"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "api-key: secret"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "other=1,api-key=secret%0D%0Aforged:1"),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", 'api-key="secret"'),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nowhere/ca.pem"),
+        ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/nowhere/client.pem"),
+        ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "0"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "nan"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "zip"),
+    ],
+)
+def test_a_variable_that_makes_no_sense_is_named(name: str, value: str) -> None:
+    """And not repeated: it may hold a key."""
+    with pytest.raises(ValueError, match=name) as refused:
+        Collector({name: value})
+    assert "secret" not in str(refused.value)
