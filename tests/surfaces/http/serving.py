@@ -209,13 +209,17 @@ async def serving(
     routes: Iterable[Route] = ROUTES,
     metrics: ApiMetrics | None = None,
     max_queue_depth: int = 0,
+    max_namespace_jobs: int = 0,
     spans: RequestSpans | None = None,
     logs: Logs | None = None,
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
     client = Client(
-        store if metrics is None else metrics.on(store), Registry(), max_queue_depth=max_queue_depth
+        store if metrics is None else metrics.on(store),
+        Registry(),
+        max_queue_depth=max_queue_depth,
+        max_namespace_jobs=max_namespace_jobs,
     )
     told: list[str] = []
     server = Server(

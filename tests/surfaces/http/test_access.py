@@ -8,7 +8,7 @@ from tenure.surfaces.http.access import allowed
 from tenure.surfaces.http.caller import ANYBODY, Caller
 from tenure.surfaces.http.server import listen
 from tenure.surfaces.http.table import ROUTES
-from tests.surfaces.http.serving import Api
+from tests.surfaces.http.serving import Api, request
 
 MAIL = {"definitionKey": "mail"}
 
@@ -34,6 +34,24 @@ async def test_only_the_servers_own_names_lead_here(api: Api) -> None:
         assert reply.kind in {"misdirected-request", "malformed-request"}, host
         assert reply.status in {421, 400}
         assert (await api.post("/v1/jobs", MAIL, headers={"host": host})).status == reply.status
+
+
+async def test_a_whole_address_names_the_host_whatever_the_header_says(api: Api) -> None:
+    """Row 49: a request for another server does not come in under one of this server's names."""
+    port = api.address[1]
+
+    async def asked(address: str, host: str, method: str = "GET", **headers: str) -> int:
+        return (await api.send(request(method, address, {"Host": host, **headers}))).status
+
+    for name in ("localhost", f"127.0.0.1:{port}", "[::1]:80", "LOCALHOST"):
+        assert await asked(f"http://{name}/v1/jobs?limit=1", "evil.example") == 200, name
+    for name in ("evil.example", f"evil.example:{port}", "10.0.0.1", "localhost.evil.example"):
+        assert await asked(f"http://{name}/v1/jobs", "localhost") == 421, name
+    assert await asked("HTTPS://evil.example/healthz", "localhost") == 200
+    # The origin is held against the same host.
+    cancel = "http://localhost/v1/workers/w/drain"
+    assert await asked(cancel, "evil.example", "POST", Origin="http://evil.example") == 403
+    assert await asked(cancel, "evil.example", "POST", Origin="http://localhost") == 404
 
 
 async def test_whoever_forwards_is_not_believed(api: Api) -> None:

@@ -171,6 +171,12 @@ GARBLED = {
     "a bad chunk": request(headers={**JSON, "Transfer-Encoding": "chunked"}, body=b"zz\r\n"),
     "a space before the colon": b"GET /healthz HTTP/1.1\r\nHost : localhost\r\n\r\n",
     "no host": b"GET /v1/jobs HTTP/1.1\r\n\r\n",
+    "no host beside a whole address": b"GET http://localhost/v1/jobs HTTP/1.1\r\n\r\n",
+    "two hosts beside a whole address": request("GET", "http://localhost/v1/jobs", {"Host": "a\r\nHost: b"}),
+    "a whole address without a host": request("GET", "http:///v1/jobs"),
+    "a whole address with a user": request("GET", "http://localhost@evil.example/v1/jobs"),
+    "a whole address without a path": request("GET", "http://localhost"),
+    "an address of another kind": request("GET", "ftp://localhost/v1/jobs"),
     "two hosts": b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
 }
 

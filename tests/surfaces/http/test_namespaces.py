@@ -5,6 +5,9 @@ from uuid import UUID
 
 import pytest
 
+from tenure.core.limit import Limit
+from tenure.core.operations import Definition
+from tenure.core.spec import Spec
 from tenure.storage.contract import Store
 from tenure.surfaces.http.auditing import audit
 from tenure.surfaces.http.routes import Route
@@ -43,7 +46,8 @@ async def test_no_answer_has_a_byte_of_another_namespace(
     for text in ("globex", *theirs):
         assert text.encode() not in reply.body
     if "jobId" in route.names:
-        assert (reply.status, reply.kind) == (404, "not-found")
+        closed = route.is_shared  # to every such key, whichever job it names
+        assert (reply.status, reply.kind) == ((403, "insufficient-scope") if closed else (404, "not-found"))
         assert same(reply) == same(await call(api, route, key, NOBODY))
 
 
@@ -97,6 +101,21 @@ async def test_a_cursor_leads_nobody_else_on(api: Api, store: Store, tenants: di
         reply = await api.get(f"/v1/jobs?limit=1&cursor={cursor}", **bearing(key))
         assert (reply.status, reply.kind) == (400, "invalid-cursor")
     assert (await api.get(f"/v1/jobs?limit=1&cursor={cursor}", **bearing(acme))).status == 200
+
+
+async def test_definitions_are_shown_without_the_limits_and_workers_that_all_share(
+    api: Api, store: Store, tenants: dict[str, Any]
+) -> None:
+    """Row 39: who is bound to a namespace learns what to ask for, and nothing of how much is free for it."""
+    limited = Spec(key="sync", concurrency=7, concurrency_key="of", limits=(Limit("smtp", size=5),))
+    known = Definition(key="sync", version=1, spec=limited.document(), registered_by="host-17")
+    await store.put_definitions([known])
+    everybody = await make(store, "read")
+    for path in ("/v1/definitions", "/v1/definitions/sync"):
+        told = [await api.get(path, **bearing(key)) for key in (tenants["keys"]["acme"], everybody)]
+        bound, free = (reply.json["items"][-1] for reply in told)
+        assert bound.keys() == free.keys() - {"concurrency", "concurrencyKey", "limits", "registeredBy"}
+        assert (free["limits"], free["registeredBy"]) == ({"smtp": 5}, "host-17")
 
 
 def test_what_all_namespaces_share_is_closed_and_so_is_whatever_says_nothing_of_them() -> None:

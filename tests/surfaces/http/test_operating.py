@@ -6,13 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.lease import Claimed, Line
+from tenure.core.lease import Claimed, Line, Pulse
 from tenure.core.operations import Worker
 from tenure.core.outcome import Report
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tests.storage.clock import Clock
 from tests.storage.telling import claim, found, recoverable, settle, stopped, succeeded, unrecoverable
 from tests.surfaces.http.serving import Api
+from tests.surfaces.http.test_keys import bearing, make
 
 MAIL = {"definitionKey": "mail"}
 
@@ -50,6 +52,22 @@ async def test_a_job_that_runs_is_asked_to_stop(api: Api, store: Store) -> None:
     assert [(reply.status, reply.json["status"]) for reply in replies] == [(202, "cancelling")] * 2
     await settle(store, [stopped(claimed)])
     assert (await api.post(f"/v1/jobs/{job}/cancel")).json["status"] == "cancelled"
+
+
+async def test_who_cancelled_is_told_by_the_history(api: Api, store: Store) -> None:
+    """S1.50: by the id of the key, on every way to cancel."""
+    key = await make(store, "admin")
+    made = [await api.post("/v1/jobs", {"definitionKey": "bill"}, **bearing(key)) for _ in range(3)]
+    first, second, third = (reply.json["jobId"] for reply in made)
+    for path, body in (
+        (f"/v1/jobs/{first}/cancel", None),
+        (f"/tasks/{second}/abort", None),
+        ("/v1/jobs/cancel", {"all": True}),
+    ):
+        assert (await api.post(path, body, **bearing(key))).status in {200, 202}
+    for job in (first, second, third):
+        events = (await api.get(f"/v1/jobs/{job}/events", **bearing(key))).json["items"]
+        assert (events[-1]["type"], events[-1]["actor"]) == ("cancelled", key.split("_")[1])
 
 
 @pytest.mark.parametrize("ending", [succeeded, unrecoverable])
@@ -98,6 +116,19 @@ async def test_definitions_are_shown_by_key_and_version(api: Api) -> None:
         assert (await api.get(f"/v1/definitions/{unknown}")).status == 404
 
 
+async def test_a_queue_tells_what_passes_through_it(api: Api, store: Store) -> None:
+    """S1.75: in a minute, by the last one; a queue in which nothing moves has its noughts."""
+    await _create(api)
+    await settle(store, [succeeded(claimed) for claimed in await claim(store)])
+    await store.pause("still")
+    await _create(api, queue="slow")
+    rates = {one["name"]: one["rates"] for one in (await api.get("/v1/queues")).json["items"]}
+    assert rates == {
+        "default": {"enqueuedPerMinute": 1, "startedPerMinute": 1, "finishedPerMinute": 1},
+        "slow": {"enqueuedPerMinute": 1, "startedPerMinute": 0, "finishedPerMinute": 0},
+    }
+
+
 async def test_a_queue_is_paused_and_resumed(api: Api, store: Store) -> None:
     job = await _create(api)
     reply = await api.post("/v1/queues/default/pause", {"reason": "a fire", "until": "2999-01-01T00:00:00Z"})
@@ -107,7 +138,7 @@ async def test_a_queue_is_paused_and_resumed(api: Api, store: Store) -> None:
     assert (queue["name"], queue["depth"]) == ("default", 1)
     [line] = queue["lines"]
     assert (line["definitionKey"], line["counts"]) == ("mail", {"queued": 1})
-    assert (line["pause"]["reason"], line["pause"]["by"]) == ("a fire", "api")
+    assert (line["pause"]["reason"], line["pause"]["by"]) == ("a fire", "anybody on this machine")
 
     assert (await api.post("/v1/queues/default/resume")).json == {"name": "default", "paused": False}
     assert [claimed.lease.job for claimed in await claim(store)] == [UUID(job)]
@@ -127,6 +158,18 @@ async def test_a_pause_that_cannot_be_is_refused(api: Api, store: Store) -> None
     assert (await api.post("/v1/queues/a%20b/pause")).status == 404
     await _create(api)
     assert await claim(store)
+
+
+async def test_a_worker_that_says_nothing_more_is_shown_as_silent(
+    api: Api, store: Store, clock: Clock
+) -> None:
+    """A killed one cannot say that it is gone; when it was last heard of says how long that is."""
+    await store.enlist(Worker(id="w", host="h", pid=7, version="1", slots=2, lines=()))
+    await store.heartbeat(Pulse(worker="w", leases=[], ready=True))
+    [before] = (await api.get("/v1/workers")).json["items"]
+    await clock.advance(timedelta(seconds=36))
+    [after] = (await api.get("/v1/workers")).json["items"]
+    assert (before["status"], after) == ("ready", {**before, "status": "silent"})
 
 
 async def test_a_worker_is_asked_to_end(api: Api, store: Store) -> None:

@@ -18,6 +18,7 @@ from tenure.surfaces.http.table import ROUTES
 from tests.storage.telling import EVERY_JOB
 from tests.surfaces.http.serving import Api, request, serving
 from tests.surfaces.keeping import NOBODY
+from tools import calls
 
 
 async def test_what_is_not_there_is_a_problem_like_any_other(api: Api) -> None:
@@ -197,6 +198,13 @@ def test_the_reference_has_every_route_parameter_and_problem() -> None:
         assert f"`{kind}`" in text
 
 
+def test_the_page_of_calls_is_what_the_table_of_routes_says() -> None:
+    page = calls.PAGE.read_text()
+    assert page == calls.page(), "run `make states`"
+    for route in ROUTES:
+        assert f"### {route.method} {route.path}\n\n{route.summary}." in page
+
+
 async def test_the_page_and_the_document_name_no_definition(api: Api) -> None:
     for path in ("/docs", "/openapi.json"):
         assert b"bill" not in (await api.get(path)).body
@@ -228,9 +236,11 @@ async def test_an_unknown_job_is_unknown_everywhere(api: Api) -> None:
     """S0.54, and rows 38 and 39: nothing that is not an id in full is looked up, and nothing is made."""
     ids = [NOBODY, "1", "' OR 1=1--", f"{{{NOBODY}}}", f"urn:uuid:{NOBODY}", NOBODY.replace("-", ""), "%00"]
     for route in (route for route in ROUTES if "jobId" in route.names):
+        sent = {"token": "1.a", **({"error": {"type": "a"}} if route.path.endswith("/fail") else {})}
+        body = sent if route.body and route.needs_body else None
         bodies = set()
         for job in [*ids, "%ff", "x" * 7000]:
-            reply = await api.call(route.method, route.path.replace("{jobId}", job.replace("{", "%7B")))
+            reply = await api.call(route.method, route.path.replace("{jobId}", job.replace("{", "%7B")), body)
             assert (reply.status, reply.kind) == (404, "not-found"), (route.path, job)
             bodies.add(re.sub(rb"[0-9a-f-]{36}", b"", reply.body))
         assert len(bodies - {b for b in bodies if b"nothing at this path" in b}) == 1

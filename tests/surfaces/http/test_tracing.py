@@ -4,16 +4,14 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tenure.core.traceparent import parse
 from tenure.storage.contract import Store
-from tenure.telemetry.otlp import SdkSpans
 from tenure.telemetry.requests import RequestSpans
 from tests.surfaces.http.serving import Api, register, request, serving
 from tests.surfaces.keeping import MAIL
+from tests.telemetry.collecting import Near, said
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 FOLLOWED = f"00-{TRACE}-{SPAN}-03"
@@ -57,33 +55,30 @@ async def test_what_is_no_traceparent_is_ignored(api: Api, store: Store) -> None
 async def test_where_spans_are_exported_a_job_follows_from_its_request(store: Store) -> None:
     """S1.76: which is a span of its own, and says what was asked and how it was answered."""
     await register(store, MAIL)
-    memory = InMemorySpanExporter()
-    async with serving(store, spans=RequestSpans(SdkSpans(SimpleSpanProcessor(memory)))) as api:
+    exported = Near()
+    async with serving(store, spans=RequestSpans(exported.spans)) as api:
         told = await api.post("/v1/jobs", ONE, headers={"traceparent": FOLLOWED})
         alone = await api.post("/v1/jobs", ONE)
         await api.get("/v1/jobs/01890000-0000-7000-8000-000000000001")
         await api.get("/nope")
         for quiet in ("/healthz", "/metrics"):
             await api.get(quiet)
-    posted, root, missed, lost = memory.get_finished_spans()
+    posted, root, missed, lost = exported.taken
     assert [span.name for span in (posted, root, missed, lost)] == [
         *["POST /v1/jobs"] * 2,
         "GET /v1/jobs/{jobId}",
         "HTTP",
     ]
-    assert posted.context is not None
-    assert posted.parent is not None
-    assert (posted.kind, f"{posted.parent.span_id:016x}") == (SpanKind.SERVER, SPAN)
-    assert dict(posted.attributes or {}) == {
+    assert (posted.kind, posted.parent_span_id.hex()) == (Span.SPAN_KIND_SERVER, SPAN)
+    assert said(posted.attributes) == {
         "http.request.method": "POST",
         "http.response.status_code": 202,
         "http.route": "/v1/jobs",
         "tenure.request_id": told.headers["x-request-id"],
     }
     follows = parse(await kept_with(store, told.json["jobId"]))
-    assert follows == (TRACE, f"{posted.context.span_id:016x}", 3)
+    assert follows == (TRACE, posted.span_id.hex(), 3)
     own = parse(await kept_with(store, alone.json["jobId"]))
     assert own is not None
-    assert root.context is not None
-    assert root.parent is None
-    assert (own.trace_id, own.span_id) == (f"{root.context.trace_id:032x}", f"{root.context.span_id:016x}")
+    assert not root.parent_span_id
+    assert (own.trace_id, own.span_id) == (root.trace_id.hex(), root.span_id.hex())

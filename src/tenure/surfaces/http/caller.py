@@ -21,6 +21,11 @@ class Caller(Struct, frozen=True, kw_only=True):
     namespace: str | None = None
 
     @property
+    def actor(self) -> str:
+        """Who it is on record of what it changes: its key, or while there are none this surface."""
+        return self.key or "api"
+
+    @property
     def is_fenced(self) -> bool:
         """Whether there are jobs that it must not see."""
         return bool(self.namespace or self.definitions)

@@ -5,19 +5,13 @@ then it is *answered*; and it *drains* when the server has said its last word on
 has its time, and so has a client that does not read what it asked for. Heads are bounded in bytes and number
 while they arrive; bodies by the application, which alone knows how much a route takes.
 
-Whoever refuses a request half-way must not close at once: what the client still sends would be met by a
-reset, which may overtake the answer. So the server closes its own half, reads on for a moment into nothing,
-and only then lets go.
-
 When all connections are taken, the one that has rested longest makes room. Slow clients are such: they cost
 others nothing, however many they are.
 """
 
 import asyncio
 from enum import Enum, auto
-from http import HTTPStatus
 from typing import Any
-from uuid import uuid4
 
 from msgspec import Struct
 from uvicorn.config import Config
@@ -25,7 +19,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from tenure.settings import Settings
-from tenure.surfaces.http.problems import MEDIA_TYPE, Refusal
+from tenure.surfaces.http.letting import Letting, written
+from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.targets import take_host
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -129,7 +125,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, or say that there is none."""
-        super().connection_made(_Letting(transport, self))  # type: ignore[arg-type]
+        super().connection_made(Letting(transport, self, self._limits.drain_seconds))  # type: ignore[arg-type]
         if self._gate.enter(self):
             self._enter(Phase.REST, self._limits.rest_seconds)
         else:
@@ -177,6 +173,10 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is there."""
+        try:
+            take_host(self.url, self.headers)
+        except Refusal as refusal:
+            self._fail(refusal)
         self._gate.work(self)
         self._enter(Phase.BODY, self._limits.body_seconds)
         super().on_headers_complete()
@@ -264,70 +264,5 @@ class Connection(HttpToolsProtocol):
             # The application hears that nobody listens any more.
             cycle.disconnected = True
             cycle.message_event.set()
-        self.transport.write(_written(refusal))
+        self.transport.write(written(refusal))
         self.transport.close()
-
-
-class _Letting:
-    """A transport that is let go as described above, in whatever way uvicorn closes it.
-
-    What is written waits for more until the loop comes round: uvicorn writes head and body of an answer one
-    after the other, and each call of the system costs as much as the handling of a small request.
-    """
-
-    def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
-        self._transport = transport
-        self._connection = connection
-        self._is_closing = False
-        self._held = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Write, together with what was held back, or hold back."""
-        if self._held:
-            self._transport.write(self._held + data)
-            self._held = b""
-        else:
-            self._held = data
-            self._connection.loop.call_soon(self._flush)
-
-    def _flush(self) -> None:
-        if self._held:
-            data, self._held = self._held, b""
-            self._transport.write(data)
-
-    def is_closing(self) -> bool:
-        """Whether nothing more will be said."""
-        return self._is_closing or self._transport.is_closing()
-
-    def close(self) -> None:
-        """Close when all is written; who does not read, or does not stop to send, is not waited for."""
-        if self.is_closing():
-            return
-        self._is_closing = True
-        self._flush()
-        connection = self._connection
-        connection.loop.call_later(connection._limits.drain_seconds, self._transport.abort)
-        if connection.drain() and self._transport.can_write_eof():
-            self._transport.write_eof()
-            self._transport.resume_reading()
-        else:
-            self._transport.close()
-
-
-def _written(refusal: Refusal) -> bytes:
-    request = uuid4()
-    body = refusal.body(request)
-    headers = {
-        "content-type": MEDIA_TYPE.decode(),
-        "content-length": str(len(body)),
-        "cache-control": "no-store",
-        "x-request-id": str(request),
-        **refusal.headers,
-        "connection": "close",
-    }
-    lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode() + body

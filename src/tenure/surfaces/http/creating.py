@@ -101,6 +101,7 @@ async def _new_job(client: Client, asked: Asked, body: NewJobBody, within: str =
         max_attempts=given(body.max_attempts),
         timeout=None if timeout is None else timedelta(seconds=timeout),
         tags=body.tags,
+        concurrency_keys=body.concurrency_keys,
         run_at=None if run_at is None else moment(run_at),
         delay=None if delay is None else timedelta(seconds=delay),
         hold=body.hold,

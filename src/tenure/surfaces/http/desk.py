@@ -10,11 +10,13 @@ from msgspec import Struct
 from tenure.core.errors import InvalidInput
 from tenure.core.job import USUAL_NAMESPACE
 from tenure.engine.client import Client
+from tenure.engine.passing import Passing
 from tenure.storage.access import AccessStore
 from tenure.storage.contract import Store
 from tenure.surfaces import inputs
 from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.seats import Seats
 from tenure.surfaces.http.visits import Visit
 from tenure.surfaces.redaction import USUAL, Redaction
 from tenure.telemetry.api import ApiMetrics
@@ -24,6 +26,11 @@ from tenure.telemetry.worker import WorkerMetrics
 
 FRESH = 1.0
 """Seconds for which one look at the schema answers everybody who asks whether the server is ready."""
+
+
+MOST_WAITING = 256
+MOST_WAITING_BY_KEY = 128
+"""How many requests may wait for jobs to claim at one time: in all, and with one key."""
 
 
 class Marks(TypedDict):
@@ -127,7 +134,9 @@ class Desk:
         self.logs = logs
         self.redaction = redaction
         self.store: AccessStore = store
+        self.passing = Passing(store)
         self.stopping = asyncio.Event()
+        self.waiting = Seats(MOST_WAITING, MOST_WAITING_BY_KEY, "wait")
         self._store = store
         self._is_ready = is_ready
         self._looking = asyncio.Lock()

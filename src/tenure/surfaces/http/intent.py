@@ -3,7 +3,7 @@
 from msgspec import Raw, UnsetType
 
 from tenure.core.documents import EMPTY, Document, check
-from tenure.core.errors import InvalidInput, InvalidJson, QueueFull, UnknownDefinition
+from tenure.core.errors import InvalidInput, InvalidJson, NoRoom, UnknownDefinition
 from tenure.core.spec import Spec
 from tenure.engine.client import Client
 from tenure.surfaces.dialects.intent import INTENT
@@ -27,7 +27,7 @@ async def submit(desk: Desk, asked: Asked) -> Answer:
     )
     try:
         answer = await desk.client.submit(job, scope=SCOPE)
-    except QueueFull:
+    except NoRoom:
         raise no_room() from None
     if (
         not answer.fresh

@@ -46,9 +46,16 @@ _NAMES_SOMETHING = [
     {"required": ["all"], "properties": {"all": {"const": True}}},
     {"required": ["filter"], "properties": {"filter": {"minProperties": 1}}},
 ]
+_AT_MOST_ONE_TIME: Schema = {"not": {"required": ["runAt", "delaySeconds"]}}
 _TOGETHER: dict[str, Schema] = {
-    "NewJobBody": {"not": {"required": ["runAt", "delaySeconds"]}},
+    "NewJobBody": _AT_MOST_ONE_TIME,
+    "NewTask": _AT_MOST_ONE_TIME,
     "CancelAllBody": {"allOf": [_only(UNFINISHED)], "anyOf": _NAMES_SOMETHING},
+    "LeaseOrder": {
+        "anyOf": [
+            {"required": [name], "properties": {name: {"minItems": 1}}} for name in ("definitions", "queues")
+        ]
+    },
     "ReplayAllBody": {"allOf": [_only(FINAL)], "anyOf": _NAMES_SOMETHING},
 }
 """By its name, what the fields of a body must be beside each other, which their types cannot say."""
@@ -78,7 +85,7 @@ def document() -> dict[str, Any]:
             "version": __version__,
             "summary": "Durable background jobs: record intent, read state.",
         },
-        "tags": [{"name": "client"}, {"name": "operator"}, {"name": "process"}],
+        "tags": [{"name": "client"}, {"name": "operator"}, {"name": "worker"}, {"name": "process"}],
         "paths": paths,
         "components": {
             "schemas": components,

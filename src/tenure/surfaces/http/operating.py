@@ -1,10 +1,13 @@
 """The control API's ways to act on jobs, queues and workers, and to see what is registered."""
 
+from collections.abc import Sequence
+
 from msgspec import UnsetType
 
 from tenure.core.bounds import named, printable
 from tenure.core.errors import InvalidInput
 from tenure.core.job import Standing
+from tenure.core.operations import Definition
 from tenure.core.states import State
 from tenure.surfaces import inputs, views
 from tenure.surfaces.definition_views import Defined
@@ -26,7 +29,7 @@ from tenure.surfaces.http.shapes import (
 async def cancel(desk: Desk, asked: Asked) -> Answer:
     """Ask a job to stop."""
     body: Reason = asked.body or Reason()
-    standing = await desk.client.cancel(asked.job, reason=said_reason(body))
+    standing = await desk.client.cancel(asked.job, actor=asked.caller.actor, reason=said_reason(body))
     if standing.state is not State.CANCELLED:
         _require_unfinished(standing)
     return accepted(standing.job, standing.state)
@@ -49,9 +52,9 @@ async def give_up(desk: Desk, asked: Asked) -> Answer:
     return accepted(standing.job, standing.state)
 
 
-async def definitions(desk: Desk, _asked: Asked) -> Answer:
+async def definitions(desk: Desk, asked: Asked) -> Answer:
     """Every definition that workers have registered."""
-    return Answer(200, Definitions([Defined(known).item() for known in await desk.client.definitions()]))
+    return _shown(await desk.client.definitions(), asked)
 
 
 async def definition(desk: Desk, asked: Asked) -> Answer:
@@ -59,12 +62,17 @@ async def definition(desk: Desk, asked: Asked) -> Answer:
     found = [known for known in await desk.client.definitions() if known.key == asked.path["key"]]
     if not found:
         raise Refusal("not-found", "there is no such definition")
-    return Answer(200, Definitions([Defined(known).item() for known in found]))
+    return _shown(found, asked)
+
+
+def _shown(found: Sequence[Definition], asked: Asked) -> Answer:
+    is_fenced = asked.caller.namespace is not None
+    return Answer(200, Definitions([Defined(known).item(is_fenced=is_fenced) for known in found]))
 
 
 async def queues(desk: Desk, _asked: Asked) -> Answer:
     """Every queue with its lines."""
-    return Answer(200, Queues(queue_items(await desk.client.lines())))
+    return Answer(200, Queues(queue_items(await desk.client.lines(), await desk.passing.look())))
 
 
 async def pause(desk: Desk, asked: Asked) -> Answer:
@@ -72,7 +80,7 @@ async def pause(desk: Desk, asked: Asked) -> Answer:
     body: PauseBody = asked.body or PauseBody()
     queue = _queue(asked)
     until = None if isinstance(body.until, UnsetType) else inputs.moment(body.until)
-    await desk.client.pause(queue, until=until, reason=said_reason(body))
+    await desk.client.pause(queue, until=until, by=asked.caller.name, reason=said_reason(body))
     return Answer(200, QueueState(queue, paused=True))
 
 

@@ -38,14 +38,19 @@ tr{display:flex;flex-wrap:wrap;gap:0 .75rem;padding:.3rem 0;border-top:1px solid
 th,td{width:auto;border-top:0;padding:0}}
 """
 _CODE = re.compile("`([^`]*)`")
-_TITLES = {"client": "For clients", "operator": "For operators and services", "process": "Of the process"}
+TITLES = {
+    "client": "For clients",
+    "operator": "For operators and services",
+    "worker": "For workers in any language",
+    "process": "Of the process",
+}
 
 
 @cache
 def page() -> str:
     """The page."""
-    links = "".join(f'<li><a href="#{audience}">{title}</a></li>' for audience, title in _TITLES.items())
-    sections = "".join(_section(audience, title) for audience, title in _TITLES.items())
+    links = "".join(f'<li><a href="#{audience}">{title}</a></li>' for audience, title in TITLES.items())
+    sections = "".join(_section(audience, title) for audience, title in TITLES.items())
     shapes = "".join(_shape(name, schema) for name, schema in _parts().items())
     problems = "".join(
         f'<tr id="{name}"><th><code>{name}</code></th><td>{kind.status}</td>'

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import structs
+
 from tenure.core import fingerprint
 from tenure.core.bounds import LARGEST_PAGE, named
 from tenure.core.errors import InvalidInput
@@ -16,7 +18,7 @@ from tenure.surfaces.http.routes import Header, Parameter
 from tenure.surfaces.http.shapes import MOMENT
 
 LONGEST_WAIT = 30
-"""Seconds for which one request waits for a job's end."""
+"""Seconds for which one request waits for a job, or for its end."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
@@ -106,6 +108,7 @@ WAIT = Parameter(
     schema={"type": "number", "minimum": 0, "maximum": LONGEST_WAIT, "default": 0},
     text="how long to wait for the job's end",
 )
+WAIT_FOR_JOBS = structs.replace(WAIT, text="how long to wait for a job to claim, when none stands in line")
 OF_LISTS = (
     Parameter(
         name="status",

@@ -19,7 +19,7 @@ from tenure.core.errors import (
     InvalidParams,
     JobNotFound,
     JobUnfinished,
-    QueueFull,
+    NoRoom,
     StoreError,
     StoreRefused,
     UnknownDefinition,
@@ -59,6 +59,7 @@ KINDS = {
     "job-terminal": Kind(409, "The job has ended already"),
     "job-unfinished": Kind(409, "The job has not ended yet"),
     "job-state": Kind(409, "The job is not where the request makes sense"),
+    "lease-lost": Kind(409, "The lease does not hold any more"),
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "no-result": Kind(409, "The job ended without a result"),
     "too-large": Kind(413, "The body is too large"),
@@ -74,10 +75,11 @@ KINDS = {
     "invalid-character": Kind(422, "A text holds a character that cannot be kept"),
     "too-many-keys": Kind(422, "An object has too many keys"),
     "datetime": Kind(422, "A time cannot be taken"),
+    "concurrency-keys": Kind(422, "The concurrency keys cannot be taken"),
     "idempotency-key": Kind(422, "The idempotency key cannot be taken"),
     "idempotency-key-reused": Kind(422, "The idempotency key was used for something else"),
     "too-many-requests": Kind(429, "There were too many requests"),
-    "quota": Kind(429, "The queue has no room at present"),
+    "quota": Kind(429, "There is no room for more at present"),
     "headers-too-large": Kind(431, "The headers are too large or too many"),
     "internal": Kind(500, "Something went wrong inside"),
     "busy": Kind(503, "The server has no room at present"),
@@ -85,7 +87,12 @@ KINDS = {
 }
 """Every kind by its name."""
 
-OF_FIELD = {"idempotencyKey": "idempotency-key", "runAt": "datetime", "until": "datetime"}
+OF_FIELD = {
+    "idempotencyKey": "idempotency-key",
+    "concurrencyKeys": "concurrency-keys",
+    "runAt": "datetime",
+    "until": "datetime",
+}
 """Fields whose bad values are a kind of their own."""
 
 
@@ -195,8 +202,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             return Refusal("not-found", "there is no such job")
         case JobUnfinished():
             return Refusal("job-unfinished", f"the job {error.said}")
-        case QueueFull():
-            return Refusal("quota", f"the queue {error.queue} is full; nothing was recorded, try again later")
+        case NoRoom():
+            return Refusal("quota", f"{error}; nothing was recorded, try again later")
         case StoreError() if not isinstance(error, StoreRefused):
             return Refusal(
                 "storage-unavailable", "nothing is known to be recorded; with its key it is safe to try again"

@@ -78,6 +78,8 @@ class Route(Struct, frozen=True, kw_only=True):
     `is_fenced` says that the handler keeps to the caller's namespace; where it does not say so, and the path
     names no job, the route is closed to keys that are bound to one. `is_routine` says that what it changes
     tells by itself who changed it, or changes too often to be put on record call by call.
+    `by_lease` says that a job's lease opens it, whichever jobs the key lets be seen; keys that are bound to a
+    namespace have no leases.
     `target` says for the record what is changed, where the path does not.
     `or_scope` opens it as well as `scope`, which says what it is to most of its callers.
     `stream` answers instead of `handler` whoever would rather have an event stream.
@@ -108,6 +110,7 @@ class Route(Struct, frozen=True, kw_only=True):
     stream: Handler | None = None
     is_fenced: bool = False
     is_routine: bool = False
+    by_lease: bool = False
     target: Target | None = None
     refuse: Refuse | None = None
 
@@ -154,6 +157,8 @@ class Route(Struct, frozen=True, kw_only=True):
     @property
     def is_shared(self) -> bool:
         """Whether it is about what all namespaces share. A job that is named is looked at before all else."""
+        if self.by_lease:
+            return True
         return self.scope is not None and not self.is_fenced and "jobId" not in self.names
 
     @property

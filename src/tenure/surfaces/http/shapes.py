@@ -7,7 +7,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.bounds import LARGEST_BATCH, MOST_TAGS
+from tenure.core.bounds import LARGEST_BATCH, MOST_LIMITS, MOST_TAGS
+from tenure.core.flow import Flows
 from tenure.core.operations import LineStatus
 from tenure.core.states import State
 from tenure.surfaces import views
@@ -74,6 +75,9 @@ class NewJobBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     hold: bool = False
     timeout_seconds: Timeout | UnsetType = UNSET
     tags: Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)] = ()
+    concurrency_keys: Annotated[
+        tuple[Key, ...], Meta(max_length=MOST_LIMITS, extra_json_schema={"uniqueItems": True})
+    ] = ()
 
 
 class Batch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,12 +183,21 @@ class LineItem(Struct, frozen=True, kw_only=True, rename="camel"):
     pause: PauseItem | None
 
 
+class RatesItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What passes through a queue in a minute, by the last minute or less."""
+
+    enqueued_per_minute: float
+    started_per_minute: float
+    finished_per_minute: float
+
+
 class QueueItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A queue: how much stands in it, since when, and the lines it is made of."""
+    """A queue: how much stands in it, since when, how much passes through, and the lines it is made of."""
 
     name: str
     depth: int
     oldest_queued_at: datetime | None
+    rates: RatesItem
     lines: Sequence[LineItem]
 
 
@@ -212,7 +225,7 @@ def given(value: T | UnsetType) -> T | None:
     return None if isinstance(value, UnsetType) else value
 
 
-def queue_items(lines: Sequence[LineStatus]) -> list[QueueItem]:
+def queue_items(lines: Sequence[LineStatus], flows: Flows) -> list[QueueItem]:
     """Lines, by the queue they belong to."""
     queues: dict[str, list[LineStatus]] = {}
     for status in sorted(lines, key=lambda status: status.line):
@@ -222,10 +235,15 @@ def queue_items(lines: Sequence[LineStatus]) -> list[QueueItem]:
             name=name,
             depth=sum(status.counts.get(State.QUEUED, 0) for status in own),
             oldest_queued_at=min((status.oldest for status in own if status.oldest), default=None),
+            rates=_rates_item(*flows.a_minute(name)),
             lines=[_line_item(status) for status in own],
         )
         for name, own in queues.items()
     ]
+
+
+def _rates_item(enqueued: float, started: float, finished: float) -> RatesItem:
+    return RatesItem(enqueued_per_minute=enqueued, started_per_minute=started, finished_per_minute=finished)
 
 
 def _line_item(status: LineStatus) -> LineItem:

@@ -15,6 +15,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.job import Event
 from tenure.core.reading import BEGINNING, START, Entry, Interest, Position
 from tenure.surfaces import views
+from tenure.surfaces.feed_views import feed_item
 from tenure.surfaces.http import cursors
 from tenure.surfaces.http.desk import Answer, Asked, Desk, Stream
 from tenure.surfaces.http.looking import reworded
@@ -98,7 +99,7 @@ def _of_job(desk: Desk, asked: Asked, event: Event) -> bytes:
 
 
 def _of_feed(desk: Desk, asked: Asked, entry: Entry) -> bytes:
-    item = reworded(views.feed_item(entry, desk.redaction), entry.event, asked.query.get("vocabulary"))
+    item = reworded(feed_item(entry, desk.redaction), entry.event, asked.query.get("vocabulary"))
     return _written(item, _feed_id(asked, entry.position))
 
 

@@ -73,7 +73,12 @@ async def cancel_all(desk: Desk, asked: Asked) -> Answer:
     which = _filter(body, asked.caller, UNFINISHED, "that has not ended")
     bind = _bound("cancel", which)
     swept = await desk.client.sweeps.cancel(
-        which, after=_after(body, bind), limit=body.limit, dry=body.dry_run, reason=said_reason(body)
+        which,
+        after=_after(body, bind),
+        limit=body.limit,
+        dry=body.dry_run,
+        actor=asked.caller.actor,
+        reason=said_reason(body),
     )
     return _answer(swept, bind)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.errors import QueueFull
+from tenure.core.errors import NoRoom
 from tenure.core.job import Job
 from tenure.core.states import State
 from tenure.surfaces.dialects.tasks import TASKS
@@ -74,7 +74,7 @@ async def create(desk: Desk, asked: Asked) -> Answer:
     )
     try:
         [answer] = await desk.client.enqueue([job])
-    except QueueFull:
+    except NoRoom:
         raise no_room() from None
     return _accepted(answer.id, answer.state)
 
@@ -98,7 +98,7 @@ async def status(desk: Desk, asked: Asked) -> Answer:
 async def abort(desk: Desk, asked: Asked) -> Answer:
     """Let a task that waits never be done. One that runs, or has ended, stays as it is."""
     _check_own(asked.caller, await desk.client.get(asked.job))
-    standing = await desk.client.cancel(asked.job, states=WAITING)
+    standing = await desk.client.cancel(asked.job, actor=asked.caller.actor, states=WAITING)
     if not standing.moved:
         said = f"the task is {_word(standing.state)}; only one that is Ready or Delayed can be aborted"
         raise Refusal("job-state", said)

@@ -1,0 +1,1 @@
+"""The rows of the table of routes, a file for each thing they are about."""

@@ -1,0 +1,112 @@
+"""Connections are cut and servers killed where it hurts, and whoever asked gets the one answer there is."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from chaos import failpoints
+from tenure.core.reading import Filter
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.telling import claim, job_in, settle, state_of, succeeded
+from tests.surfaces.remote.serving import PATIENCE, Place, between, speaker
+
+POINTS = ["before", "after", "head", "body"]
+
+
+async def ids(store: Store) -> set[UUID]:
+    """Every job there is."""
+    return {job.id for job in (await store.page(Filter(), limit=200)).jobs}
+
+
+async def test_there_is_one_job_wherever_the_connection_is_cut(place: Place, store: Store, kind: str) -> None:
+    """S0.41, S0.42: the client makes the key, sends it again after each cut, and hears of the one job."""
+    await place.open()
+    async with asyncio.timeout(PATIENCE), between(place.port) as proxy, speaker(kind, proxy.url) as client:
+        known: set[UUID] = set()
+        for point in POINTS:
+            await client.close()  # for what comes makes connections of its own
+            proxy.cuts = [point, point]
+            made = await client.create("mail", {"to": "ada"})
+            assert proxy.cuts == []
+            [new] = await ids(store) - known
+            assert (made.job_id, made.status) == (new, State.QUEUED)
+            known.add(new)
+        assert proxy.made == 2 * len(POINTS)
+
+
+async def test_many_jobs_are_there_once_wherever_the_connection_is_cut(
+    place: Place, store: Store, kind: str
+) -> None:
+    """S0.41: and each is told in its place."""
+    await place.open()
+    async with asyncio.timeout(PATIENCE), between(place.port) as proxy, speaker(kind, proxy.url) as client:
+        jobs = [client.new_job("mail", {"to": str(n)}, tags=[f"n{n}"]) for n in range(3)]
+        proxy.cuts = [*POINTS]
+        made = await client.create_many(jobs)
+        assert proxy.made == len(POINTS)
+        assert [(await client.get(one)).tags for one in made] == [("post", f"n{n}") for n in range(3)]
+        assert {one.job_id for one in made} == await ids(store)
+        # The values bear their keys: to send them again later is the same.
+        assert await client.create_many(jobs) == made
+
+
+async def test_what_is_asked_of_a_job_is_done_once_wherever_the_connection_is_cut(
+    place: Place, store: Store, kind: str
+) -> None:
+    await place.open()
+    ended = await job_in(store, State.SUCCEEDED)
+    held = await job_in(store, State.CREATED)
+    waiting = await job_in(store, State.RETRYING)
+    async with asyncio.timeout(PATIENCE), between(place.port) as proxy, speaker(kind, proxy.url) as client:
+
+        async def cut(asking: Any) -> Any:
+            await client.close()
+            proxy.cuts = [*POINTS]
+            done = await asking
+            assert proxy.cuts == []
+            return done
+
+        again = await cut(client.replay(ended))
+        assert await ids(store) == {ended, held, waiting, again.job_id}
+        assert (await cut(client.get(again))).replay_of == ended
+        assert await cut(client.release(held)) is State.QUEUED
+        assert await cut(client.cancel(held, "no more")) is State.CANCELLED
+        assert await cut(client.give_up(waiting)) is State.RETRYING
+        assert {job.job_id async for job in client.list()} == await ids(store)
+    assert waiting in [standing.job for standing in await store.promote(10)]
+    assert await state_of(store, waiting) is State.FAILED
+
+
+@pytest.mark.parametrize("point", ["enqueue.before", "enqueue.after", "answer"])
+async def test_there_is_one_job_though_the_server_is_killed_between_commit_and_answer(
+    place: Place, store: Store, kind: str, point: str
+) -> None:
+    """S0.42: another server on the same port tells of the job that the first one recorded, or records it."""
+    await place.open(f"api.{point}=kill")
+    async with asyncio.timeout(PATIENCE), speaker(kind, place.url) as client:
+        asking = asyncio.create_task(client.create("mail", {"to": "ada"}))
+        assert await place.ended() == -9
+        assert [one.name for one in failpoints.fired(place.fired)] == [f"api.{point}"]
+        recorded = await ids(store)
+        assert len(recorded) == (point != "enqueue.before")
+        await place.open()
+        made = await asking
+    assert await ids(store) == {made.job_id} >= recorded
+
+
+async def test_who_waits_is_told_of_the_end_though_the_server_was_killed(
+    place: Place, store: Store, kind: str
+) -> None:
+    """The job ends while no server is there."""
+    await place.open()
+    async with asyncio.timeout(PATIENCE), speaker(kind, place.url) as client:
+        made = await client.create("mail", {"to": "ada"})
+        waiting = asyncio.create_task(client.wait(made, timeout=PATIENCE))
+        await asyncio.sleep(0)
+        await place.kill()
+        await settle(store, [succeeded(owned, '{"sent":1}') for owned in await claim(store)])
+        await place.open()
+        assert await waiting == {"sent": 1}

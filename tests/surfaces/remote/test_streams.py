@@ -1,0 +1,185 @@
+"""Events through whatever becomes of the server, and clients that are given up or copied in the middle."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tenure import AsyncClient, RemoteEvent, Unreachable
+from tenure.core.job import NewJob
+from tenure.core.lease import Line
+from tenure.core.reading import Filter
+from tenure.storage.contract import Store
+from tenure.surfaces.http.connection import Limits
+from tenure.surfaces.remote.streams import SILENCE
+from tests.storage.telling import claim, found, settle, succeeded
+from tests.surfaces.http.serving import Api, serving
+from tests.surfaces.http.test_streams_killed import (  # noqa: F401
+    is_some,
+    load,
+    the_whole_feed,
+    worked,
+)
+from tests.surfaces.remote.serving import PATIENCE, Place, answer, listening, scripted, speaker
+
+KILLS = 3
+EVENT = (
+    b'{"jobId":"01a2b7f4-5a51-7c1e-9a4e-0d3a4c0c1f52","n":1,"type":"queued","source":null,"target":"queued",'
+    b'"attempt":0,"fence":0,"actor":"api","reason":null,"payload":null,"at":"2026-01-01T00:00:00Z"}'
+)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something of which nobody tells."""
+    while not is_so():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+class Reader:
+    """Follows events until they end, or until the one that is said to be the last."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[UUID, int]] = []
+        self.last: UUID | None = None
+
+    async def hears(self, number: int) -> None:
+        """Wait until so many more have come."""
+        seen = len(self.told)
+        await until(lambda: len(self.told) >= seen + number)
+
+    async def follow(self, events: Any) -> None:
+        async with aclosing(events):
+            event: RemoteEvent
+            async for event in events:
+                self.told.append((event.job_id, event.n))
+                if (event.type, event.job_id) == ("succeeded", self.last):
+                    return
+
+
+@pytest.mark.timeout(600)
+async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_killed(
+    place: Place,
+    store: Store,
+    worked: list[Store],  # noqa: F811
+    kind: str,
+) -> None:
+    """S1.52, S1.72: the client comes back by itself, and what it tells of all, some and one is the table."""
+    [held] = await store.enqueue([NewJob(definition="mail", queue="held")])
+    await place.open()
+    everything, some, one = Reader(), Reader(), Reader()
+    wanted = {"queue": "slow", "types": ["succeeded", "custom:half-way"]}
+    async with (
+        asyncio.timeout(4 * PATIENCE),
+        speaker(kind, place.url) as client,
+        asyncio.TaskGroup() as group,
+    ):
+        group.create_task(everything.follow(client.events(after="0")))
+        group.create_task(some.follow(client.events(after="0", **wanted)))
+        group.create_task(one.follow(client.events(held.id)))
+        await until(lambda: bool(one.told and everything.told))
+        async with load(worked):
+            for _ in range(KILLS):
+                await everything.hears(30)
+                await some.hears(5)
+                await place.kill()
+                await place.open()
+        [last] = await store.enqueue([NewJob(definition="mail", queue="slow")])
+        everything.last = some.last = last.id
+        for queue in ("held", "slow"):
+            owned = await claim(store, lines=[Line(queue, "mail")])
+            await settle(store, [succeeded(each) for each in owned])
+    whole = await the_whole_feed(store)
+    assert everything.told == [(entry.event.job, entry.event.n) for entry in whole]
+    assert some.told == [(entry.event.job, entry.event.n) for entry in whole if is_some(entry)]
+    assert one.told == [(held.id, n) for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("said", [None, answer(200, b"", content_type="text/event-stream")])
+async def test_a_stream_that_says_nothing_at_all_is_given_up(kind: str, said: bytes | None) -> None:
+    """Within the client's patience, whether nobody answers or every stream is cut before its first word."""
+    async with (
+        asyncio.timeout(PATIENCE),
+        scripted(said) as script,
+        speaker(kind, script.url, timeout=3) as client,
+    ):
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(Unreachable):
+            await anext(client.events())
+        assert asyncio.get_running_loop().time() - began < SILENCE / 2
+
+
+async def test_a_stream_may_be_silent_for_longer_than_a_client_waits_for_an_answer(kind: str) -> None:
+    """Nothing happens to jobs for as long as it likes: the connection stays the same."""
+    opened: list[bytes] = []
+    stream = {"content_type": "text/event-stream", "content_length": "1000"}
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(answer(200, b":\n\n", **stream))
+        await asyncio.sleep(3)  # what is tested is that time passes
+        writer.write(b"data: %s\n\n" % EVENT)
+        await reader.read()
+
+    async with (
+        asyncio.timeout(PATIENCE),
+        listening(slow) as port,
+        speaker(kind, f"http://127.0.0.1:{port}", timeout=1) as client,
+        aclosing(client.events()) as following,
+    ):
+        assert (await anext(following)).type == "queued"
+    assert len(opened) == 1
+
+
+async def test_a_call_that_is_cancelled_leaves_nothing_behind() -> None:
+    """Neither a task nor a connection: the server sees it close, and has been asked once."""
+    async with scripted(None) as script, AsyncClient(script.url) as client, asyncio.timeout(PATIENCE):
+        before = asyncio.all_tasks()
+        asking = asyncio.create_task(client.create("mail"))
+        await until(lambda: bool(script.asked))
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await script.gone.wait()
+        await until(lambda: asyncio.all_tasks() <= before)
+        assert len(script.asked) == 1
+
+
+async def test_who_has_seen_enough_of_a_stream_leaves_it(store: Store, kind: str) -> None:
+    """Where one stream is all there may be, the next one finds room."""
+    async with (
+        asyncio.timeout(PATIENCE),
+        serving(store, limits=Limits(streams=1)) as api,
+        speaker(kind, api.server.url) as client,
+    ):
+        await store.enqueue([NewJob(definition="mail")])
+        for _ in range(3):
+            async with aclosing(client.events(after="0")) as following:
+                assert (await anext(following)).type == "queued"
+
+
+FORKING = """
+import os, sys
+from tenure import Client
+with Client(sys.argv[1]) as client:
+    client.create("mail", {"to": "parent"})
+    child = os.fork()
+    name = "parent" if child else "child"
+    made = [client.create("mail", {"to": name}) for _ in range(20)]
+    assert all(client.get(one).params == {"to": name} for one in made)
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+async def test_a_process_that_was_forked_has_connections_of_its_own(api: Api, store: Store) -> None:
+    """And leaves its parent's alone: what either is answered is what it asked."""
+    running = await asyncio.create_subprocess_exec(sys.executable, "-c", FORKING, api.server.url)
+    async with asyncio.timeout(PATIENCE):
+        assert await running.wait() == 0
+    jobs = (await store.page(Filter(), limit=200)).jobs
+    named = [str((await found(store, job.id)).params) for job in jobs]
+    assert (named.count('{"to":"parent"}'), named.count('{"to":"child"}')) == (21, 20)
