@@ -29,9 +29,12 @@ from tests.storage.telling import claim, seconds, settle
 from tests.surfaces.dashboard.visiting import EVERY
 from tests.surfaces.http.serving import serving
 
-MINUTES = 59
+MINUTES = 60
 PARTS = 5
 """Of a minute."""
+
+AT_SECOND = 22
+"""Of a minute the one in which the last things happen."""
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "overview-light": ("/", LIGHT),
@@ -91,13 +94,16 @@ async def main(folder: Path) -> None:
         await backend.prepare()
         clock, store = backend.clock, backend.store()
         await store.open()
-        # Whole minutes, so that the charts have no ragged ends.
+        # Charts show minutes that are over: the last of them is to be one that was worked through.
+        await asyncio.sleep((AT_SECOND - datetime.now(UTC).second) % 60)
         start = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
         await clock.advance(start - clock.now)
         chance = Random(7)
         for part in range((MINUTES - 1) * PARTS):
             await work_for_a_while(store, clock, 2 + math.sin(part / 40), chance)
         job = await charge_in_vain(store, clock)
+        for _ in range(PARTS - 2):
+            await work_for_a_while(store, clock, 4.5, chance)
         await clock.advance(datetime.now(UTC) - seconds(20) - clock.now)
         await fill(store)
         await clock.advance(seconds(20))

@@ -16,8 +16,8 @@ from tenure.core.trail import LogLine, Trail
 from tests.browser.conftest import Site, Window, shot
 from tests.storage.telling import claim, found, recoverable, settle, succeeded, unrecoverable
 
-SOON = 3_000
-"""Milliseconds in which a page has followed, on a machine that has much else to do."""
+SOON = 20_000
+"""Milliseconds that a page is given on a machine that has much else to do; what it takes, a bench says."""
 
 
 async def enqueue(site: Site, number: int = 1, **asked: Any) -> tuple[str, list[UUID]]:
@@ -52,13 +52,19 @@ async def test_words_and_pills_narrow_the_list(site: Site, page: Page) -> None:
 
 async def test_the_list_follows_what_happens(site: Site, page: Page) -> None:
     definition, _ = await enqueue(site)
+    fetched: list[str] = []
+    # The browser tells of requests from some moment after this call on, but surely of those after the next.
+    page.on("request", lambda request: fetched.append(request.url) if "/ui/jobs" in request.url else None)
     await page.goto(f"/ui/jobs?q={definition}")
     await expect(page.get_by_role("button", name="live")).to_be_visible()
     row = page.locator("tbody tr")
+    fetched.clear()
     [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
     await expect(row).to_contain_text("running", timeout=SOON)
     await settle(site.store, [succeeded(owned)])
     await expect(row).to_contain_text("succeeded", timeout=SOON)
+    # By one fetch each; another may have been under way because of what was before.
+    assert 2 <= len(fetched) <= 4, fetched
 
 
 async def test_a_page_that_is_held_stays_as_it_is(site: Site, page: Page) -> None:

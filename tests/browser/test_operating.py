@@ -1,4 +1,4 @@
-"""Dead letters, queues and workers in a browser."""
+"""Dead letters, queues, workers and definitions in a browser."""
 
 from uuid import uuid4
 
@@ -8,8 +8,11 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Line
 from tenure.core.operations import Worker
 from tenure.core.outcome import Failure
+from tenure.core.spec import Spec
 from tests.browser.conftest import Site, shot
+from tests.browser.test_jobs import SOON
 from tests.storage.telling import claim, settle, unrecoverable
+from tests.surfaces.http.serving import register
 
 
 async def test_dead_letters_of_one_cause_are_replayed_one_first_and_then_all(site: Site, page: Page) -> None:
@@ -63,6 +66,14 @@ async def test_figures_are_drawn_and_follow_the_period(site: Site, page: Page) -
     await expect(page.locator("#took canvas")).to_be_visible()
     await page.get_by_role("link", name="last day").click()
     await expect(page.get_by_role("heading", name="Ended, by the hour")).to_be_visible()
+
+
+async def test_definitions_follow_what_workers_register(site: Site, page: Page) -> None:
+    await page.goto("/ui/definitions")
+    await expect(page.get_by_role("button", name="live")).to_be_visible()
+    key = f"own.{uuid4().hex[:12]}"
+    await register(site.store, Spec(key=key))
+    await expect(page.get_by_role("link", name=key)).to_be_visible(timeout=SOON)
 
 
 async def test_a_definition_is_told_with_its_schema_and_limits(site: Site, page: Page) -> None:

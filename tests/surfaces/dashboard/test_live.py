@@ -1,8 +1,14 @@
 """Hints to pages that something has happened, each only to whom it concerns."""
 
 import asyncio
+import re
+from importlib.resources import files
 
+import pytest
+
+from tenure.engine.feed import GLANCE, PACE
 from tenure.storage.contract import Store
+from tenure.surfaces.dashboard.pages.live import TOGETHER
 from tests.storage.telling import enqueue_one
 from tests.surfaces.dashboard.visiting import visitor
 from tests.surfaces.http.serving import Api
@@ -43,3 +49,12 @@ async def test_a_job_page_hears_of_its_job_alone(api: Api, store: Store) -> None
         assert not hearing.done()
         await store.cancel([job])
         assert (await hearing).event == "hint"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("begins", ["with an event", "with a line of the log"])
+def test_no_wait_on_the_way_to_a_page_is_so_long_that_it_would_be_a_second_old(begins: str) -> None:
+    """The longest that each part may rest; a tenth of a second is left for the work itself."""
+    script = files("tenure.surfaces.dashboard").joinpath("static/dashboard.js").read_text()
+    pause, look = (int(found) / 1000 for found in re.findall(r"const (?:PAUSE|LOOK) = (\d+);", script))
+    to_hint = max(GLANCE + PACE, TOGETHER) if begins == "with an event" else look
+    assert to_hint + pause <= 0.9

@@ -10,6 +10,7 @@ from tenure.surfaces.dashboard.wording import (
     age,
     ago,
     exact,
+    figure,
     one_line,
     preview,
     size,
@@ -33,6 +34,18 @@ def test_moments() -> None:
     assert exact(datetime(2030, 1, 2, 3, 4, 5, 6789, tzinfo=UTC)) == "2030-01-02 03:04:05.006 UTC"
     assert ago(datetime.now(UTC) + timedelta(hours=2, minutes=1)) == "in 2 h"
     assert ago(datetime.now(UTC) - timedelta(days=3)) == "3 d ago"
+
+
+def test_numbers_large_and_small() -> None:
+    """A busy store's figures are written out, too."""
+    shown = [figure(number) for number in (0, 0.0833, 1.0, 14.2, 99.4, 99.6, 150, 612_345.6)]
+    assert shown == ["0", "0.083", "1", "14", "99", "100", "150", "612,346"]
+    assert [figure(number, 4) for number in (0.01234, 1.0, 9999, 12_345)] == [
+        "0.01234",
+        "1",
+        "9999",
+        "12,345",
+    ]
 
 
 def test_sizes() -> None:

@@ -69,6 +69,11 @@ def span(length: timedelta | float | None) -> str:
     return f"{int(seconds // large)} {name} {rest} {part}" if rest else f"{int(seconds // large)} {name}"
 
 
+def figure(number: float, digits: int = 2) -> str:
+    """A number with so many digits that count; of a large one, all before the point."""
+    return f"{number:,.0f}" if number >= 10**digits - 0.5 else f"{number:.{digits}g}"
+
+
 def size(count: int) -> str:
     """So many bytes, in a unit that keeps the number short."""
     value, unit = float(count), 0
@@ -123,6 +128,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "clock": clock,
     "exact": exact,
     "span": span,
+    "figure": figure,
     "size": size,
     "number": lambda count: f"{count:,}",
     "one_line": one_line,

@@ -1,6 +1,7 @@
 """What is done to one job by the buttons of its page."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from uuid import UUID
 
 from tenure.core.job import Standing
@@ -15,7 +16,8 @@ Verb = Callable[[UUID], Awaitable[Standing]]
 
 async def cancel(desk: Desk, asked: Asked) -> Answer:
     """Ask the job to stop."""
-    return await _done(asked, desk.client.cancel, fine=frozenset({State.CANCELLED}))
+    verb = partial(desk.client.cancel, actor=asked.caller.actor)
+    return await _done(asked, verb, fine=frozenset({State.CANCELLED}))
 
 
 async def release(desk: Desk, asked: Asked) -> Answer:

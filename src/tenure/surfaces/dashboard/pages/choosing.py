@@ -79,15 +79,15 @@ async def _do_chosen(desk: Desk, asked: Asked, jobs: list[UUID]) -> int:
     for job in jobs:
         try:
             if asked.caller.sees(await desk.client.get(job)):
-                changed += await _do(desk, asked.body.act, job)
+                changed += await _do(desk, asked, job)
         except JobNotFound:
             continue  # it is as gone as one that was changed meanwhile
     return changed
 
 
-async def _do(desk: Desk, act: Act, job: UUID) -> bool:
-    if act == "cancel":
-        return (await desk.client.cancel(job)).moved
+async def _do(desk: Desk, asked: Asked, job: UUID) -> bool:
+    if asked.body.act == "cancel":
+        return (await desk.client.cancel(job, actor=asked.caller.actor)).moved
     try:
         return (await desk.client.replay(job)).fresh
     except JobUnfinished:
@@ -96,7 +96,7 @@ async def _do(desk: Desk, act: Act, job: UUID) -> bool:
 
 async def _ask(desk: Desk, asked: Asked, meant: Meant) -> Answer:
     """The page that says how many jobs are meant, and asks."""
-    swept = await _sweeper(desk, meant, dry=True)(None)
+    swept = await _sweeper(desk, asked, meant, dry=True)(None)
     count = Count(swept.matched, swept.next is not None)
     return render(asked, "jobs_sure.html", meant=meant, count=count, changed=0, after="", key=uuid4().hex)
 
@@ -105,7 +105,7 @@ async def _do_portion(desk: Desk, asked: Asked, meant: Meant) -> Answer:
     form: Choice = asked.body
     after = inputs.job_id(form.after) if form.after else None
     changed = form.changed
-    sweep = _sweeper(desk, meant, key=form.key or None)
+    sweep = _sweeper(desk, asked, meant, key=form.key or None)
     for _ in range(PORTION):
         swept = await sweep(after)
         changed, after = changed + swept.changed, swept.next
@@ -117,11 +117,11 @@ async def _do_portion(desk: Desk, asked: Asked, meant: Meant) -> Answer:
 
 
 def _sweeper(
-    desk: Desk, meant: Meant, *, dry: bool = False, key: str | None = None
+    desk: Desk, asked: Asked, meant: Meant, *, dry: bool = False, key: str | None = None
 ) -> Callable[[UUID | None], Awaitable[Swept]]:
     sweeps, which = desk.client.sweeps, meant.which
     if meant.act == "cancel":
-        return lambda after: sweeps.cancel(which, after=after, dry=dry)
+        return lambda after: sweeps.cancel(which, after=after, dry=dry, actor=asked.caller.actor)
     return lambda after: sweeps.replay(which, after=after, dry=dry, key=key)
 
 

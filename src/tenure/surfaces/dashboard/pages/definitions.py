@@ -16,7 +16,8 @@ async def definitions(desk: Desk, asked: Asked) -> Answer:
     return render(
         asked,
         "definitions.html",
-        definitions=[defined.item() for defined in found[:MOST_DEFINITIONS]],
+        fragment="_definitions.html",
+        definitions=[defined.item(is_fenced=_is_fenced(asked)) for defined in found[:MOST_DEFINITIONS]],
         left_out=max(0, len(found) - MOST_DEFINITIONS),
     )
 
@@ -27,8 +28,15 @@ async def definition(desk: Desk, asked: Asked) -> Answer:
     found = [Defined(known) for known in await desk.client.definitions() if known.key == key]
     if not found:
         raise Refusal("not-found", "no worker has registered such a definition")
-    versions = [(defined.item(), _schema(defined), _set(defined)) for defined in reversed(found)]
-    return render(asked, "definition.html", key=key, versions=versions)
+    versions = [
+        (defined.item(is_fenced=_is_fenced(asked)), _schema(defined), _set(defined))
+        for defined in reversed(found)
+    ]
+    return render(asked, "definition.html", fragment="_definition.html", key=key, versions=versions)
+
+
+def _is_fenced(asked: Asked) -> bool:
+    return asked.caller.namespace is not None
 
 
 def _schema(defined: Defined) -> str:

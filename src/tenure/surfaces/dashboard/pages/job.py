@@ -48,13 +48,14 @@ async def job(desk: Desk, asked: Asked) -> Answer:
     attempts = await desk.client.attempts(
         found.id, after=asked.query.get("attempts", 0), limit=MOST_ATTEMPTS + 1
     )
+    shown = views.redacted(found, desk.redaction)
     steps = await desk.client.events(found.id, after=max(0, found.events - MOST_STEPS), limit=MOST_STEPS)
     return render(
         asked,
         "job.html",
         fragment="_job.html",
-        job=found,
-        error=found.error and views.failure(found.error, desk.redaction),
+        job=shown,
+        error=shown.error,
         fingerprint=_fingerprint(found),
         reason=reason(found, await _line(desk, asked, found)),
         timeline=timeline.draw(steps, found.finished_at or datetime.now(UTC)),

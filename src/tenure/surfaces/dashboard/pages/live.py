@@ -8,7 +8,7 @@ from tenure.surfaces.http.desk import Asked, Desk, Stream
 from tenure.surfaces.http.sse import message, sse
 
 _QUIET = 60.0
-_TOGETHER = 0.25
+TOGETHER = 0.25
 """Seconds in which all that happens is one hint."""
 
 _HINT = message("{}", event="hint")
@@ -30,4 +30,4 @@ async def _hints(desk: Desk, interest: Interest) -> AsyncGenerator[bytes]:
         while True:
             if await reader.read(timeout=_QUIET):
                 yield _HINT
-                await asyncio.sleep(_TOGETHER)
+                await asyncio.sleep(TOGETHER)

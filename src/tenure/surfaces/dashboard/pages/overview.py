@@ -1,11 +1,14 @@
 """The first page: how many jobs are where, how it goes, and what needs somebody's attention."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
 
+from tenure.core.reading import Filter
 from tenure.core.states import State
 from tenure.engine.statistics import Figures, Series, Span
 from tenure.surfaces import views
@@ -27,10 +30,14 @@ class Line(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True):
-    """A chart as the script draws it: moments in seconds, then the values of each line at them."""
+    """A chart as the script draws it: moments in seconds, then the values of each line at them.
+
+    What is not over yet would look like a fall: it stands apart, for the table alone.
+    """
 
     lines: Sequence[Line]
     data: Sequence[Sequence[float | None]]
+    so_far: Sequence[float | None] | None
     unit: str = ""
 
 
@@ -39,20 +46,26 @@ async def overview(desk: Desk, asked: Asked) -> Answer:
     if asked.caller.namespace is not None:
         return see_other(JOBS)
     period = asked.query.get("period", USUAL_PERIOD)
-    figures = await desk.client.statistics.figures()
-    attention = await desk.client.attention()
-    series = next(known for known in figures.series if known.period == period)
-    workers = [views.worker_item(known) for known in await desk.client.workers()]
+    client = desk.client
+    # Side by side: from a disk that has to be read first, each of them takes its time.
+    figures, attention, counts, known = await asyncio.gather(
+        client.statistics.figures(),
+        client.attention(),
+        client.counts(Filter()),  # cheap, so that these at least are of this moment
+        client.workers(),
+    )
+    series = next(one for one in figures.series if one.period == period)
+    workers = [views.worker_item(worker) for worker in known]
     return render(
         asked,
         "overview.html",
         fragment="_overview.html",
-        figures=figures,
+        counts=counts,
         per_second=_per_second(figures),
         period=period,
         series=series,
-        ended=_ended(series),
-        took=_took(series),
+        ended=_ended(series, figures.at),
+        took=_took(series, figures.at),
         attention=attention,
         troubles=troubles(attention),
         workers=workers,
@@ -65,12 +78,13 @@ def _per_second(figures: Figures) -> float:
     return sum(figures.lately.ended.values()) / over if over else 0.0
 
 
-def _ended(series: Series) -> Chart:
+def _ended(series: Series, now: datetime) -> Chart:
     def of(*states: State) -> Callable[[Span], float]:
         return lambda span: sum(span.ended.get(state, 0) for state in states)
 
     return _chart(
         series,
+        now,
         {
             Line("succeeded", "good", fills=True): of(State.SUCCEEDED),
             Line("failed or buried", "bad"): of(State.FAILED, State.BURIED),
@@ -79,10 +93,11 @@ def _ended(series: Series) -> Chart:
     )
 
 
-def _took(series: Series) -> Chart:
+def _took(series: Series, now: datetime) -> Chart:
     ran, waited = attrgetter("run_seconds"), attrgetter("wait_seconds")
     return _chart(
         series,
+        now,
         {
             Line("ran, median", "accent"): lambda span: ran(span) and ran(span).p50,
             Line("ran, 95 %", "accent", dashed=True): lambda span: ran(span) and ran(span).p95,
@@ -93,10 +108,14 @@ def _took(series: Series) -> Chart:
     )
 
 
-def _chart(series: Series, lines: Mapping[Line, Callable[[Span], Any]], unit: str = "") -> Chart:
-    moments = [span.at.timestamp() for span in series.spans]
-    values = [[value(span) for span in series.spans] for value in lines.values()]
-    return Chart(list(lines), [moments, *values], unit)
+def _chart(
+    series: Series, now: datetime, lines: Mapping[Line, Callable[[Span], Any]], unit: str = ""
+) -> Chart:
+    over = [span for span in series.spans if span.at + series.part <= now]
+    moments = [span.at.timestamp() for span in over]
+    values = [[value(span) for span in over] for value in lines.values()]
+    so_far = [value(span) for span in series.spans[len(over) :] for value in lines.values()]
+    return Chart(list(lines), [moments, *values], so_far or None, unit)
 
 
 def _slots(workers: Sequence[views.WorkerItem]) -> tuple[int, int]:

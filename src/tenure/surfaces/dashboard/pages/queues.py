@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from tenure.core.bounds import named, printable
 from tenure.core.errors import InvalidInput
+from tenure.core.flow import Flows
 from tenure.core.operations import LineStatus, Pause
 from tenure.core.states import State
 from tenure.surfaces.dashboard.rendering import render, see_other
@@ -34,6 +35,9 @@ class Queue(Struct, frozen=True):
     queued: int
     running: int
     oldest: datetime | None
+    a_minute: tuple[float, float, float]
+    """What is put in, begins and ends."""
+
     lines: Sequence[LineStatus]
 
 
@@ -45,7 +49,7 @@ async def queues(desk: Desk, asked: Asked) -> Answer:
         asked,
         "queues.html",
         fragment="_queues.html",
-        queues=_by_queue(shown),
+        queues=_by_queue(shown, await desk.passing.look()),
         left_out=len(lines) - len(shown),
     )
 
@@ -65,18 +69,19 @@ async def resume(desk: Desk, asked: Asked) -> Answer:
     return see_other(ADDRESS)
 
 
-def _by_queue(lines: Sequence[LineStatus]) -> list[Queue]:
+def _by_queue(lines: Sequence[LineStatus], flows: Flows) -> list[Queue]:
     names = sorted({line.line.queue for line in lines})
-    return [_made(name, [line for line in lines if line.line.queue == name]) for name in names]
+    return [_made(name, [line for line in lines if line.line.queue == name], flows) for name in names]
 
 
-def _made(name: str, lines: Sequence[LineStatus]) -> Queue:
+def _made(name: str, lines: Sequence[LineStatus], flows: Flows) -> Queue:
     return Queue(
         name,
         next((line.pause for line in lines if line.pause), None),
         sum(line.counts.get(State.QUEUED, 0) for line in lines),
         sum(line.counts.get(State.RUNNING, 0) for line in lines),
         min((line.oldest for line in lines if line.oldest), default=None),
+        flows.a_minute(name),
         lines,
     )
 

@@ -21,8 +21,10 @@
   }
 
   // ---- Following what happens. The server only hints; what is shown is always fetched anew, at most once in
-  // `PAUSE`. Nobody looks at a hidden page, so it asks for nothing until it is seen again.
-  const PAUSE = 500;
+  // `PAUSE`. Log lines and progress leave no event that a hint could tell of: where there may be some, a look is
+  // taken every `LOOK`. Nobody looks at a hidden page, so it asks for nothing until it is seen again.
+  const PAUSE = 300;
+  const LOOK = 600;
   const POLL = 2000;
   let source = null, polling = null, due = null, last = 0, isHeld = false;
 
@@ -147,6 +149,7 @@
 
   // ---- Figures.
   const charts = new Map();
+  const WHOLE = [...Array(12).keys()].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
   function tone(name) {
     const probe = Object.assign(document.createElement("i"), { className: "probe" });
@@ -169,7 +172,7 @@
         width: place.clientWidth, height: place.clientHeight, legend: { show: false }, cursor: { y: false },
         scales: { y: { range: (_, least, most) => [0, most || 1] } },
         tzDate: inUtc,
-        axes: [{ ...axis, size: 28, values: (_, ticks) => ticks.map((value) => clock(inUtc(value))) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((value) => `${+value.toPrecision(3)}${unit}`) }],
+        axes: [{ ...axis, size: 28, values: (_, ticks) => ticks.map((value) => clock(inUtc(value))) }, { ...axis, size: 56, incrs: unit ? undefined : WHOLE, values: (_, ticks) => ticks.map((value) => `${+value.toPrecision(3)}${unit}`) }],
         series: [{}, ...lines.map((line, place) => ({
           label: line.label, stroke: tone(line.tone), width: 2, dash: line.dashed ? [4, 3] : undefined,
           fill: line.fills ? tone(line.tone).replace("rgb(", "rgba(").replace(")", ", 0.14)") : undefined,
@@ -240,11 +243,8 @@
     drawCharts();
     tick();
     showEnd();
-    setInterval(() => {
-      tick();
-      // Log lines and progress leave no event that a hint could tell of.
-      if (one("[data-region][data-poll]") && !document.hidden && !isHeld) hint();
-    }, 1000);
+    setInterval(tick, 1000);
+    setInterval(() => { if (one("[data-region][data-poll]") && !document.hidden && !isHeld) hint(); }, LOOK);
     follow();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(true));
