@@ -1,7 +1,10 @@
 """Tenure: background jobs that are never lost once accepted.
 
-The public names of the library are exactly those listed in ``__all__``.
+The public names of the library are exactly those listed in ``__all__``. Those of the client of a server are
+imported when they are first used: no handler's process should have to carry them.
 """
+
+import typing as _typing
 
 from tenure.core.errors import (
     Fatal,
@@ -35,7 +38,25 @@ from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import backoff
 from tenure.version import __version__
 
+if _typing.TYPE_CHECKING:
+    from tenure.surfaces.remote.client import AsyncClient, Client
+    from tenure.surfaces.remote.errors import (
+        Conflict,
+        NotAllowed,
+        NotFound,
+        Refused,
+        RemoteError,
+        TooMany,
+        UnexpectedAnswer,
+        Unreachable,
+        Untrusted,
+    )
+    from tenure.surfaces.remote.values import RemoteEvent, RemoteJob
+
 __all__ = [
+    "AsyncClient",
+    "Client",
+    "Conflict",
     "Context",
     "Fatal",
     "IdempotencyConflict",
@@ -50,7 +71,13 @@ __all__ = [
     "JobUnfinished",
     "LeaseLost",
     "NoResult",
+    "NotAllowed",
+    "NotFound",
     "ProgramFailed",
+    "Refused",
+    "RemoteError",
+    "RemoteEvent",
+    "RemoteJob",
     "Retry",
     "SchemaMismatch",
     "Snooze",
@@ -62,7 +89,37 @@ __all__ = [
     "StoreUnavailable",
     "Tenure",
     "TenureError",
+    "TooMany",
+    "UnexpectedAnswer",
     "UnknownDefinition",
+    "Unreachable",
+    "Untrusted",
     "__version__",
     "backoff",
 ]
+
+_REMOTE = {
+    "AsyncClient": "client",
+    "Client": "client",
+    "Conflict": "errors",
+    "NotAllowed": "errors",
+    "NotFound": "errors",
+    "Refused": "errors",
+    "RemoteError": "errors",
+    "RemoteEvent": "values",
+    "RemoteJob": "values",
+    "TooMany": "errors",
+    "UnexpectedAnswer": "errors",
+    "Unreachable": "errors",
+    "Untrusted": "errors",
+}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _REMOTE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"tenure.surfaces.remote.{_REMOTE[name]}"), name)
+    globals()[name] = found
+    return found

@@ -52,6 +52,14 @@ def test_every_option_is_heard(tmp_path: Path, mail: str) -> None:
     assert (job.run_at, job.state) == (datetime(2999, 1, 31, 6, 30, tzinfo=UTC), State.SCHEDULED)
 
 
+def test_keys_to_count_for_may_be_given_often(tmp_path: Path, mail: str) -> None:
+    register(mail, structs.replace(MAIL, version=3, concurrency=2))
+    ran = _enqueue(tmp_path, mail, "--concurrency-key=ada", "--concurrency-key=bob")
+    assert job_of(mail, ran.stdout.strip()).concurrency_keys == ("ada", "bob")
+    refused = _enqueue(tmp_path, mail, "--version=1", "--concurrency-key=ada")
+    assert fails(refused, 2, "give mail a concurrency")
+
+
 @pytest.mark.parametrize(("written", "seconds"), [("90", 90), ("1.5m", 90), ("2h", 7200), ("7d", 604_800)])
 def test_a_delay_has_a_unit_or_is_in_seconds(tmp_path: Path, written: str, seconds: int) -> None:
     database = f"sqlite:///{tmp_path / 'jobs.db'}"

@@ -38,7 +38,7 @@ def test_every_step_is_walked() -> None:
 
 @every_dialect
 def test_every_step_is_no_change_a_move_a_detour_or_declared_foreign(dialect: Dialect) -> None:
-    """S0.24, S2.1: one life of a job, and five descriptions of it that are never told an undeclared step."""
+    """C1, S0.24, S2.1: one life of a job, and five descriptions that are never told an undeclared step."""
     assert unexplained(dialect) == []
 
 

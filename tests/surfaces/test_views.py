@@ -30,6 +30,7 @@ parentId replayOf createdAt updatedAt scheduledAt queuedAt startedAt finishedAt
 """
 ALONE = """
 params result progress errorSummary heartbeatAt leaseExpiresAt workerId cancelRequestedAt createdBy
+concurrencyKeys
 """
 
 

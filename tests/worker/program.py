@@ -56,6 +56,18 @@ async def regicide(params: dict[str, Any], ctx: Context) -> int:
     return ctx.fence
 
 
+@app.job("charge", retry=backoff(base=0.01, cap=0.05))
+async def charge(params: dict[str, Any], ctx: Context) -> str:
+    """Asks somebody who knows keys for money; then kills the worker that it was told of, if any."""
+    key = ctx.idempotency_key("charge")
+    with (Path(params["bank"]) / key).open("a") as asked:
+        asked.write(f"{ctx.attempt}\n")
+    if ctx.attempt == 1 and "worker" in params:
+        os.kill(params["worker"], signal.SIGKILL)
+        await asyncio.Event().wait()
+    return key
+
+
 @app.job("parent")
 async def parent(params: dict[str, Any], ctx: Context) -> str:
     """Enqueues another job."""

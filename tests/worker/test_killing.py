@@ -55,6 +55,21 @@ async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_
     assert one.fence < two.fence == done.fence
 
 
+async def test_who_is_asked_twice_knows_by_the_key_that_it_is_once(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S2.30, S3.65: a key is the same in every attempt of a job, and no other job has it."""
+    (bank := tmp_path / "bank").mkdir()
+    async with commanded(address, *BRIEF) as first:
+        await first.says("worker.ready")
+        job = await enqueue(store, "charge", {"bank": str(bank), "worker": first.pid})
+        await first.ended()
+    async with commanded(address):
+        await reach(store, job, State.SUCCEEDED)
+        await reach(store, await enqueue(store, "charge", {"bank": str(bank)}), State.SUCCEEDED)
+    assert sorted(asked.read_text() for asked in bank.iterdir()) == ["1\n", "1\n2\n"]
+
+
 async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_another(
     store: Store, address: str, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType, structs
 
 from tenure.core.operations import Definition
 from tenure.core.override import Backoff, Override
@@ -50,7 +50,10 @@ class RetryItem(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DefinitionItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A definition as its code has it, and under `override` what holds instead."""
+    """A definition as its code has it, and under `override` what holds instead.
+
+    What all namespaces share, which are limits and workers, is left out for who is bound to one.
+    """
 
     definition_key: str
     version: int
@@ -62,9 +65,9 @@ class DefinitionItem(Struct, frozen=True, kw_only=True, rename="camel"):
     grace_seconds: float
     retry: RetryItem
     on_lost: OnLost
-    concurrency: int
-    concurrency_key: str | None
-    limits: Mapping[str, int]
+    concurrency: int | UnsetType = UNSET
+    concurrency_key: str | UnsetType | None = UNSET
+    limits: Mapping[str, int] | UnsetType = UNSET
     tags: Sequence[str]
     hooks: Sequence[str]
     environment: Sequence[str]
@@ -74,7 +77,10 @@ class DefinitionItem(Struct, frozen=True, kw_only=True, rename="camel"):
     params_schema: Raw
     override: OverrideItem
     registered_at: datetime | None
-    registered_by: str
+    registered_by: str | UnsetType = UNSET
+
+
+_SHARED = ("concurrency", "concurrency_key", "limits", "registered_by")
 
 
 class Defined:
@@ -93,8 +99,11 @@ class Defined:
         values = (self.spec.priority, policy.max_attempts, *(time.total_seconds() for time in times))
         return dict(zip(PARTS, values, strict=True))
 
-    def item(self) -> DefinitionItem:
-        """The definition for the control API."""
+    def item(self, *, is_fenced: bool = False) -> DefinitionItem:
+        """The definition for the control API; `is_fenced` for who is bound to a namespace."""
+        return structs.replace(self._item(), **dict.fromkeys(_SHARED, UNSET)) if is_fenced else self._item()
+
+    def _item(self) -> DefinitionItem:
         spec, policy, override = self.spec, self.spec.policy, self.override
         return DefinitionItem(
             definition_key=spec.key,

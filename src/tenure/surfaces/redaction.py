@@ -74,6 +74,13 @@ class Redaction:
             return [self.text(each) if isinstance(each, str) else each for each in value]
         return self.text(value) if isinstance(value, str) else value
 
+    def taken(self, key: str, document: Document) -> str:
+        """A key that may have been taken from a document: left out where the document's value is."""
+        if self._hides is None:
+            return key
+        hidden = _values(json.loads(document)) - _values(json.loads(self.document(document)))
+        return HIDDEN if key in hidden else self.text(key)
+
     def _empty(self, value: Any) -> bool:
         """Leave out what is hidden; answers whether there was anything."""
         found = False
@@ -88,6 +95,14 @@ class Redaction:
                 else:
                     found |= self._empty(part)
         return found
+
+
+def _values(value: Any) -> set[str]:
+    """Every plain value in a document, as a key that is taken from there is written."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return set().union(*map(_values, parts))
+    return {value if isinstance(value, str) else json.dumps(value)}
 
 
 def _in_words(name: str) -> str:

@@ -16,7 +16,7 @@ from tenure.core.job import Event, Job
 from tenure.core.lease import Line, Progress
 from tenure.core.operations import WorkerStatus
 from tenure.core.outcome import Attempt, Ending, Failure
-from tenure.core.reading import Entry, Listed, Page
+from tenure.core.reading import Listed, Page
 from tenure.core.states import State
 from tenure.core.trail import LogLine
 from tenure.surfaces.redaction import USUAL, Redaction
@@ -66,6 +66,7 @@ class JobDetail(JobItem, frozen=True, kw_only=True, rename="camel"):
     lease_expires_at: datetime | None
     worker_id: str | None
     cancel_requested_at: datetime | None
+    concurrency_keys: tuple[str, ...]
     created_by: str | None
 
 
@@ -111,15 +112,6 @@ class EventItem(Struct, frozen=True, kw_only=True, rename="camel"):
     through_words: Sequence[str] | UnsetType = UNSET
     target_word: str | UnsetType | None = UNSET
     """Where it came from, what lies between and where it went, in the vocabulary that was asked for."""
-
-
-class FeedItem(EventItem, frozen=True, kw_only=True, rename="camel"):
-    """Something on record of some job, with what it is of."""
-
-    namespace: str
-    definition_key: str
-    definition_version: int
-    queue: str
 
 
 class LogItem(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -204,6 +196,7 @@ def job_detail(job: Job, redaction: Redaction = USUAL) -> JobDetail:
         lease_expires_at=job.lease_expires_at,
         worker_id=job.worker,
         cancel_requested_at=job.cancel_requested_at,
+        concurrency_keys=tuple(redaction.taken(key, job.params) for key in job.concurrency_keys),
         created_by=job.creator,
     )
 
@@ -216,6 +209,9 @@ def redacted(job: Job, redaction: Redaction) -> Job:
         result=None if job.result is None else redaction.document(job.result),
         error=None if job.error is None else failure(job.error, redaction),
         progress=_progress(job.progress, redaction),
+        limits=tuple(
+            msgspec.structs.replace(limit, key=redaction.taken(limit.key, job.params)) for limit in job.limits
+        ),
     )
 
 
@@ -261,17 +257,6 @@ def event_item(event: Event, redaction: Redaction = USUAL) -> EventItem:
         actor=event.actor,
         reason=event.reason and redaction.text(event.reason),
         payload=_raw(event.payload, redaction),
-    )
-
-
-def feed_item(entry: Entry, redaction: Redaction = USUAL) -> FeedItem:
-    """An event in the feed of all jobs."""
-    return FeedItem(
-        **msgspec.structs.asdict(event_item(entry.event, redaction)),
-        namespace=entry.namespace,
-        definition_key=entry.line.definition,
-        definition_version=entry.line.version,
-        queue=entry.line.queue,
     )
 
 

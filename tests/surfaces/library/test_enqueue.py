@@ -58,6 +58,14 @@ async def test_an_enqueued_job_is_kept_and_another_process_may_take_it(mail: Mai
     assert [owned.lease.job for owned in await claim(store, lines=[Line("default", "mail")])] == [job.id]
 
 
+async def test_a_caller_may_name_what_a_job_counts_for(mail: Mails, store: Store) -> None:
+    """S1.82: in place of what the params say."""
+    job, *_ = await mail.enqueue_many([Mail("ada"), Mail("bob")], concurrency_keys=["eve"])
+    assert (await found(store, job.id)).limits == (Limit("mail", "eve", 2),)
+    with pytest.raises(InvalidInput, match="concurrency_keys"):
+        await mail.enqueue(Mail("ada"), concurrency_keys="eve")
+
+
 async def test_params_may_be_given_as_a_dict(mail: Mails, store: Store) -> None:
     job = await mail.enqueue({"to": "ada"})
     assert (await found(store, job.id)).params == '{"to":"ada"}'

@@ -10,7 +10,7 @@ import pytest
 from tenure import InvalidInput, StoreUnavailable, Tenure
 from tenure.core.reading import Entry
 from tenure.storage.contract import Store
-from tests.storage.telling import PATIENCE, claim, enqueue_one, fed, settle, succeeded
+from tests.storage.telling import PATIENCE, claim, enqueue_one, fed, settle, succeeded, unrecoverable
 
 
 async def first(events: AsyncIterator[Entry], number: int) -> list[Entry]:
@@ -37,6 +37,19 @@ async def test_events_are_followed_and_gone_on_with(app: Tenure, store: Store) -
     assert [entry.event.type for entry in whole] == ["queued", "started", "succeeded"]
     assert await first(app.events(after=whole[0].position), 2) == whole[1:]
     assert await first(app.events(after=str(whole[1].position)), 1) == whole[2:]
+
+
+async def test_starts_successes_and_failures_are_told_to_who_asks_for_these(
+    app: Tenure, store: Store
+) -> None:
+    """S1.17: a bus of what happens, for whoever would act on it elsewhere."""
+    good, bad = await enqueue_one(store), await enqueue_one(store)
+    one, two = await claim(store)
+    await settle(store, [succeeded(one)])
+    await settle(store, [unrecoverable(two)])
+    told = await first(app.events(after="0", types=["started", "succeeded", "failed"]), 4)
+    assert [entry.event.job for entry in told] == [good, bad, good, bad]
+    assert [entry.event.type for entry in told] == ["started", "started", "succeeded", "failed"]
 
 
 async def test_from_now_on_is_from_when_it_was_begun(app: Tenure, store: Store) -> None:

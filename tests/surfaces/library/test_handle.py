@@ -67,7 +67,8 @@ async def test_a_cancelled_job_has_no_result(work: Works) -> None:
     assert await job.cancel() is State.CANCELLED
     with pytest.raises(JobCancelled):
         await job.wait(timeout=PATIENCE)
-    assert (await job.events())[-1].reason == "not wanted"
+    last = (await job.events())[-1]
+    assert (last.actor, last.reason) == ("library", "not wanted")
 
 
 async def test_a_running_job_is_asked_to_stop(work: Works, store: Store) -> None:

@@ -129,6 +129,23 @@ async def test_where_it_cannot_be_opened_the_thread_tells(postgres_server: Postg
                 await work.enqueue()
 
 
+async def test_however_often_it_calls_a_loop_has_none_where_the_schema_is_another(
+    backend: PostgresBackend,
+) -> None:
+    """Its store would not look again: the thread's must have verified the schema first."""
+    connection = await asyncpg.connect(backend.dsn)
+    await connection.execute("INSERT INTO tenure.migration (number, name) VALUES (9999, 'a later one')")
+    try:
+        async with Tenure(backend.address, settings=Settings()) as app:
+            work = define(app)
+            for _ in range(2 * OFTEN):
+                with pytest.raises(SchemaMismatch):
+                    await work.enqueue()
+    finally:
+        await connection.execute("DELETE FROM tenure.migration WHERE number = 9999")
+        await connection.close()
+
+
 async def test_a_forked_child_does_not_close_its_parents(stays: Stays) -> None:
     client = await lodged(stays)
     loop = asyncio.get_running_loop()

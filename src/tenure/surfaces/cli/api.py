@@ -10,7 +10,8 @@ import click
 from tenure.core.urls import masked
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
-from tenure.settings import Settings, load
+from tenure.settings import Settings
+from tenure.sources import load
 from tenure.storage.address import is_fresh, open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.notifying import Manager
@@ -57,7 +58,7 @@ async def _serve(settings: Settings, logs: Logs) -> int:
     metrics = ApiMetrics()
     client = client_of(store, metrics, settings)
     try:
-        async with exported(settings, logs.notice) as spans:
+        async with exported(settings, logs.notice, metrics.external.called) as spans:
             traced = None if spans is None else RequestSpans(spans)
             desk = Desk(store, client, Redaction(settings.redact), metrics=metrics, spans=traced, logs=logs)
             server = server_of(desk, listening, settings, logs)
@@ -108,7 +109,12 @@ async def open_and_listen(settings: Settings) -> tuple[Store, socket.socket]:
 
 def client_of(store: Store, metrics: ApiMetrics, settings: Settings) -> Client:
     """What requests are done by, as the settings would have it."""
-    return Client(metrics.on(store), Registry(), max_queue_depth=settings.max_queue_depth)
+    return Client(
+        metrics.on(store),
+        Registry(),
+        max_queue_depth=settings.max_queue_depth,
+        max_namespace_jobs=settings.max_namespace_jobs,
+    )
 
 
 def server_of(desk: "Desk", listening: socket.socket, settings: Settings, logs: Logs) -> "Server":

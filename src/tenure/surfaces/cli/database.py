@@ -11,7 +11,7 @@ from tenure.core.errors import StoreError
 from tenure.core.urls import DEFAULT
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
-from tenure.settings import load
+from tenure.sources import load
 from tenure.storage.contract import Store
 from tenure.surfaces.redaction import Redaction
 

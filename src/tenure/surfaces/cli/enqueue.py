@@ -43,6 +43,13 @@ from tenure.surfaces.redaction import Redaction
 @click.option("--idempotency-key", metavar="TEXT", help="The same key again answers with the same job.")
 @click.option("--max-attempts", type=int, metavar="N", help="How often it may be tried, 1 to 100.")
 @click.option("--tag", "tags", multiple=True, metavar="NAME", help="To find it by; may be given often.")
+@click.option(
+    "--concurrency-key",
+    "concurrency_keys",
+    multiple=True,
+    metavar="TEXT",
+    help="What the definition's concurrency counts for apart; may be given often.",
+)
 @click.option("--hold", is_flag=True, help="Record it, but keep it back until `tenure jobs accept`.")
 @click.option("--wait", is_flag=True, help="Wait until it has ended, and print its result.")
 @database_option

@@ -1,17 +1,17 @@
 """Lanes whose attempts are overheard: the store is told how far they are now and then, not at every word."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from functools import partial
+from typing import Unpack
 from uuid import UUID
 
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
 from tenure.core.span import Span
 from tenure.core.trail import LogLine, Note
-from tenure.engine.lane import Lane, Lanes
+from tenure.engine.lane import Lane, Lanes, Terms
 from tenure.execution.assignment import Assignment
-from tenure.execution.halting import Ended, Halting, Listener
+from tenure.execution.halting import Ended, Listener
 
 
 class Overheard:
@@ -35,18 +35,10 @@ class _Overheard:
         self._lane = lane
         self._hear = hear
 
-    async def run(
-        self,
-        assignment: Assignment,
-        *,
-        timeout: timedelta,
-        grace: timedelta,
-        halt: Halting,
-        listener: Listener,
-    ) -> Ended:
+    async def run(self, assignment: Assignment, **terms: Unpack[Terms]) -> Ended:
         """Run one attempt as the lane does."""
-        ear = _Ear(listener, partial(self._hear, assignment.job))
-        return await self._lane.run(assignment, timeout=timeout, grace=grace, halt=halt, listener=ear)
+        terms["listener"] = _Ear(terms["listener"], partial(self._hear, assignment.job))
+        return await self._lane.run(assignment, **terms)
 
 
 class _Ear:

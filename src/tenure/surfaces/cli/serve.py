@@ -10,7 +10,7 @@ import click
 from tenure.core.signals import to_all
 from tenure.core.urls import masked
 from tenure.engine.caretaker import Caretaker
-from tenure.settings import Loaded, load
+from tenure.sources import Loaded, load
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.api import client_of, open_to, server_of
@@ -75,7 +75,7 @@ async def _serve(app: str | None, loaded: Loaded, logs: Logs) -> int:
     settings = loaded.settings
     async with AsyncExitStack() as ends:
         metrics, counted = ApiMetrics(), WorkerMetrics()
-        spans = await ends.enter_async_context(exported(settings, logs.notice))
+        spans = await ends.enter_async_context(exported(settings, logs.notice, metrics.external.called))
         place = await ends.enter_async_context(
             _alone(loaded, logs, counted) if app is None else _staffed(app, loaded, logs, counted, spans)
         )

@@ -81,6 +81,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         "namespace": job.namespace if job.namespace != "default" else None,
         "key": job.key,
         "tags": ", ".join(job.tags),
+        "counts for": ", ".join(job.concurrency_keys),
         "parent": job.parent,
         "replay of": job.replay_of,
         **texts,

@@ -7,7 +7,7 @@ import sys
 import click
 
 from tenure.engine.worker import Worker
-from tenure.settings import Loaded, load
+from tenure.sources import Loaded, load
 from tenure.surfaces.cli.notifying import Manager, keep_told
 from tenure.surfaces.cli.running import FORCED, on_signals, run
 from tenure.surfaces.cli.speaking import speaking

@@ -31,8 +31,8 @@ def list_workers(parts: Parts, database: str, as_json: bool) -> None:
 
     A worker is ready when it claims jobs and can start them, as of its last heartbeat. It is unready when it
     does not: it is about to end, the database refuses it, or its app can no longer be imported. It is
-    draining when an operator has asked it to end, and silent when nothing was heard of it for a minute. Who
-    has stopped in good order is not listed, and who was silent for a day neither.
+    draining when an operator has asked it to end, and silent when nothing was heard of it for 35 seconds: it
+    is dead, frozen or cut off. Who has stopped in good order is not listed, nor who was silent for a day.
     """
     found = with_client(parts, database, lambda client: client.workers())
     items = [views.worker_item(known) for known in found]

@@ -16,7 +16,8 @@ from tenure.execution import tracing
 from tenure.execution.guards import Guards
 from tenure.execution.lanes import Lanes
 from tenure.execution.limits import MORE_ALLOWED
-from tenure.settings import Loaded, Settings
+from tenure.settings import Settings
+from tenure.sources import Loaded
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.isolation import isolation

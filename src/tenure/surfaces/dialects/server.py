@@ -85,5 +85,6 @@ SERVER = Dialect(
         "delay": "delaySeconds",
         "max_attempts": "maxAttempts",
         "timeout": "timeoutSeconds",
+        "concurrency_keys": "concurrencyKeys",
     },
 )

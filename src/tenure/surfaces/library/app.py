@@ -16,7 +16,8 @@ from tenure.core.reading import Entry, Position
 from tenure.core.spec import Spec
 from tenure.engine.registry import Code, Registry
 from tenure.execution.handler import Handler
-from tenure.settings import Settings, load
+from tenure.settings import Settings
+from tenure.sources import load
 from tenure.storage.draft import Connection
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.following import follow, follow_sync, interest_in, place

@@ -6,7 +6,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack
 
 from tenure.core.documents import EMPTY, write
 from tenure.core.job import NewJob
-from tenure.core.spec import Spec
+from tenure.core.spec import Spec, like
 from tenure.engine.registry import Registry
 from tenure.storage.draft import Connection
 from tenure.surfaces.library.handle import JobHandle
@@ -18,6 +18,9 @@ from tenure.surfaces.library.signature import hook_of
 P = ParamSpec("P")
 R = TypeVar("R")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+_VARYING = frozenset({"idempotency_key"})
+"""Options in which jobs differ that are made one after the other from one model."""
 
 
 class JobDefinition(Generic[P, R]):
@@ -36,6 +39,7 @@ class JobDefinition(Generic[P, R]):
         self._namespace = namespace
         self._registry = registry
         self._runtimes = on
+        self._model: tuple[Spec, NewJob] | None = None
         self.__wrapped__ = function
         functools.update_wrapper(self, function)
 
@@ -51,8 +55,13 @@ class JobDefinition(Generic[P, R]):
     def new_job(self, params: object = None, **options: Unpack[Options]) -> NewJob:
         """A job as it would be enqueued, for `app.enqueue_many`. Nothing is written."""
         document = EMPTY if params is None else write(params)
+        spec = self.spec
         # The caller names the function, not its version: after a deploy a repeat must still find its job.
-        return self.spec.new_job(document, namespace=self._namespace, **checked(options))
+        if options.keys() - _VARYING or spec.concurrency_key is not None:
+            return spec.new_job(document, namespace=self._namespace, **checked(options))
+        if self._model is None or self._model[0] is not spec:  # a hook makes it another one
+            self._model = spec, spec.new_job(EMPTY, namespace=self._namespace)
+        return like(self._model[1], document, options.get("idempotency_key"))
 
     async def enqueue(
         self, params: object = None, *, connection: Connection | None = None, **options: Unpack[Options]

@@ -44,7 +44,9 @@ class JobHandle:
 
     async def cancel(self, reason: str | None = None) -> State:
         """Ask the job to stop; answers with its state then. One that has ended stays as it is."""
-        standing = await self._runtimes.here().call(lambda client: client.cancel(self.id, reason=reason))
+        standing = await self._runtimes.here().call(
+            lambda client: client.cancel(self.id, actor="library", reason=reason)
+        )
         return standing.state
 
     async def accept(self) -> State:

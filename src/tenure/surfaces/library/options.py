@@ -27,6 +27,7 @@ class Options(TypedDict, total=False):
     max_attempts: int
     timeout: Duration
     tags: Sequence[str]
+    concurrency_keys: Sequence[str]
     hold: bool
 
 
@@ -74,11 +75,11 @@ def exception_names(field: str, kinds: Iterable[type[BaseException] | str]) -> t
     return tuple(dict.fromkeys(names))
 
 
-def checked(options: Options) -> dict[str, Any]:
+def checked(options: Options, caller: str = "enqueue") -> dict[str, Any]:
     """The options as `Spec.new_job` takes them."""
     if not options.keys() <= _KNOWN:
         unknown = options.keys() - _KNOWN
-        raise TypeError(f"enqueue() got an unexpected keyword argument {min(unknown)!r}")
+        raise TypeError(f"{caller}() got an unexpected keyword argument {min(unknown)!r}")
     asked: dict[str, Any] = dict(options)
     for field in ("delay", "timeout"):
         if asked.get(field) is not None:

@@ -22,13 +22,15 @@ async def record(
     """Record jobs, all or none. Raises IdempotencyConflict for a key that was used for something else."""
     runtime, aside = runtimes.here(), len(jobs) > FEW
     with sending(jobs) as sent:
-        if connection is None:
-            answers = await runtime.call(lambda client: client.enqueue(sent), aside=aside)
-        else:
+        if connection is not None:
             draft = await runtime.call(lambda client: client.draft(sent), aside=aside)
             answers = await draft.record_async(connection)
             if _are_in_doubt(answers):
                 await runtime.call(lambda client: client.check_keys(sent, answers))
+        elif not aside and (client := runtime.client_here()):
+            answers = await client.enqueue(sent)
+        else:
+            answers = await runtime.call(lambda client: client.enqueue(sent), aside=aside)
     return _handles(answers, runtimes)
 
 

@@ -47,6 +47,10 @@ class Runtime:
         self._client: Client | None = None
         self._stays = Stays(database, registry) if is_served(database) else None
 
+    def client_here(self) -> Client | None:
+        """The client on the caller's own loop, where it has one already."""
+        return self._stays.found_on(asyncio.get_running_loop()) if self._stays else None
+
     async def call(self, work: Work[T], *, aside: bool = False) -> T:
         """Do work on the store, from whatever loop.
 
@@ -55,7 +59,7 @@ class Runtime:
         here, loop = asyncio.get_running_loop(), self._running()
         if here is loop:
             return await work(await self._ready())
-        if self._stays and not aside and (client := self._stays.client_on(here)):
+        if self._stays and self._client and not aside and (client := self._stays.client_on(here)):
             return await work(client)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._do(work), loop))
 

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from tenure.core.errors import TenureError
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
-from tenure.storage.address import open_store
+from tenure.storage.address import store_for
 
 OFTEN = 20
 """Calls after which a loop is given a store of its own."""
@@ -46,8 +46,16 @@ class Stays:
         self._registry = registry
         self._known: WeakKeyDictionary[asyncio.AbstractEventLoop, _Stay] = WeakKeyDictionary()
 
+    def found_on(self, loop: asyncio.AbstractEventLoop) -> Client | None:
+        """The client of the running loop, where it has one already."""
+        stay = self._known.get(loop)
+        return None if stay is None else stay.client
+
     def client_on(self, loop: asyncio.AbstractEventLoop) -> Client | None:
-        """The client of the running loop; None as long as it has none. Every question counts as a call."""
+        """The client of the running loop; None as long as it has none. Every question counts as a call.
+
+        To be asked only once the thread has a store, since that one has verified the schema.
+        """
         stay = self._known.get(loop)
         if stay is None:
             self._forget_closed()
@@ -79,7 +87,8 @@ class Stays:
 
     async def _visited(self, stay: _Stay) -> AsyncGenerator[None, None]:
         process = os.getpid()
-        store = await open_store(self._database)
+        store = store_for(self._database)
+        await store.open()
         client = stay.client = Client(store, self._registry)
         try:
             yield

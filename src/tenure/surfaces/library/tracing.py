@@ -5,19 +5,20 @@ Nothing is imported here: who has not loaded it can have no current span.
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from tenure.core.job import NewJob, following
 from tenure.core.span import OWN_SCOPE
 from tenure.execution.tracing import current
 
 
-@contextmanager
-def sending(jobs: Sequence[NewJob]) -> Iterator[Sequence[NewJob]]:
+def sending(jobs: Sequence[NewJob]) -> AbstractContextManager[Sequence[NewJob]]:
     """The jobs, which follow from a span around this block; as they are where no span is current."""
-    if not jobs or current() is None:
-        yield jobs
-        return
+    return nullcontext(jobs) if not jobs or current() is None else _spanned(jobs)
+
+
+@contextmanager
+def _spanned(jobs: Sequence[NewJob]) -> Iterator[Sequence[NewJob]]:
     trace = sys.modules["opentelemetry.trace"]
     tracer = trace.get_tracer(OWN_SCOPE)
     with tracer.start_as_current_span(
