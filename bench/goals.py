@@ -70,6 +70,17 @@ HTTP_GOALS: dict[str, Goal] = {
 }
 """Of the HTTP server."""
 
+PAGE_GOALS: dict[str, Goal] = {
+    f"{figure}-{store}": Goal(f"{name}, a million jobs: {what}", *targets, "ms", more_is_better=False)
+    for store, name in (("postgres", "PostgreSQL"), ("sqlite", "SQLite"))
+    for figure, what, targets in (
+        ("page", "the slowest page, median", (200, 100)),
+        ("page-cold", "the slowest page, nothing in memory", (500, 250)),
+        ("live", "from the commit to the page, the slowest of 45 changes", (1000, 500)),
+    )
+}
+"""Of pages, and of what the API says of jobs."""
+
 RIVAL_GOALS: dict[str, Goal] = {
     "drain-async-beside-pgqueuer": Goal("PostgreSQL: drain, lane `async` / PgQueuer", 1, 2),
     "drain-async-beside-oban": Goal("PostgreSQL: drain, lane `async` / Oban (Python)", 4, 10),
@@ -103,4 +114,4 @@ RIVAL_GOALS: dict[str, Goal] = {
 }
 """Beside rivals, and of the lanes that rivals are held against."""
 
-ALL_GOALS = {**GOALS, **WORKER_GOALS, **HTTP_GOALS, **RIVAL_GOALS}
+ALL_GOALS = {**GOALS, **WORKER_GOALS, **HTTP_GOALS, **PAGE_GOALS, **RIVAL_GOALS}

@@ -30,6 +30,9 @@ class Nothing:
     async def find_keys(self, _ids: Collection[str]) -> Keyring:
         return Keyring((), is_locked=False)
 
+    async def depth(self, _queue: str) -> int:
+        return 0
+
     async def definitions(self) -> list[Definition]:
         return [registered()]
 

@@ -1,9 +1,10 @@
 """The yardstick for PostgreSQL: the store's own statement, driven by pgbench.
 
 pgbench is a client in C that throws the answer away, so it shows what the server gives to a client that
-costs next to nothing. One transaction of it is one turn of the store: the text of `settle_and_claim.turn`,
-one round trip, one commit, the same settings of the session, prepared once, and the same columns of the same
-rows sent back. The first turn, in which both prepare the statement, is timed on both sides.
+costs next to nothing. One transaction of it is one turn of the store: the text of `settle_and_claim.turn`
+as busy workers use it, one round trip, one commit, the same settings of the session, prepared once, and the
+same columns of the same rows sent back. The first turn, in which both prepare the statement, is timed on both
+sides.
 
 A script of pgbench cannot hold on to a batch of ids: of an answer it keeps the last row only, which is
 enough for the fence and the place in line. So some of the statement's values are worked out on the server:
@@ -27,7 +28,7 @@ from bench.loop import LONGEST_ROUND
 from bench.postgres import Database, ask
 from tenure.core.bounds import MOST_SUSPENSIONS
 from tenure.storage import statements
-from tenure.storage.postgres import pool
+from tenure.storage.postgres import forms, pool
 
 WORKED_OUT = {
     "jobs": "(SELECT jobs FROM tenure.lease WHERE id = :fence::bigint)",
@@ -51,7 +52,7 @@ class YardstickBroken(RuntimeError):
 
 def script() -> str:
     """The store's statement as a script; `\\aset` keeps the last row of the answer for the turn after it."""
-    text = statements.load("tenure.storage.postgres")["settle_and_claim.turn"]
+    text = statements.load("tenure.storage.postgres")[forms.BARE]
     unknown = set(statements.numbered(text).names) - {*WORKED_OUT, *_SENT}
     if unknown:
         raise YardstickBroken(f"the statement has values that the script cannot give: {sorted(unknown)}")

@@ -56,6 +56,13 @@ class Size(Struct, frozen=True, kw_only=True):
     peer_starts: int
     memory_jobs: int
     http_calls: int
+    past_jobs: int
+    """How many jobs there are when somebody looks at pages."""
+    page_calls: int
+    cold_pages: int
+    """How many addresses are asked with nothing in memory, at most; each needs a server of its own."""
+    watched_jobs: int
+    """Jobs whose changes are awaited in a browser."""
 
 
 FULL = Size(
@@ -86,6 +93,10 @@ FULL = Size(
     peer_starts=50,
     memory_jobs=500_000,
     http_calls=8_000,
+    past_jobs=1_000_000,
+    page_calls=7,
+    cold_pages=1_000,
+    watched_jobs=15,
 )
 QUICK = Size(
     pairs=2,
@@ -115,6 +126,10 @@ QUICK = Size(
     peer_starts=3,
     memory_jobs=400,
     http_calls=256,
+    past_jobs=2_000,
+    page_calls=1,
+    cold_pages=2,
+    watched_jobs=1,
 )
 
 

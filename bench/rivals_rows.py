@@ -45,6 +45,9 @@ SHOWN_ONLY = ("pgboss", "graphile")
 BEST_CALLERS = ("pgqueuer", "pgboss", "graphile")
 """Who enqueues fast enough to be the best; the others are shown."""
 
+CALLERS = sorted(ON_POSTGRES, key=lambda peer: peer.key not in BEST_CALLERS)
+"""The best go first: they must not be those for whom there is no time left."""
+
 NO_BULK = ("dbos",)
 LEAST_JOBS, MOST_JOBS = 40, 100_000
 MEMORY_SECONDS = 600.0
@@ -78,7 +81,7 @@ def limit(at: Place) -> Measured:
 def enqueue(command: str, at: Place) -> Measured:
     """One caller beside that of every rival on PostgreSQL; the goal is held against the best of them."""
     found, ratios = Measured(), []
-    for theirs in ON_POSTGRES:
+    for theirs in CALLERS:
         if command == "bulk" and theirs.key in NO_BULK:
             continue
         try:
@@ -141,7 +144,7 @@ def _drain_row(group: str, ours: Peer, theirs: Peer, at: Place) -> Measured:
 ROWS: dict[str, Row] = {
     **_drain_rows(),
     "singly": Row(partial(enqueue, "singly"), 165),
-    "bulk": Row(partial(enqueue, "bulk"), 150),
+    "bulk": Row(partial(enqueue, "bulk"), 240),
     "latency": Row(latency, 100),
     "limit": Row(limit, 95),
 }

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import count
 from statistics import quantiles
 
-from bench.collector import collector
 from bench.drain import Queue, drain
 from bench.figures import Figure, Measured, Round, Speed, figure_of
 from bench.jobs import STAMP
@@ -21,6 +20,7 @@ from tenure.core.documents import EMPTY
 from tenure.core.spec import Spec
 from tenure.execution.tracing import enter
 from tenure.surfaces.library.tracing import sending
+from tests.telemetry.collecting import Collector, collector
 
 FEW, MANY = 2, 4
 """Slots."""
@@ -98,14 +98,14 @@ def idle_row(at: Place) -> Measured:
 def telling_row(at: Place) -> Measured:
     """A worker that offers metrics and exports a span for each attempt, beside one that does neither."""
     found = Measured()
-    with collector() as address:
+    with collector() as told:
         for lane, jobs in (("process", at.size.drain_jobs), ("async", at.size.telling_jobs)):
             name = "telling" if lane == "process" else f"telling-{lane}"
             with closing(PostgresSite(at.postgres.database(name.replace("-", "_")))) as site:
-                loud = TenureQueue(site, at.folder, slots=MANY, lane=lane, spans_to=address)
+                loud = TenureQueue(site, at.folder, slots=MANY, lane=lane, spans_to=told.url)
                 quiet = TenureQueue(site, at.folder, slots=MANY, lane=lane)
                 contest = Contest(
-                    _draining(at, loud, jobs),
+                    partial(_one_told_drain, at, loud, jobs, told),
                     _draining(at, quiet, jobs),
                     f"PostgreSQL: drain, lane {lane}, all told",
                     f"PostgreSQL: drain, lane {lane}, nothing told",
@@ -162,6 +162,14 @@ def _draining(at: Place, queue: Queue, jobs: int | None = None) -> "partial[Roun
 
 def _one_drain(at: Place, queue: Queue, jobs: int) -> Round:
     return drain(queue, _stamps(at), jobs=jobs)
+
+
+def _one_told_drain(at: Place, queue: Queue, jobs: int, told: Collector) -> Round:
+    """Every attempt's span must have arrived; the last of them do when the worker ends."""
+    done = _one_drain(at, queue, jobs)
+    if (arrived := told.forget()) != jobs:
+        raise RuntimeError(f"of {jobs:,} attempts {arrived:,} spans have arrived")
+    return done
 
 
 def _cpu(name: str, speed: Speed) -> Figure:

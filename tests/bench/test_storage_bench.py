@@ -9,6 +9,7 @@ from bench.goals import GOALS
 from bench.pgbench import WORKED_OUT, script
 from bench.rows import ROWS
 from tenure.storage import statements
+from tenure.storage.postgres import forms
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,7 +39,7 @@ def test_pgbench_is_given_the_text_of_the_store() -> None:
     text = script().removesuffix("\n\\aset\n")
     for name, expression in WORKED_OUT.items():
         text = text.replace(expression, f":{name}")
-    assert text == statements.load("tenure.storage.postgres")["settle_and_claim.turn"]
+    assert text == statements.load("tenure.storage.postgres")[forms.BARE]
 
 
 def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
