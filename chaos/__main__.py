@@ -16,7 +16,7 @@ from chaos import counts, failpoints, report
 from chaos.campaign import Result, Setup, missed, run
 from chaos.faults import FAULTS
 from chaos.ground import Kind
-from chaos.mixes import is_hostile, mix
+from chaos.mixes import foreigners, is_hostile, mix
 from chaos.recovery import percentile
 from chaos.scene import clear
 from tests.storage.faults.own_server import OwnServer
@@ -81,6 +81,7 @@ def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Set
                 calls=given.calls,
                 hostile=given.hostile or (not given.faults and is_hostile(seed)),
                 workers=given.workers,
+                foreign=foreigners(seed) if given.foreign is None else given.foreign,
                 lease=given.lease,
                 rate=given.rate,
                 aims=given.aims,
@@ -190,6 +191,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10.0, help="how long one run's faults strike")
     parser.add_argument("--calls", type=int, default=120, help="how many calls one run's client makes")
     parser.add_argument("--workers", type=int, default=3, help="how many workers there are")
+    parser.add_argument(
+        "--foreign", type=int, help="how many workers in JavaScript there are beside; else as the seed says"
+    )
     parser.add_argument(
         "--servers", type=int, default=2, help="through how many servers half of the calls go; 0 for none"
     )

@@ -23,7 +23,7 @@ from chaos.ground import Kind
 from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
 from chaos.scene import Opened, Scene, left_over, staged, writings
-from chaos.staff import Manner
+from chaos.staff import Hand, Manner
 from tenure.engine.hiring import served
 from tenure.engine.shares import share_of
 from tests.storage.faults.own_server import OwnServer
@@ -45,6 +45,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     calls: int = 120
     hostile: bool = False
     workers: int = 3
+    foreign: int = 0
+    """How many more workers there are in JavaScript, over HTTP."""
     slots: int = 4
     lease: float = 2.0
     rate: float = 1.0
@@ -77,7 +79,7 @@ class Setup(Struct, frozen=True, kw_only=True):
         words += [f"--workers {self.workers} --lease {self.lease:g} --rate {self.rate:g}"]
         words += [f"--aims {','.join(self.aims)}"] if self.aims else []
         words += ["--hostile"] if self.hostile else []
-        words += [f"--servers {self.servers}"]
+        words += [f"--servers {self.servers} --foreign {self.foreign}"]
         return " ".join(words)
 
 
@@ -104,7 +106,7 @@ class Result(Struct, frozen=True, kw_only=True):
 async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Result:
     """Run it in an empty folder, where the evidence is kept."""
     began = time.monotonic()
-    manner = Manner(workers=setup.workers, slots=setup.slots, lease=setup.lease)
+    manner = Manner(setup.workers, setup.foreign, setup.slots, setup.lease)
     opened = Opened(setup.servers, ARMED if "api" in setup.due else "")
     async with staged(setup.store, folder, manner, server, opened) as scene:
         scene.aims, scene.ends_at = setup.aims, time.monotonic() + setup.seconds
@@ -212,12 +214,13 @@ def held_up(setup: Setup, strikes: Sequence[Strike], worker: str | None) -> list
     ]
 
 
-def frozen(strikes: Sequence[Strike], worker: str | None) -> list[Span]:
-    """When a worker stood still together with everybody below it."""
+def frozen(strikes: Sequence[Strike], hand: Hand) -> list[Span]:
+    """When a worker stood still together with its attempts: some of them are part of it."""
+    faults = {"freeze", "pause"} if hand.is_foreign else {"freeze"}
     return [
         (strike.began, strike.ended)
         for strike in strikes
-        if strike.fault == "freeze" and strike.worker == worker
+        if strike.fault in faults and strike.worker == hand.name
     ]
 
 
@@ -251,7 +254,7 @@ async def _gathered(
             if (
                 stay := hand.stay(
                     held_up(setup, strikes, hand.name),
-                    frozen(strikes, hand.name),
+                    frozen(strikes, hand),
                     scene.machine.starved(hand.pid),
                 )
             )

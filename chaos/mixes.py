@@ -30,6 +30,15 @@ def mix(seed: int, store: Kind) -> tuple[str, ...]:
     return known or ("kill",)
 
 
+EVERY_FOREIGN = 4
+"""In every so many seeds there is a worker in JavaScript, too."""
+
+
+def foreigners(seed: int) -> int:
+    """How many workers in JavaScript there are in a seed."""
+    return int(seed % EVERY_FOREIGN == 0)
+
+
 def is_hostile(seed: int) -> bool:
     """Whether jobs of this seed attack."""
     return seed % EVERY_HOSTILE == 0

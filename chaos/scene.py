@@ -31,7 +31,7 @@ from chaos.tenants import NAMESPACES, Tenant, with_key
 from tenure.core.errors import StoreError
 from tenure.core.job import NewJob
 from tenure.core.reading import Filter
-from tenure.core.states import FINAL, State
+from tenure.core.states import UNFINISHED, State
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tests.storage.faults.own_server import OwnServer
@@ -46,7 +46,6 @@ PIPES_GONE_WITHIN = 30
 """Looks within which a worker has closed what was an attempt's."""
 GONE_WITHIN = 10.0
 """Seconds within which whoever is to go with a worker has gone."""
-UNFINISHED = frozenset(State) - FINAL
 
 
 @dataclass
@@ -125,10 +124,10 @@ class Scene:
             await asyncio.sleep(LOOK_EVERY)
 
     async def measure(self) -> None:
-        """Measure the workers that serve, until cancelled."""
+        """Measure the workers of Tenure's own that serve, until cancelled."""
         while True:
             for hand in self.staff.alive():
-                if (name := hand.name) is not None:
+                if (name := hand.name) is not None and not hand.is_foreign:
                     self.measures.take(name, hand.pid)
             await asyncio.sleep(MEASURE_EVERY)
 
@@ -215,6 +214,8 @@ async def staged(
         scene = Scene(folder, ground, staff, client, looking, secrets=planted)
         if opened.servers:
             await _open_doors(scene, opened, {PRIVATE: private}, ends)
+        if manner.foreign:
+            scene.secrets.append(await staff.employ(looking, ends))
         yield scene
 
 
@@ -252,7 +253,7 @@ def new_job(wanted: Wanted) -> NewJob:
 
 def writings(folder: Path) -> list[Writing]:
     """What the processes of a run have written where others may read it, and what jobs saw around them."""
-    kinds = ("*.log", "api/*.log", "*.metrics", "seen-*")
+    kinds = ("*.log", "api/*.log", "leasing/*.log", "*.metrics", "seen-*")
     found = sorted(path for kind in kinds for path in folder.glob(kind))
     return [Writing(str(path.relative_to(folder)), path.read_text(errors="replace")) for path in found]
 

@@ -6,17 +6,18 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import msgspec
 
-from chaos import app, failpoints
-from chaos.evidence import Stay
+from chaos import app, failpoints, foreign
+from chaos.evidence import Secret, Stay
 from chaos.machine import Span
 from chaos.worker import Told
+from tenure.storage.contract import Store
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0
@@ -28,6 +29,8 @@ class Manner:
     """How the workers of a run work."""
 
     workers: int = 3
+    foreign: int = 0
+    """How many more there are in JavaScript."""
     slots: int = 4
     lease: float = 2.0
     shutdown: float = 1.0
@@ -45,6 +48,8 @@ class Hand:
     started_at: float
     is_regular: bool = True
     """Whether another one takes its place when it has ended."""
+    is_foreign: bool = False
+    """Whether it is one in JavaScript, whose attempts are part of itself."""
     special: dict[str, str] | None = None
     """The variables that it alone was given."""
     stop_at: float | None = None
@@ -132,6 +137,7 @@ class Staff:
         self._count = 0
         # To start is what costs most: more at a time would starve those who work.
         self._starting = asyncio.Semaphore(2)
+        self._foreign: foreign.Foreign | None = None
         self.environment: list[dict[str, str]] = []
         """Further variables for the next workers, one each."""
 
@@ -141,10 +147,19 @@ class Staff:
             await self._hire()
         await self.serve()
 
+    async def employ(self, store: Store, ends: AsyncExitStack) -> Secret:
+        """Start those in JavaScript, too, with a server until the end; the answer is their key."""
+        self._foreign = await foreign.opened(store, self._address, self._folder / "leasing", ends)
+        for _ in range(self.manner.foreign):
+            await self._hire(is_foreign=True)
+        await self.serve()
+        return Secret("the key of foreign workers", self._foreign.key)
+
     async def serve(self) -> None:
         """Return when as many as are wanted serve."""
+        wanted = self.manner.workers + (self.manner.foreign if self._foreign else 0)
         async with asyncio.timeout(PATIENCE):
-            while len(self._serving()) < self.manner.workers:  # noqa: ASYNC110
+            while len(self._serving()) < wanted:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
     def alive(self) -> list[Hand]:
@@ -196,24 +211,24 @@ class Staff:
         if self._minding:
             await asyncio.wait(self._minding)
 
-    async def _hire(self, armed: str = "", *, is_regular: bool = True) -> Hand:
+    async def _hire(self, armed: str = "", *, is_regular: bool = True, is_foreign: bool = False) -> Hand:
         number = self._count = self._count + 1
         fired = self._folder / f"fired-{number}"
         fired.mkdir()
-        special = self.environment.pop(0) if self.environment else None
+        special = self.environment.pop(0) if self.environment and not is_foreign else None
+        own = self._foreign.environment(self.manner.slots, self.manner.lease) if self._foreign else {}
         signals = self._folder / f"worker-{number}.signals"
         with (self._folder / f"worker-{number}.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
-                *self._flags(),
+                *self._command(signals, is_foreign=is_foreign),
                 cwd=ROOT,
-                env=self._environment(number, armed, fired, special or {}),
+                env={**self._environment(number, armed, fired, special or {}), **(own if is_foreign else {})},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        hand = Hand(number, process, signals, fired, time.monotonic(), is_regular, special)
+        hand = Hand(number, process, signals, fired, time.monotonic(), is_regular, is_foreign, special)
         self.hands.append(hand)
         minding = asyncio.create_task(self._mind(hand))
         self._minding.add(minding)
@@ -227,11 +242,14 @@ class Staff:
         if self._is_open and hand.is_regular:
             if hand.name is None:
                 await asyncio.sleep(0.2)  # it could not even start: the database may be away
-            await self._hire()
+            await self._hire(is_foreign=hand.is_foreign)
 
-    def _flags(self) -> Sequence[str]:
+    def _command(self, signals: Path, *, is_foreign: bool) -> Sequence[str]:
         manner = self.manner
+        if is_foreign and self._foreign is not None:
+            return self._foreign.command(signals)
         return (
+            *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
             *("--database", self._address, "--slots", str(manner.slots)),
             *("--lease-seconds", str(manner.lease), "--shutdown-seconds", str(manner.shutdown)),
         )

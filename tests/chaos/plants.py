@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from chaos.evidence import Terms
+from tenure.storage.postgres import forms
 from tests.chaos import stories
 from tests.chaos.sabotage import NOTHING, Sabotage
 from tests.chaos.scene import LEASE
@@ -46,11 +47,11 @@ UNFENCED = Sabotage(
         ),
         "postgres": (
             (
-                "settle_and_claim.turn",
+                forms.BARE,
                 "s.lease = given.fence WHERE given.fence IN (SELECT id FROM held) AND",
                 "s.lease IS NOT NULL WHERE",
             ),
-            ("settle_and_claim.turn", "WHERE s.id = d.id AND s.lease = d.fence", "WHERE s.id = d.id"),
+            (forms.BARE, "WHERE s.id = d.id AND s.lease = d.fence", "WHERE s.id = d.id"),
         ),
     }
 )
@@ -77,7 +78,7 @@ PLANTS = (
                 "sqlite": (("settle_and_claim.decided", "AND lease.expires_at > :now", ""),),
                 "postgres": (
                     (
-                        "settle_and_claim.turn",
+                        forms.BARE,
                         "AND owner = :worker::text AND expires_at > tenure.now()",
                         "AND owner = :worker::text",
                     ),
@@ -178,7 +179,7 @@ PLANTS = (
                     ("settle_and_claim.started", ":now", AN_HOUR_AHEAD["sqlite"]),
                     ("settle_and_claim.announced", ":now", AN_HOUR_AHEAD["sqlite"]),
                 ),
-                "postgres": (("settle_and_claim.turn", "tenure.now()", AN_HOUR_AHEAD["postgres"]),),
+                "postgres": ((forms.CLAIMING, "tenure.now()", AN_HOUR_AHEAD["postgres"]),),
             }
         ),
     ),
@@ -194,7 +195,7 @@ PLANTS = (
         stories.poison,
         Sabotage(
             dict.fromkeys(("sqlite",), (("settle_and_claim.started", "s.attempt + 1", "s.attempt"),))
-            | {"postgres": (("settle_and_claim.turn", "s.attempt + 1", "s.attempt"),)}
+            | {"postgres": ((forms.CLAIMING, "s.attempt + 1", "s.attempt"),)}
         ),
     ),
     Plant(

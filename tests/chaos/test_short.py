@@ -4,12 +4,15 @@ What must not be broken is judged as in a long run. How soon things happen is no
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chaos.campaign import Result, Setup, run
 from chaos.evidence import load
+from tenure.core.outcome import Ending
 
 PATIENT = 20.0
 """By how much longer than promised things may take."""
@@ -37,6 +40,11 @@ OVER_HTTP = (
     short(1, "sqlite", "kill", "deploy", "api", servers=2),
     short(3, "postgres", "restart", "kill", "api", servers=2),
 )
+
+IN_TWO_LANGUAGES = [
+    replace(setup, workers=2, foreign=1, calls=30, lease=5.0)
+    for setup in (short(8, "sqlite", "kill", "pause"), short(12, "postgres", "kill", "deploy"))
+]
 
 
 def named(setup: Setup) -> str:
@@ -78,3 +86,15 @@ async def test_no_promise_is_broken_to_clients_of_servers_that_are_killed(
     assert read >= {"GET /metrics", "GET /docs", "GET /openapi.json", "GET /v1/jobs", "GET /v1/audit"}
     written = {re.sub(r"-.*\.|-.*", " ", writing.name) for writing in found.writings}
     assert written == {"worker log", "worker metrics", "api/api log", "seen "}
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("setup", IN_TWO_LANGUAGES, ids=named)
+async def test_no_promise_is_broken_by_workers_in_two_languages_for_one_queue(
+    setup: Setup, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """S0.26, S0.60: workers in Python and in JavaScript race for the same jobs, whoever of them is harmed."""
+    await played(setup, request, tmp_path / "run")
+    found = load(tmp_path / "run" / "evidence")
+    ended = Counter("@" in attempt.worker for attempt in found.attempts if attempt.ending is Ending.SUCCEEDED)
+    assert min(ended[True], ended[False]) >= 3, ended
