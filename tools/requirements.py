@@ -9,14 +9,17 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/reference/requirements.md"
 
-NUMBER = re.compile(r"\bS([0-4])\.(\d+)\b")
+NUMBER = re.compile(r"\b(?:S[0-4]\.\d+|C\d+)\b")
+POINTS = {"S0": 79, "S1": 83, "S2": 62, "S3": 67, "S4": 42}
+"""How many points each part has."""
 
 HEAD = """\
 # Requirements and the tests that prove them
 
 Written by `make states` from the docstrings of the tests; do not edit. A requirement has a number,
-`S<part>.<point>`, and a test names the numbers of what it proves. Points that no test can prove, such as
-reasons and non-goals, stand in [requirements-notes.md](requirements-notes.md).
+`S<part>.<point>`, and a test names the numbers of what it proves; `C<number>` is a decision between points
+that contradict each other. Points that no test can prove, such as reasons and non-goals, stand in
+[requirements-notes.md](requirements-notes.md). Every point is in one of the two.
 
 | requirement | tests |
 |---|---|
@@ -60,9 +63,15 @@ def _row(number: str, proofs: set[Claim]) -> str:
     return f"| {number} | {'<br>'.join(tests)} |\n"
 
 
-def _in_order(number: str) -> tuple[int, int]:
-    part, point = number.removeprefix("S").split(".")
-    return int(part), int(point)
+def every_point() -> list[str]:
+    """The numbers of all points, in order."""
+    return [f"{part}.{point}" for part, points in POINTS.items() for point in range(1, points + 1)]
+
+
+def _in_order(number: str) -> tuple[int, ...]:
+    """Points by part and number, then decisions."""
+    kind, rest = number[0], number[1:]
+    return (kind == "C", *map(int, rest.split(".")))
 
 
 if __name__ == "__main__":
