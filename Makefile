@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-rivals \
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-pages bench-rivals \
 	chaos chaos-counts lock clean
 
 help: ## list the targets
@@ -37,7 +37,9 @@ states: ## rewrite the files that are generated from the code and the tests
 	$(PYTHON) -m tools.states
 	$(PYTHON) -m tools.catalogue
 	$(PYTHON) -m tools.commands
-	$(PYTHON) -m tools.bounds
+	$(PYTHON) -m tools.settings
+	$(PYTHON) -m tools.calls
+	$(PYTHON) -m tools.figures
 	$(PYTHON) -m tools.requirements
 
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)
@@ -48,6 +50,9 @@ bench-worker: ## measure the worker, about six minutes (BENCH_FLAGS=--quick, too
 
 bench-http: ## measure the HTTP server, about three minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.http $(BENCH_FLAGS)
+
+bench-pages: ## measure the dashboard over a million jobs, about six minutes (BENCH_FLAGS=--quick, too)
+	$(PYTHON) -m bench.pages $(BENCH_FLAGS)
 
 bench-rivals: ## measure beside ten rivals, about 25 minutes (BENCH_FLAGS=--setup once, to install them)
 	$(PYTHON) -m bench.rivals $(BENCH_FLAGS)

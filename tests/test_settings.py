@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.settings import ALIASES, Settings, load
+from tenure.settings import Settings
+from tenure.sources import ALIASES, load
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +24,7 @@ def test_without_a_word_the_defaults_are_in_force() -> None:
     assert load(environment={}) == (Settings(), {})
     assert Settings().database == "sqlite:///tenure.db"
     assert (Settings().lease_seconds, Settings().heartbeat) == (30, 10)
+    assert (Settings(lease_seconds=6).heartbeat, Settings(lease_seconds=3600).heartbeat) == (2, 10)
 
 
 def test_arguments_win_over_the_environment_which_wins_over_the_file() -> None:

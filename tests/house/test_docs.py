@@ -1,15 +1,17 @@
 """The pages for users name everything that can be said: a page that lags behind fails here."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tenure import settings
+from tenure import settings, sources
 from tenure.core.spec import HOOKS, LANES
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options
 from tenure.surfaces.library.terms import Terms
-from tools import bounds
+from tools import figures
+from tools import settings as tabled
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARY = (DOCS / "how-to/library.md").read_text()
@@ -17,14 +19,32 @@ LANES_PAGE = (DOCS / "how-to/lanes.md").read_text()
 SETTINGS = (DOCS / "reference/settings.md").read_text()
 
 
-@pytest.mark.parametrize("name", [*settings.Settings.__struct_fields__, *settings.ALIASES])
-def test_every_setting_is_described(name: str) -> None:
-    assert f"`TENURE_{name.upper()}`" in SETTINGS
+def test_every_setting_is_described_with_its_default_and_its_bounds() -> None:
+    assert tabled.MEANINGS.keys() == set(settings.Settings.__struct_fields__), (
+        "say what it means in tools/settings.py"
+    )
+    assert tabled.page(SETTINGS) == SETTINGS, "run `make states`"
+    for name in sources.ALIASES:
+        assert f"| `TENURE_{name.upper()}` |" in SETTINGS
+    for row in (
+        "| `TENURE_HTTP_REQUEST_SECONDS` | `http_request_seconds` | 10 | 0.1 to 600 |",
+        "| `TENURE_HTTP_BATCH_BYTES` | `http_batch_bytes` | 16 MiB | 1 KiB to 256 MiB |",
+        "| `TENURE_PORT` | `port` | 8000 | 0 to 65535 |",
+        "| `TENURE_LOG_LEVEL` | `log_level` | `info` | `debug`, `info`, `warning`, `error` |",
+    ):
+        assert row in SETTINGS
 
 
-def test_the_table_of_bounds_is_what_the_code_says() -> None:
-    assert bounds.page(SETTINGS) == SETTINGS, "run `make states`"
-    assert "| `http_request_seconds` | 10 | 0.1 | 600 |" in SETTINGS
+def test_the_speeds_of_the_stores_are_those_that_were_measured() -> None:
+    page = figures.PAGE.read_text()
+    assert figures.page(page, figures.MEASURED.read_text()) == page, "run `make states`"
+
+
+def test_no_guarantee_names_an_invariant_that_is_not_there() -> None:
+    named = set(re.findall(r"\bI\d+\b", (DOCS / "explanation/guarantees.md").read_text()))
+    listed = set(re.findall(r"^\| (I\d+) \|", (DOCS / "reference/invariants.md").read_text(), re.MULTILINE))
+    assert len(named) > 20
+    assert named <= listed
 
 
 @pytest.mark.parametrize("term", Terms.__annotations__)
@@ -32,7 +52,7 @@ def test_every_term_of_a_definition_is_described(term: str) -> None:
     assert f"`{term}`" in LIBRARY
 
 
-@pytest.mark.parametrize("name", [*LANES, *sorted(settings.OF_AN_ATTEMPT)])
+@pytest.mark.parametrize("name", [*LANES, *sorted(sources.OF_AN_ATTEMPT)])
 def test_every_lane_and_what_a_program_is_told_is_described(name: str) -> None:
     assert f"`{name}`" in LANES_PAGE
 

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import tenure
 from tenure.core import errors
+from tenure.surfaces.remote import errors as remote
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,13 +71,23 @@ def test_the_names_that_handlers_and_callers_need_are_there() -> None:
 
 
 def test_every_error_of_the_library_is_public() -> None:
-    internal = {errors.Directive, errors.QueueFull}  # the latter is for clients of a server alone
+    full = {errors.NoRoom, errors.QueueFull, errors.NamespaceFull}  # for clients of a server alone
+    internal = {errors.Directive, *full}
     kinds = {
         kind.__name__
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.TenureError) and kind not in internal
     }
     assert kinds <= set(tenure.__all__)
+
+
+def test_every_error_of_the_client_is_public() -> None:
+    kinds = {kind.__name__ for kind in vars(remote).values() if _is_remote_error(kind)}
+    assert kinds <= set(tenure.__all__)
+
+
+def _is_remote_error(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, remote.RemoteError)
 
 
 def _is_submodule(value: object) -> bool:

@@ -44,3 +44,10 @@ def test_no_requirement_is_both_proved_and_noted() -> None:
     proved = {number for claim in requirements.claims() for number in claim.numbers}
     noted = set(re.findall(r"^\| (S\S+) \|", NOTES.read_text(), flags=re.MULTILINE))
     assert not proved & noted
+
+
+def test_every_point_is_proved_or_noted() -> None:
+    """And no test speaks of a point that there is not."""
+    proved = {number for claim in requirements.claims() for number in claim.numbers if number[0] == "S"}
+    noted = set(re.findall(r"^\| (S\S+) \|", NOTES.read_text(), flags=re.MULTILINE))
+    assert set(requirements.every_point()) == proved | noted
