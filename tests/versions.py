@@ -11,7 +11,7 @@ from tests.postgres_server import DSN_VARIABLE, PostgresServer, PostgresUnavaila
 from tests.postgres_versions import SUPPORTED, fetched, installed
 
 ROOT = Path(__file__).parent.parent
-SUITES = ("tests/storage/contract", "tests/storage/postgres")
+SUITES = tuple(f"tests/storage/{part}" for part in ("contract", "postgres", "races", "touched"))
 # Every other parameter names a store or a version of its own.
 OF_THE_GIVEN_SERVER = "postgres and not postgres-18"
 

@@ -1,13 +1,10 @@
-"""The stores of the storage suite, with a clock that tests move by hand; and a server that may be crashed."""
+"""A server that may be crashed."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.storage.conftest import database_kind
 from tests.storage.faults.own_server import OwnServer
-
-__all__ = ["database_kind"]
 
 
 @pytest.fixture(scope="session")

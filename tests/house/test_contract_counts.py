@@ -11,44 +11,34 @@ import pytest
 from tests.contract_counts import SUITE, store_of
 
 ROOT = Path(__file__).parents[2]
-ALL = (
-    "import pytest\n"
-    "@pytest.mark.parametrize('store', ['sqlite', 'postgres', 'postgres-18'])\ndef test_same(store): pass\n"
-)
+ALL = "import pytest\n@pytest.mark.parametrize('store', ['sqlite', 'postgres'])\ndef test_same(store): pass\n"
 ALONE = "@pytest.mark.parametrize('store', ['sqlite'])\ndef test_alone(store): pass\n"
 
 
 def test_equal_counts_pass(tmp_path: Path) -> None:
     ran = _run(tmp_path, ALL)
     assert ran.returncode == 0, ran.stdout
-    assert _counts(ran) == ["sqlite: 1", "postgres: 1", "postgres-18: 1"]
-
-
-def test_a_test_that_misses_one_version_fails_the_run(tmp_path: Path) -> None:
-    ran = _run(tmp_path, ALL + ALONE.replace("['sqlite']", "['sqlite', 'postgres']"))
-    assert ran.returncode == 1, ran.stdout
-    assert _counts(ran) == ["sqlite: 2", "postgres: 2", "postgres-18: 1"]
+    assert _counts(ran) == ["sqlite: 1", "postgres: 1"]
 
 
 @pytest.mark.parametrize("options", [[], ["-p", "xdist.plugin", "-n", "2"]], ids=["one process", "xdist"])
 def test_a_test_on_one_store_alone_fails_the_run(tmp_path: Path, options: list[str]) -> None:
     ran = _run(tmp_path, ALL + ALONE, *options)
     assert ran.returncode == 1, ran.stdout
-    assert _counts(ran) == ["sqlite: 2", "postgres: 1", "postgres-18: 1"]
-    assert "4 passed" in ran.stdout
+    assert _counts(ran) == ["sqlite: 2", "postgres: 1"]
+    assert "3 passed" in ran.stdout
 
 
 def test_a_selection_is_not_compared(tmp_path: Path) -> None:
     ran = _run(tmp_path, ALL + ALONE, "-k", "sqlite")
     assert ran.returncode == 0, ran.stdout
-    assert _counts(ran) == ["sqlite: 2", "postgres: 0", "postgres-18: 0"]
+    assert _counts(ran) == ["sqlite: 2", "postgres: 0"]
 
 
 def test_only_parameters_tell_the_store() -> None:
     assert store_of(f"{SUITE}test_claim.py::test_x[sqlite]") == "sqlite"
     assert store_of(f"{SUITE}test_claim.py::test_x[many-postgres]") == "postgres"
     assert store_of(f"{SUITE}test_claim.py::test_x[postgres-many]") == "postgres"
-    assert store_of(f"{SUITE}test_claim.py::test_x[postgres-18-many]") == "postgres-18"
     assert store_of(f"{SUITE}test_claim.py::test_x_on_sqlite") is None
     assert store_of("tests/storage/sqlite/test_writer.py::test_x[sqlite]") is None
 

@@ -3,7 +3,7 @@
 The machine makes the same requests on a real SQLite file and a real PostgreSQL database, each with a model of
 its own beside it, and compares what can be seen after every request. A run that has not come by every step
 and every refusal on each store fails too. ``TENURE_MODEL_EXAMPLES=200`` makes a long run, of other requests
-each time.
+each time. PostgreSQL is the newest here, and that of the suite in the contract tests.
 
 A new verb of the stores is a method of `Model`, a kind of request with its place in `asking`, and a landmark
 for each way in which it can be refused.
@@ -104,7 +104,7 @@ class Stores(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(0 if EXAMPLES else 600)  # it takes minutes to make a failure small
-def test_both_stores_do_what_the_model_does(postgres_server: PostgresServer) -> None:
+def test_both_stores_do_what_the_model_does(newest_postgres_server: PostgresServer) -> None:
     """S3.64: a store in PostgreSQL beside the one in SQLite, and nobody can tell them apart."""
     visits, numbers = Visits(), count()
     # In memory where the system has such a place: nothing here is about what survives a crash.
@@ -112,7 +112,10 @@ def test_both_stores_do_what_the_model_does(postgres_server: PostgresServer) -> 
     with tempfile.TemporaryDirectory(dir=place) as folder, asyncio.Runner() as runner:
 
         def begin() -> Stores:
-            backends = SqliteBackend(Path(folder) / f"{next(numbers)}.db"), PostgresBackend(postgres_server)
+            backends = (
+                SqliteBackend(Path(folder) / f"{next(numbers)}.db"),
+                PostgresBackend(newest_postgres_server),
+            )
             return Stores(runner.run, [Side(backend, visits.of(backend.kind)) for backend in backends])
 
         for _ in range(0, int(EXAMPLES or 1), A_RUN.max_examples):

@@ -23,6 +23,9 @@ from tests.storage.clock import START, Clock
 Refused = (apsw.ConstraintError, asyncpg.PostgresError)
 """What a database raises when its own guards refuse a statement."""
 
+NEWEST = "postgres-18"
+"""What tests that depend on the version of PostgreSQL run on beside `postgres`."""
+
 _CLOCK_ON_POSTGRES = """
     CREATE TABLE tenure.test_clock (at timestamptz NOT NULL);
     CREATE OR REPLACE FUNCTION tenure.now() RETURNS timestamptz LANGUAGE sql STABLE
@@ -165,7 +168,7 @@ class PostgresBackend:
 
 
 def server_for(request: pytest.FixtureRequest, kind: str) -> PostgresServer:
-    """The server of one kind of store, started if it does not run yet."""
-    name = "postgres_server" if kind == "postgres" else "newest_postgres_server"
+    """The server of a version of PostgreSQL, started if it does not run yet."""
+    name = "newest_postgres_server" if kind == NEWEST else "postgres_server"
     server: PostgresServer = request.getfixturevalue(name)
     return server

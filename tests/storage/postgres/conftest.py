@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from tests.contract_counts import STORES
-from tests.storage.backends import PostgresBackend
+from tests.storage.backends import NEWEST, PostgresBackend
 
 
-@pytest.fixture(params=[store for store in STORES if store != "sqlite"])
+@pytest.fixture(params=["postgres", NEWEST])
 def database_kind(request: pytest.FixtureRequest) -> str:
     """The two versions of PostgreSQL."""
     named: str = request.param

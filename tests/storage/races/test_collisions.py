@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from tenure.core.errors import StoreError
-from tests.contract_counts import STORES
-from tests.storage.backends import Backend, PostgresBackend
+from tests.storage.backends import NEWEST, Backend, PostgresBackend
 from tests.storage.clock import Clock
 from tests.storage.postgres.waiting import deadlocks
 from tests.storage.races.ground import Ground, Pair
@@ -29,7 +28,7 @@ On SQLite there is one writer at a time, so that nobody can wait in a circle.
 A second version of PostgreSQL is for the long form: what few rounds find on one, they find on the other.
 """
 
-KINDS = STORES if COLLISIONS else tuple(USUALLY)
+KINDS = (*USUALLY, NEWEST) if COLLISIONS else tuple(USUALLY)
 
 
 @asynccontextmanager
