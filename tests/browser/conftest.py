@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 import pytest
 import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
-from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, async_playwright, expect
 
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
@@ -29,6 +29,11 @@ from tests.surfaces.http.test_keys import make
 HERE = Path(__file__).parent
 SHOTS = "TENURE_TEST_SHOTS"
 """Where screenshots are put, if anybody wants them."""
+
+PATIENCE = 60_000
+"""Milliseconds that a page is given on a machine that has much else to do; what it takes, a bench says."""
+
+expect.set_options(timeout=PATIENCE)
 
 LIGHT: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
 DARK: dict[str, Any] = {**LIGHT, "color_scheme": "dark"}
@@ -112,6 +117,7 @@ async def window(site: Site, browser: Browser) -> AsyncIterator[Window]:
 
         async def one(key: str | None = None, **manner: Any) -> Page:
             context = await browser.new_context(base_url=site.url, **(manner or LIGHT))
+            context.set_default_timeout(PATIENCE)
             ends.push_async_callback(context.close)
             if key is not None:
                 name, _, text = (await log_in(site.api, key)).cookie.partition("=")
@@ -166,8 +172,12 @@ async def shot(page: Page, name: str) -> None:
         await page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
-async def check_accessible(page: Page) -> None:
-    """Nothing on the page keeps somebody from using it, as far as a program can tell."""
-    found = await Axe().run(page, options={"resultTypes": ["violations"]})
+async def check_accessible(page: Page, *, with_colours: bool = True) -> None:
+    """Nothing on the page keeps somebody from using it, as far as a program can tell.
+
+    To compare the colours takes most of the time, and they are those of the theme in a window of any size.
+    """
+    colours = {"color-contrast": {"enabled": with_colours}}
+    found = await Axe().run(page, options={"resultTypes": ["violations"], "rules": colours})
     serious = [one for one in found.response["violations"] if one["impact"] in {"serious", "critical"}]
     assert not serious, found.generate_report()

@@ -10,7 +10,6 @@ from tenure.core.operations import Worker
 from tenure.core.outcome import Failure
 from tenure.core.spec import Spec
 from tests.browser.conftest import Site, shot
-from tests.browser.test_jobs import SOON
 from tests.storage.telling import claim, settle, unrecoverable
 from tests.surfaces.http.serving import register
 
@@ -73,7 +72,7 @@ async def test_definitions_follow_what_workers_register(site: Site, page: Page) 
     await expect(page.get_by_role("button", name="live")).to_be_visible()
     key = f"own.{uuid4().hex[:12]}"
     await register(site.store, Spec(key=key))
-    await expect(page.get_by_role("link", name=key)).to_be_visible(timeout=SOON)
+    await expect(page.get_by_role("link", name=key)).to_be_visible()
 
 
 async def test_a_definition_is_told_with_its_schema_and_limits(site: Site, page: Page) -> None:
