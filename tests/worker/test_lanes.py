@@ -30,8 +30,8 @@ BLOCKED = 60.0
 """Seconds for which a handler blocks its loop."""
 IS_WHOLE = bool(os.environ.get("TENURE_TEST_WHOLE_MINUTE"))
 WATCHED = BLOCKED - 5 if IS_WHOLE else 6.0
-"""Seconds for which it is watched: three leases, or nearly as long as it takes."""
-SHORT = {"TENURE_LEASE_SECONDS": "2", "TENURE_HEARTBEAT_SECONDS": "0.3"}
+"""Seconds for which it is watched: longer than a lease, or nearly as long as it takes."""
+SHORT = {"TENURE_LEASE_SECONDS": "4", "TENURE_HEARTBEAT_SECONDS": "0.3"}
 
 
 def laned(address: str, **variables: str) -> Any:
@@ -136,7 +136,7 @@ async def test_a_blocked_loop_costs_no_lease_and_delays_no_other_lane(
 ) -> None:
     """A handler that keeps its loop for a minute: the process that holds leases is another one.
 
-    Seen for three leases, in which heartbeats go on and every other lane serves; or for the whole minute.
+    Seen for longer than a lease, while heartbeats go on and every other lane serves; or for the whole minute.
     """
     ledger = Ledger(tmp_path)
     async with laned(address, **SHORT, TENURE_SHUTDOWN_SECONDS="0") as worker:
@@ -224,7 +224,7 @@ async def test_nobody_outlives_a_worker_that_is_killed(store: Store, address: st
         worker.send(signal.SIGKILL)
         for start in starts:
             await vanish(start.pid)
-    async with laned(address, **SHORT):
+    async with laned(address):
         await ledger.reach("start", 2 * len(jobs))
         ledger.let_go()
         for job in jobs:

@@ -43,10 +43,10 @@ async def unread(address: str, *flags: str) -> AsyncIterator[asyncio.subprocess.
 async def test_a_worker_whose_log_nobody_reads_works_on_and_keeps_its_leases(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """The pipe is full after ten lines; a lease of a second is kept through all of what follows."""
+    """The pipe is full after ten lines; a lease is kept through all of what follows, and prolonged."""
     ledger = Ledger(tmp_path)
     long = await enqueue(store, "wait", ledger.params)
-    async with unread(address, "--lease-seconds", "1") as worker:
+    async with unread(address, "--lease-seconds", "6") as worker:
         await ledger.reach("start", 1)
         for n in range(4):
             jobs = [await enqueue(store, "short", {**ledger.params, "name": f"s{n}"}) for _ in range(15)]
