@@ -14,7 +14,7 @@ from tenure.storage.contract import Store
 from tests.surfaces.http.serving import serving
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 140
+PATIENCE = 500
 
 
 def test_a_quick_run_measures_every_row(tmp_path: Path) -> None:

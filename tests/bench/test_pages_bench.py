@@ -9,7 +9,7 @@ from bench.goals import PAGE_GOALS
 from bench.pages_rows import ROWS
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 140
+PATIENCE = 500
 
 
 def test_a_quick_run_measures_every_row(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from bench import report, rivals_report
 from bench.peers import installing
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 240
+PATIENCE = 500
 
 
 def test_a_rival_is_set_up_and_measured_and_named_when_it_does_not_work(tmp_path: Path) -> None:

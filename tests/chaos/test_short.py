@@ -64,13 +64,11 @@ async def played(setup: Setup, request: pytest.FixtureRequest, folder: Path) -> 
     return result
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("setup", BY_LIBRARY, ids=named)
 async def test_no_promise_is_broken(setup: Setup, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     await played(setup, request, tmp_path / "run")
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("setup", OVER_HTTP, ids=named)
 async def test_no_promise_is_broken_to_clients_of_servers_that_are_killed(
     setup: Setup, request: pytest.FixtureRequest, tmp_path: Path
@@ -88,7 +86,6 @@ async def test_no_promise_is_broken_to_clients_of_servers_that_are_killed(
     assert written == {"worker log", "worker metrics", "api/api log", "seen "}
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("setup", IN_TWO_LANGUAGES, ids=named)
 async def test_no_promise_is_broken_by_workers_in_two_languages_for_one_queue(
     setup: Setup, request: pytest.FixtureRequest, tmp_path: Path

@@ -23,7 +23,7 @@ from tenure.execution.lanes import Lane
 
 ROOT = Path(__file__).parents[2]
 JOB = UUID("01890000-0000-7000-8000-000000000001")
-BOUND = 30.0
+BOUND = 60.0
 """Seconds after which a test that waits for something has failed."""
 
 

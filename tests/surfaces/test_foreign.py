@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 import httpx
-import pytest
 
 from chaos import checker, evidence, ledger
 from chaos.evidence import Evidence, Terms
@@ -120,7 +119,6 @@ async def until_known(client: httpx.AsyncClient, key: str) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.timeout(300)
 async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) -> None:
     """S1.15: registers, claims, finishes; and ends in good order when told to."""
     async with served(start, migrated) as client:
@@ -135,7 +133,6 @@ async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) ->
             await crew.leave()
 
 
-@pytest.mark.timeout(300)
 async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, start: Start) -> None:
     """What is thrown is told in words that can be kept, and what cannot be sent is told at all."""
     async with served(start, migrated) as client:
@@ -162,7 +159,6 @@ async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, 
     }
 
 
-@pytest.mark.timeout(400)
 async def test_workers_in_javascript_that_are_killed_at_random_break_no_promise(
     migrated: str, start: Start, tmp_path: Path
 ) -> None:

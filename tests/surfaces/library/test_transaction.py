@@ -27,7 +27,7 @@ from tests.surfaces.library.lending import LENDERS, Lender, Lent
 
 Mails = JobDefinition[[dict[str, Any]], None]
 LINES = [Line("default", "mail")]
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @pytest.fixture(params=LENDERS)

@@ -60,7 +60,6 @@ class Reader:
                     return
 
 
-@pytest.mark.timeout(600)
 async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_killed(
     place: Place,
     store: Store,
