@@ -114,8 +114,13 @@ def describe(error: BaseException) -> Raised:
     if isinstance(error, ProgramFailed):  # of which our own frames say nothing
         return Raised(Failure(error.kinds[0], _head(str(error))), (*error.kinds, *names), _asked(error))
     lines = traceback.format_exception(error)
-    failure = Failure(names[0], _head(_message(error)), _tail("".join(lines)))
+    failure = failure_of(names[0], _message(error), "".join(lines))
     return Raised(failure, names, _asked(error))
+
+
+def failure_of(kind: str, message: str, trace: str | None) -> Failure:
+    """What went wrong, in no more words than are kept."""
+    return Failure(kind, _head(message), None if trace is None else _tail(trace))
 
 
 def qualified_name(kind: type) -> str:

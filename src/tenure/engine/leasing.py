@@ -123,6 +123,11 @@ class Leasing:
         self._introduced[worker.id] = worker, monotonic(), beat.drain
         return beat.drain
 
+    async def dismiss(self, worker: str) -> None:
+        """Forget a worker that says it has ended. Only what is shown rests on it, as with the others."""
+        self._introduced.pop(worker, None)
+        await self._store.dismiss(worker)
+
     async def take(self, order: Order) -> list[Taken]:
         """Claim up to `order.limit` jobs. Whoever is cancelled meanwhile leaves none of them behind."""
         taking = asyncio.ensure_future(self._taken(order))

@@ -10,7 +10,7 @@ from tenure.core.bounds import named
 from tenure.core.documents import Document, check, write
 from tenure.core.errors import InvalidInput, InvalidJson, TenureError
 from tenure.core.outcome import Failure
-from tenure.core.retry import LONGEST_MESSAGE, LONGEST_TRACEBACK, OutOfMemory, Raised, Returned
+from tenure.core.retry import OutOfMemory, Raised, Returned, failure_of
 from tenure.core.span import Span
 from tenure.core.text import storable
 from tenure.core.trail import Note
@@ -185,8 +185,7 @@ def trusted(end: Report) -> Report:
 
 def trusted_failure(error: Failure) -> Failure:
     """A failure as a child tells it, within bounds."""
-    traceback = None if error.traceback is None else storable(error.traceback)[-LONGEST_TRACEBACK:]
-    return Failure(storable(error.kind)[:_LONGEST_NAME], storable(error.message)[:LONGEST_MESSAGE], traceback)
+    return failure_of(storable(error.kind)[:_LONGEST_NAME], error.message, error.traceback)
 
 
 def _payload(text: str | None) -> Document | None:

@@ -162,7 +162,7 @@ def statuses_in(report: Path) -> dict[str, set[int]]:
 
 async def held_by(store: Store, owner: str) -> dict[str, Claimed]:
     """A job for each route that speaks of a lease, in the hands of a worker."""
-    names = [name for name, route in BY_NAME.items() if route.by_lease and route.names]
+    names = [name for name, route in BY_NAME.items() if route.by_lease and "jobId" in route.names]
     line = Line("leased", "note")
     await store.enqueue([NewJob(definition="note", queue=line.queue)] * len(names))
     held = [claimed for _ in names for claimed in await claim(store, owner, limit=1, lines=(line,))]

@@ -97,6 +97,16 @@ async def test_the_worker_may_say_whether_to_try_again(
         assert (await found(store, UUID(held.job))).due_at == START + seconds(90)
 
 
+async def test_of_a_long_error_as_much_is_kept_as_there_is_room_for(api: Api, store: Store) -> None:
+    """Whatever went wrong, the worker can tell it."""
+    held = await one(api, store)
+    error = {"type": "E", "message": "why" + "x" * 20_000, "traceback": "x" * 100_000 + "here"}
+    assert (await held.say("fail", error=error)).status == 200
+    [shown] = (await api.get(f"/v1/jobs/{held.job}/attempts")).json["items"]
+    message, trace = shown["error"]["message"], shown["error"]["traceback"]
+    assert (message[:3], len(message), trace[-4:], len(trace)) == ("why", 8_192, "here", 65_536)
+
+
 async def test_a_job_given_back_costs_no_attempt(api: Api, store: Store) -> None:
     held = await one(api, store)
     for _ in range(2):
@@ -201,7 +211,7 @@ async def test_a_worker_is_seen_beside_the_others_and_can_be_asked_to_drain(
     assert (await api.post(f"/v1/workers/{shown['workerId']}/drain")).status == 202
     assert (await held.say("heartbeat")).json["drain"] is True
     await enqueue_one(store)
-    assert (await ask(api, wait=30)).json == {"leases": [], "drain": True}
+    assert (await ask(api, wait=30)).json == {"leases": [], "waitedSeconds": 0.0, "drain": True}
 
 
 async def test_what_cannot_be_taken_is_told_by_its_name(api: Api, store: Store) -> None:

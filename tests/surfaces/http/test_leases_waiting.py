@@ -67,8 +67,20 @@ async def test_one_job_is_for_one_of_those_who_wait(api: Api, store: Store) -> N
 
 async def test_nothing_comes_of_a_wait_that_is_over(api: Api) -> None:
     began = time.monotonic()
-    assert (await ask(api, wait=0.3)).json == {"leases": [], "drain": False}
-    assert time.monotonic() - began >= 0.3
+    told = (await ask(api, wait=0.3)).json
+    assert told == {"leases": [], "waitedSeconds": told["waitedSeconds"], "drain": False}
+    assert 0.3 <= told["waitedSeconds"] <= time.monotonic() - began
+
+
+async def test_who_has_waited_is_told_since_when_the_lease_runs(api: Api, store: Store) -> None:
+    """By its own clock, from when it asked: so long it was surely not claimed."""
+    began = time.monotonic()
+    [waits] = await waiting_for(api)
+    await enqueue_one(store)
+    told = (await waits).json
+    assert 0 < told["waitedSeconds"] <= time.monotonic() - began
+    await enqueue_one(store)
+    assert (await ask(api, wait=30)).json["waitedSeconds"] == 0
 
 
 async def test_nothing_is_claimed_for_who_has_gone_while_it_waited(api: Api, store: Store) -> None:

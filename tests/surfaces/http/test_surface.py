@@ -156,6 +156,7 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("POST", "/v1/queues/{queue}/pause", {}),
         ("POST", "/v1/queues/{queue}/resume", None),
         ("POST", "/v1/workers/{workerId}/drain", None),
+        ("DELETE", "/v1/workers/{workerId}", None),
         ("GET", "/tasks/{jobId}", None),
         ("POST", "/tasks", {"type": "mail", "delaySeconds": 5}),
         ("POST", "/tasks", {"type": "mail", "repeat": {"everySeconds": 5}}),

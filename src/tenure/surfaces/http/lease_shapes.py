@@ -7,7 +7,6 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.retry import LONGEST_MESSAGE, LONGEST_TRACEBACK
 from tenure.core.states import State
 from tenure.engine.leasing import Stop, Taken
 from tenure.surfaces.http.shapes import Key, Name, Seconds, Version
@@ -68,10 +67,14 @@ class LeaseItem(Struct, frozen=True, kw_only=True, rename="camel"):
     traceparent: str | None
 
 
-class Leases(Struct, frozen=True):
-    """The jobs that were claimed, none when none stood in line; with `drain` no more are to be asked for."""
+class Leases(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The jobs that were claimed, none when none stood in line; with `drain` no more are to be asked for.
+
+    They were claimed `waitedSeconds` after the request came in, or later.
+    """
 
     leases: Sequence[LeaseItem]
+    waited_seconds: float
     drain: bool
 
 
@@ -120,11 +123,14 @@ class CompleteBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What went wrong. The definition's lists know it by its `type`."""
+    """What went wrong. The definition's lists know it by its `type`.
+
+    Of a long `message` the beginning is kept, of a long `traceback` the end.
+    """
 
     type: Key
-    message: Annotated[str, Meta(max_length=LONGEST_MESSAGE)] = ""
-    traceback: Annotated[str, Meta(max_length=LONGEST_TRACEBACK)] | None = None
+    message: str = ""
+    traceback: str | None = None
 
 
 class FailBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -148,6 +154,12 @@ class AttemptEnded(Struct, frozen=True, kw_only=True, rename="camel"):
 
     job_id: UUID
     status: State
+
+
+class Dismissed(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A worker that has ended, by the name that it claimed with."""
+
+    worker_id: str
 
 
 def lease_item(taken: Taken, token: str) -> LeaseItem:

@@ -1,4 +1,4 @@
-"""The worker protocol, `/v1/leases`: programs in any language claim jobs, keep them, and tell how they ended.
+"""The worker protocol: programs in any language claim jobs, keep them, tell how they ended, and say goodbye.
 
 Whoever shows the token of a lease, and the key by which it was claimed, owns the attempt: the owner on record
 is the worker's own id and the key's, so that no other key can speak for it, whatever it guesses.
@@ -10,14 +10,13 @@ from typing import Any
 
 from msgspec import UnsetType
 
-from tenure.core.bounds import printable
+from tenure.core.bounds import named, printable
 from tenure.core.documents import NULL
-from tenure.core.errors import JobNotFound
+from tenure.core.errors import InvalidInput, JobNotFound
 from tenure.core.lease import Lease, Line, Order, Progress
 from tenure.core.operations import Worker
-from tenure.core.outcome import Failure
 from tenure.core.retry import Asked as Wish
-from tenure.core.retry import FatalAsked, Raised, RetryAsked, Returned
+from tenure.core.retry import FatalAsked, Raised, RetryAsked, Returned, failure_of
 from tenure.core.spec import Spec, is_reserved
 from tenure.engine.hiring import served
 from tenure.engine.leasing import Held, Said, Taken, Told
@@ -29,6 +28,7 @@ from tenure.surfaces.http.intent import document, spec_of
 from tenure.surfaces.http.lease_shapes import (
     AttemptEnded,
     CompleteBody,
+    Dismissed,
     FailBody,
     HeartbeatBody,
     KeptLease,
@@ -51,6 +51,7 @@ _NO_KEY = "http"
 async def claim(desk: Desk, asked: Asked) -> Answer:
     """Claim jobs that stand in line, waiting for one if asked to; none is claimed for whoever has gone."""
     body: LeaseOrder = asked.body
+    asked_at = asyncio.get_running_loop().time()
     lines = await _lines(desk, asked.caller, body)
     owner = _owner(asked.caller, body.worker_id)
     leasing = desk.client.leasing
@@ -58,13 +59,13 @@ async def claim(desk: Desk, asked: Asked) -> Answer:
         id=owner, host=asked.caller.name[:255], pid=0, version=VERSION, slots=body.limit, lines=lines
     )
     if await leasing.introduce(worker):
-        return Answer(200, Leases(leases=[], drain=True))
+        return Answer(200, Leases(leases=[], waited_seconds=0.0, drain=True))
     lease_for = timedelta(seconds=body.lease_seconds)
     order = Order(worker=owner, lines=lines, limit=body.limit, lease_for=lease_for)
     known = leasing.arrivals.news
-    taken = await leasing.take(order)
+    taken, waited_until = await leasing.take(order), asked_at
     if not taken and asked.query.get("waitSeconds"):
-        taken = await _waited(desk, asked, order, known)
+        taken, waited_until = await _waited(desk, asked, order, known)
     is_heard = False
     try:
         is_heard = not await _is_gone(asked)
@@ -74,7 +75,7 @@ async def claim(desk: Desk, asked: Asked) -> Answer:
     if not is_heard:
         raise Gone
     items = [lease_item(one, f"{one.claimed.lease.fence}.{body.worker_id}") for one in taken]
-    return Answer(200, Leases(leases=items, drain=False))
+    return Answer(200, Leases(leases=items, waited_seconds=waited_until - asked_at, drain=False))
 
 
 async def heartbeat(desk: Desk, asked: Asked) -> Answer:
@@ -114,7 +115,7 @@ async def fail(desk: Desk, asked: Asked) -> Answer:
     held = await _held(desk, asked)
     error = body.error
     printable("type", error.type, least=1)
-    failure = Failure(error.type, error.message, error.traceback)
+    failure = failure_of(error.type, error.message, error.traceback)
     end = Raised(failure, (error.type,), _wish(body))
     return _answered(asked, await desk.client.leasing.end(held, end))
 
@@ -126,8 +127,22 @@ async def release(desk: Desk, asked: Asked) -> Answer:
     return _answered(asked, await desk.client.leasing.release(held, has_started=body.started))
 
 
-async def _waited(desk: Desk, asked: Asked, order: Order, known: int) -> list[Taken]:
-    """What is claimed once there is something; nothing when the time is over or the server is to stop."""
+async def leave(desk: Desk, asked: Asked) -> Answer:
+    """Say that a worker has ended: it is shown no more. Of jobs that it still has this says nothing."""
+    worker = asked.path["workerId"]
+    try:
+        named("worker", worker)
+    except InvalidInput:
+        raise Refusal("not-found", "no worker can have claimed by this name") from None
+    await desk.client.leasing.dismiss(_owner(asked.caller, worker))
+    return Answer(200, Dismissed(worker_id=worker))
+
+
+async def _waited(desk: Desk, asked: Asked, order: Order, known: int) -> tuple[list[Taken], float]:
+    """What is claimed once there is something, and the time before which it was not.
+
+    Nothing when the time is over or the server is to stop.
+    """
     arrivals = desk.client.leasing.arrivals
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + asked.query["waitSeconds"]
@@ -140,13 +155,13 @@ async def _waited(desk: Desk, asked: Asked, order: Order, known: int) -> list[Ta
                 news.result()
             if not await asked.is_admitted():
                 raise no_key()  # it opened this when the wait began, and opens nothing now
-            known = arrivals.news
+            known, waited_until = arrivals.news, loop.time()
             if taken := await desk.client.leasing.take_again(order):
                 if await asked.is_admitted():
-                    return taken
+                    return taken, waited_until
                 desk.client.leasing.drop(order.worker, taken)  # its key has ended while jobs were claimed
                 raise no_key()
-    return []
+    return [], loop.time()
 
 
 async def _is_gone(asked: Asked) -> bool:

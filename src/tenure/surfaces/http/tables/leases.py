@@ -10,9 +10,9 @@ from tenure.surfaces.http.parameters import WAIT_FOR_JOBS
 from tenure.surfaces.http.routes import Route
 
 
-def _worker(path: str, **rest: Any) -> Route:
+def _worker(path: str, method: str = "POST", **rest: Any) -> Route:
     return Route(
-        method="POST",
+        method=method,
         path=path,
         audience="worker",
         scope="work",
@@ -64,5 +64,13 @@ ROUTES = (
         body=lease_shapes.ReleaseBody,
         answers={200: lease_shapes.AttemptEnded},
         problems=("not-found", "lease-lost"),
+    ),
+    _worker(
+        "/v1/workers/{workerId}",
+        "DELETE",
+        handler=leasing.leave,
+        summary="Say goodbye",
+        answers={200: lease_shapes.Dismissed},
+        problems=("not-found",),
     ),
 )
