@@ -9,126 +9,108 @@ const SERVER = process.env.TENURE_URL ?? "http://localhost:8000";
 const SLOTS = Number(process.env.TENURE_SLOTS ?? 4);
 const LEASE_SECONDS = Number(process.env.TENURE_LEASE_SECONDS ?? 30);
 const WAIT_SECONDS = Number(process.env.TENURE_WAIT_SECONDS ?? 5);
-const EVERY = Math.ceil((LEASE_SECONDS * 1000) / 3); // milliseconds between heartbeats
 const WORKER = `node-${process.pid}-${randomUUID()}`; // new at every start
 const HEADERS = { "content-type": "application/json" };
 if (process.env.TENURE_KEY) HEADERS.authorization = `Bearer ${process.env.TENURE_KEY}`;
 
-let said = "";
-const mention = (words) => words === said || console.error((said = words)); // the same again is no news
-
-// One request; null when there was no answer.
-async function call(method, path, body, milliseconds = 10_000) {
-  const asked = { method, headers: HEADERS, body: JSON.stringify(body), signal: AbortSignal.timeout(milliseconds) };
-  try {
-    const answer = await fetch(SERVER + path, asked);
-    const told = await answer.json();
-    if (!answer.ok) mention(`${path}: ${told.detail}`);
-    return { status: answer.status, told };
-  } catch {
-    mention(`no answer from ${SERVER}`);
-    return null;
-  }
-}
-
-// Until there is an answer: what was said twice counts once. Null when it was in vain.
-async function insist(method, path, body, isWorthwhile) {
-  while (isWorthwhile()) {
-    const reply = await call(method, path, body);
-    if (reply && reply.status < 500 && reply.status !== 429) return reply;
+// Sends a request; where it is not answered, or the server has no time, sends it again while that is worthwhile: what
+// was said twice counts once. The status is 0 when there was no answer in the end.
+async function call(method, path, body, { milliseconds = 10_000, isWorthwhile = () => false } = {}) {
+  for (;;) {
+    const asked = { method, headers: HEADERS, body: JSON.stringify(body), signal: AbortSignal.timeout(milliseconds) };
+    try {
+      const answer = await fetch(SERVER + path, asked);
+      const told = await answer.json();
+      if (!answer.ok) console.error(`${path}: ${told.detail}`);
+      if (answer.status < 500 && answer.status !== 429) return { status: answer.status, told };
+    } catch {
+      console.error(`no answer from ${SERVER}`);
+    }
+    if (!isWorthwhile()) return { status: 0, told: {} };
     await sleep(250);
   }
-  return null;
 }
 
-// Text as the server takes it: no NUL, no half of a character.
-const text = (value, ...cut) => Buffer.from(String(value).slice(...cut)).toString().replaceAll("\0", "");
-
-// One attempt: runs the handler, keeps the lease meanwhile, and tells how it ended as long as anybody wants to know.
-function attempt(lease, run, claimedAt) {
-  const stop = new AbortController();
-  const halt = (why) => stop.signal.aborted || stop.abort(why);
-  let expiry;
-  let heldUntil = performance.now() + lease.leaseSeconds * 1000; // by our own clock: nobody may be there to tell us
-  const hold = (askedAt, seconds) => {
-    heldUntil = askedAt + seconds * 1000;
-    clearTimeout(expiry);
-    expiry = setTimeout(halt, heldUntil - performance.now(), "lost").unref();
-  };
-  const tell = (verb, body) => {
-    const isHeld = () => performance.now() < heldUntil;
-    return insist("POST", `/v1/leases/${lease.jobId}/${verb}`, { token: lease.token, ...body }, isHeld);
-  };
-
-  async function beat() {
-    const askedAt = performance.now();
-    const body = { token: lease.token, leaseSeconds: LEASE_SECONDS };
-    const reply = await call("POST", `/v1/leases/${lease.jobId}/heartbeat`, body, EVERY);
-    if (reply?.status === 200) hold(askedAt, reply.told.leaseSeconds);
-    if (reply?.told.stop) halt(reply.told.stop);
-    if (reply?.status === 409 || reply?.status === 404) halt("lost");
+// Runs a handler, and says how that ended in the words of the protocol.
+async function ending(run, lease, signal) {
+  if (signal.aborted) return ["release", { started: false }];
+  try {
+    const result = (await run(lease.params, { ...lease, signal })) ?? null;
+    JSON.stringify(result); // what is no JSON is a failure of this attempt, not of the worker
+    return ["complete", { result }];
+  } catch (error) {
+    if (signal.aborted) return ["release", {}];
+    const { name = "Error", message, stack, retryable } = error instanceof Error ? error : { message: inspect(error) };
+    const text = (value) => Buffer.from(String(value)).toString().replaceAll("\0", ""); // as the server takes it
+    const told = { type: text(name), message: text(message), traceback: text(stack ?? "") };
+    return ["fail", { error: told, retryable }]; // where we do not say whether to try again, the definition does
   }
-
-  async function ending() {
-    try {
-      const result = (await run(lease.params, { ...lease, signal: stop.signal })) ?? null;
-      JSON.stringify(result); // what is no JSON is a failure of this attempt, not of the worker
-      return ["complete", { result }];
-    } catch (error) {
-      if (["cancelled", "shutdown"].includes(stop.signal.reason)) return ["release", {}];
-      const { name, message, stack, retryable } = error instanceof Error ? error : { message: inspect(error) };
-      const told = { type: text(name ?? "Error"), message: text(message, 0, 2000), traceback: text(stack ?? "", -8000) };
-      return ["fail", { error: told, retryable }]; // where we do not say whether to try again, the definition does
-    }
-  }
-
-  async function live() {
-    if (performance.now() - claimedAt < lease.leaseSeconds * 333) hold(claimedAt, lease.leaseSeconds);
-    else await beat(); // after a long wait for the claim it is not known when it was made
-    if (expiry === undefined) return;
-    const beating = setInterval(beat, EVERY);
-    const [verb, body] = await ending();
-    clearInterval(beating);
-    const reply = stop.signal.reason === "lost" ? null : await tell(verb, body);
-    if ([413, 422].includes(reply?.status)) {
-      const retryable = verb === "complete" ? false : undefined; // the next result would be refused as well
-      await tell("fail", { error: { type: "ReportRefused", message: reply.told.detail }, retryable });
-    }
-    clearTimeout(expiry);
-  }
-  return { halt, tell, live };
 }
 
-// Serves definitions, by key: { version, terms, run(params, lease) }. Returns when told to stop and all is given back.
+// One attempt: keeps its lease while it runs, and tells how it ended as long as anybody wants to know.
+async function attempt(run, lease, stop, heldUntil) {
+  const over = new AbortController();
+  const left = () => heldUntil - performance.now(); // by our own clock: nobody may be there to tell us
+  const tell = (verb, body, how = { isWorthwhile: () => left() > 0 }) =>
+    call("POST", `/v1/leases/${lease.jobId}/${verb}`, { token: lease.token, ...body }, how);
+
+  async function keep() {
+    while (left() > 0) {
+      await sleep(Math.min(left(), left() / 3 + 50, 30_000), null, { signal: over.signal }).catch(() => {});
+      if (over.signal.aborted) return;
+      if (left() <= 0) break; // we stood still
+      const askedAt = performance.now();
+      const how = { milliseconds: Math.ceil(left() / 2) };
+      const { status, told } = await tell("heartbeat", { leaseSeconds: LEASE_SECONDS }, how);
+      if (status === 200) heldUntil = askedAt + told.leaseSeconds * 1000;
+      if (status === 404 || status === 409) heldUntil = 0;
+      if (told.stop) stop.abort(told.stop);
+    }
+    stop.abort("lost");
+  }
+
+  keep();
+  const [verb, body] = await ending(run, lease, stop.signal);
+  over.abort();
+  const { status, told } = await tell(verb, body);
+  if (status !== 413 && status !== 422) return;
+  const retryable = verb === "complete" ? false : undefined; // the next result would be refused as well
+  await tell("fail", { error: { type: "ReportRefused", message: told.detail }, retryable });
+}
+
+// Serves definitions, by key: { terms, run(params, lease) }. Returns when told to stop and all is given back.
 async function work(kinds) {
-  const running = new Map();
+  const running = new Map(); // attempts, by what stops them
   let isOpen = true;
   const leave = () => {
     isOpen = false;
-    for (const one of running.keys()) one.halt("shutdown");
+    for (const stop of running.keys()) stop.abort("shutdown");
   };
   process.on("SIGTERM", leave).on("SIGINT", leave);
-  for (const [key, { version = 1, terms }] of Object.entries(kinds)) {
-    const reply = terms && (await insist("PUT", `/v1/definitions/${key}/${version}`, terms, () => isOpen));
-    if (reply && reply.status !== 200) throw new Error(`${key}: ${reply.told.detail}`);
+  for (const [key, { terms }] of Object.entries(kinds)) {
+    if (!terms) continue; // somebody else registers it
+    const { status, told } = await call("PUT", `/v1/definitions/${key}/1`, terms, { isWorthwhile: () => isOpen });
+    if (isOpen && status !== 200) throw new Error(`${key}: ${told.detail}`);
   }
-  const definitions = Object.keys(kinds).map((key) => {
-    return { definitionKey: key, definitionVersion: kinds[key].version ?? 1 };
-  });
+  const definitions = Object.keys(kinds).map((definitionKey) => ({ definitionKey }));
   while (isOpen) {
     const order = { workerId: WORKER, definitions, limit: SLOTS - running.size, leaseSeconds: LEASE_SECONDS };
     const askedAt = performance.now();
-    const reply = await call("POST", `/v1/leases?waitSeconds=${WAIT_SECONDS}`, order, WAIT_SECONDS * 1000 + 10_000);
-    for (const lease of reply?.told.leases ?? []) {
-      const one = attempt(lease, kinds[lease.definitionKey].run, askedAt);
-      const life = isOpen ? one.live() : one.tell("release", { started: false });
-      running.set(one, life.finally(() => running.delete(one)));
+    const how = { milliseconds: WAIT_SECONDS * 1000 + 10_000 };
+    const { status, told } = await call("POST", `/v1/leases?waitSeconds=${WAIT_SECONDS}`, order, how);
+    for (const lease of told.leases ?? []) {
+      const stop = new AbortController();
+      if (!isOpen) stop.abort("shutdown");
+      const heldUntil = askedAt + (told.waitedSeconds + lease.leaseSeconds) * 1000;
+      const life = attempt(kinds[lease.definitionKey].run, lease, stop, heldUntil);
+      running.set(stop, life.finally(() => running.delete(stop)));
     }
-    if (reply?.told.drain) break; // an operator wants us to claim no more
-    if (isOpen && reply?.status !== 200) await sleep(500);
+    if (told.drain) break; // an operator wants us to claim no more
+    if (isOpen && status !== 200) await sleep(500);
     if (running.size >= SLOTS) await Promise.race(running.values());
   }
   await Promise.all(running.values());
+  await call("DELETE", `/v1/workers/${WORKER}`);
 }
 
 module.exports = { work, WORKER };

@@ -120,7 +120,7 @@ async def until_known(client: httpx.AsyncClient, key: str) -> None:
 
 
 async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) -> None:
-    """S1.15: registers, claims, finishes; and ends in good order when told to."""
+    """S1.15: registers, claims, finishes; and says goodbye when told to stop."""
     async with served(start, migrated) as client:
         with Crew(EXAMPLE, client, TENURE_WAIT_SECONDS="1").at_hand(1) as crew:
             await until_known(client, "text.count")
@@ -131,6 +131,7 @@ async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) ->
             [worker] = (await client.get("/v1/workers")).json()["items"]
             assert (worker["status"], worker["slots"]) == ("ready", 4)
             await crew.leave()
+            assert (await client.get("/v1/workers")).json()["items"] == []
 
 
 async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, start: Start) -> None:
