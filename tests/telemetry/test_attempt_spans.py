@@ -157,9 +157,11 @@ async def test_a_span_that_waits_keeps_nothing_of_what_the_job_was_given_and_has
         def samples(self, *_: object) -> bool:
             return True
 
-        def export(self, make: Make) -> None:
+        def export(self, make: Make, size: int = 0) -> None:
             waiting.append(make)
+            sizes.append(size)
 
+    sizes: list[int] = []
     params, result = _Large("{}"), _Large("[]")
     known = [weakref.ref(params), weakref.ref(result)]
     of = replace(claimed(), params=params)
@@ -178,6 +180,9 @@ async def test_a_span_that_waits_keeps_nothing_of_what_the_job_was_given_and_has
         spans(ends.pop(0))
     assert [each() for each in known] == [None, None]
     assert [type(make()) for make in waiting] == [bytes, bytes, bytes, plain.Span]
+    assert waiting[-1]() == own
+    assert sizes[:-1] == [0, 0, 0]
+    assert len("own") + len(TRACE) + len(SPAN) < sizes[-1] < 500
 
 
 def test_of_jobs_that_nobody_traces_the_sampler_takes_its_share() -> None:

@@ -54,6 +54,47 @@ def test_what_finds_no_room_is_dropped_and_counted_and_the_rest_is_handed_on_in_
     assert batches.dropped == 3
 
 
+def test_what_holds_too_many_bytes_is_dropped_until_what_was_sent_is_gone() -> None:
+    """What is on its way counts: it is in memory until somebody has taken it."""
+    let, came = threading.Event(), threading.Semaphore(0)
+    sent: list[list[int]] = []
+
+    def send(batch: Sequence[int]) -> None:
+        came.release()
+        assert let.wait(SOON)
+        sent.append(list(batch))
+
+    batches = Batches(send, Room(most=100, together=100, seconds=SOON, most_bytes=100, bytes_together=50))
+    batches.put(0, size=30)
+    batches.put(1, size=30)  # and with it there is enough for a batch
+    assert came.acquire(timeout=SOON)
+    batches.put(2, size=41)
+    batches.put(3, size=20)
+    batches.put(4)
+    batches.put(5, size=20)
+    batches.put(6, size=1)
+    batches.put(7, size=100)
+    assert batches.dropped == 3
+    let.set()
+    batches.close(SOON)
+    assert sent == [[0, 1], [3, 4, 5]]
+
+
+def test_a_batch_has_only_so_many_bytes() -> None:
+    let, sent = threading.Event(), list[list[int]]()
+
+    def send(batch: Sequence[int]) -> None:
+        assert let.wait(SOON)
+        sent.append(list(batch))
+
+    batches = Batches(send, Room(most=100, together=3, seconds=SOON, most_bytes=1000, bytes_together=50))
+    for n, size in enumerate([60, 30, 30, 10, 10, 10, 10]):
+        batches.put(n, size)
+    let.set()
+    batches.close(SOON)
+    assert sent == [[0], [1, 2], [3, 4, 5], [6]]
+
+
 def test_what_is_too_few_for_a_batch_is_sent_after_a_while() -> None:
     came = threading.Event()
     batches: Batches[int] = Batches(lambda _: came.set(), Room(most=5, together=5, seconds=0.01))

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tenure.telemetry.collector import Collector
+from tenure.telemetry.collector import LARGEST_ANSWER, Collector
 
 BODY = b"spans" * 100
 
@@ -20,6 +20,13 @@ class Asked(ThreadingHTTPServer):
     def __init__(self) -> None:
         self.answers: list[tuple[int, dict[str, str]]] = []
         self.asked: list[tuple[str, dict[str, str], bytes]] = []
+        self.callers: set[int] = set()
+        """The ports from which it was asked: one for each connection."""
+        self.says = b""
+        """What each answer holds."""
+        self.goes_on = False
+        """Whether it is said again and again, until nobody listens."""
+        self.was_hung_up_on = threading.Event()
         super().__init__(("127.0.0.1", 0), _Answering)
 
     @property
@@ -34,11 +41,20 @@ class _Answering(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.asked.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        self.server.callers.add(self.client_address[1])
         status, headers = self.server.answers.pop(0) if self.server.answers else (200, {})
+        says, goes_on = self.server.says, self.server.goes_on
         self.send_response(status)
-        for name, value in {"content-length": "0", **headers}.items():
+        for name, value in {"content-length": str(len(says)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
+        self.wfile.write(says)
+        while goes_on:
+            try:
+                self.wfile.write(says)
+            except OSError:
+                self.server.was_hung_up_on.set()
+                return
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
@@ -99,6 +115,29 @@ def test_a_collector_that_has_no_time_is_asked_again_when_it_says_and_one_that_r
     server.answers = [(503, {"retry-after": "1"})]
     assert collector.take(BODY) == "503"
     assert len(server.asked) == 6
+
+
+def test_one_connection_is_kept_whatever_is_answered_on_it(server: Asked) -> None:
+    collector = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": server.url})
+    for said in (b"", b"\x0a\x00", b"x" * (LARGEST_ANSWER - 1)):
+        server.says = said
+        assert collector.take(BODY) == ""
+    server.answers = [(400, {})]
+    assert collector.take(BODY) == "400"
+    assert (len(server.asked), len(server.callers)) == (4, 1)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_that_never_ends_is_hung_up_on(server: Asked, status: int) -> None:
+    """Its head has said all there is to know."""
+    collector = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": server.url})
+    server.says, server.goes_on = b"x" * LARGEST_ANSWER, True
+    server.answers = [(status, {"content-length": str(2**40)})]
+    assert collector.take(BODY) == ("" if status == 200 else "400")
+    assert server.was_hung_up_on.wait(30)
+    server.goes_on = False
+    assert collector.take(BODY) == ""
+    assert len(server.callers) == 2
 
 
 def test_who_sends_elsewhere_has_taken_nothing(server: Asked) -> None:

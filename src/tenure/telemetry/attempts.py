@@ -11,6 +11,7 @@ from time import time_ns
 from typing import Any, Unpack
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -79,7 +80,9 @@ class AttemptSpans:
             if begun is not None:
                 self._spans.export(_writing(begun, time_ns(), signal))  # type: ignore[arg-type]
         elif isinstance(signal, SpanEnded):
-            self._spans.export(partial(_made, signal.span))
+            # What a handler says may be much, and wait long: as bytes it is no more than it was sent as.
+            body = msgspec.msgpack.encode(signal.span)
+            self._spans.export(partial(msgspec.msgpack.decode, body, type=Span), len(body))
 
     def on(self, lanes: Lanes) -> Lanes:
         """The lanes, with attempts that know which span they are."""
@@ -140,10 +143,6 @@ class _TracedLane:
     async def _linked(self, told: Assignment, **terms: Unpack[Terms]) -> Ended:
         await self._traces.link(Lease(told.job, told.fence))
         return await self._lane.run(told, **terms)
-
-
-def _made(span: Span) -> Span:
-    return span
 
 
 def _writing(begun: _Begun, now: int, signal: _End) -> Make:

@@ -6,11 +6,13 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import requests
 from opentelemetry.util.re import parse_env_headers
+from urllib3.exceptions import HTTPError
 
 from tenure.version import __version__
 
@@ -20,6 +22,9 @@ PATIENCE = 10.0
 
 FIRST_PAUSE = 1.0
 SHORTEST_PAUSE = 0.1
+LARGEST_ANSWER = 2**16
+"""The bytes of an answer that are read, for the sake of the connection: nobody looks at them."""
+
 AGAIN = frozenset({429, 502, 503, 504})
 """The answers after which a request is worth repeating."""
 
@@ -65,7 +70,7 @@ class Collector:
         while True:
             left = max(deadline - time.monotonic(), 0.1)
             try:
-                answer = self._session.post(self._url, data=packed, timeout=left, allow_redirects=False)
+                answer = self._asked(packed, left)
             except (requests.ConnectionError, requests.Timeout) as error:
                 problem, wait = type(error).__name__, pause
             else:
@@ -79,6 +84,15 @@ class Collector:
     def close(self) -> None:
         """Repeat nothing any more."""
         self._closing.set()
+
+    def _asked(self, packed: bytes, patience: float) -> requests.Response:
+        """The answer, of which only the head counts; one that does not end soon costs the connection."""
+        asked = self._session.post(
+            self._url, data=packed, timeout=patience, allow_redirects=False, stream=True
+        )
+        with asked as answer, suppress(HTTPError):
+            answer.raw.read(LARGEST_ANSWER, decode_content=False)
+        return answer
 
 
 class _Variables:

@@ -109,9 +109,9 @@ class OtlpSpans:
         asked = self._sampler.should_sample(context, number, "", kind=_KINDS[kind])
         return asked.decision is Decision.RECORD_AND_SAMPLE
 
-    def export(self, make: Make) -> None:
+    def export(self, make: Make, size: int = 0) -> None:
         """Have it made and sent with others."""
-        self._batches.put(make)
+        self._batches.put(make, size)
 
     @property
     def dropped(self) -> int:

@@ -16,8 +16,11 @@ class Spans(Protocol):
     def samples(self, trace_id: str, parent: Trace | None, kind: Kind) -> bool:
         """Whether a span of this trace, which follows from this one, is to be recorded."""
 
-    def export(self, make: Make) -> None:
-        """Take a span; it is made and sent when there are enough of them, or after a while."""
+    def export(self, make: Make, size: int = 0) -> None:
+        """Take a span; it is made and sent when there are enough of them, or after a while.
+
+        `size` is how many bytes wait with it, where these are not always few.
+        """
 
 
 class Redacting(Protocol):
