@@ -10,18 +10,20 @@ from bench.pgbench import WORKED_OUT, script
 from bench.rows import ROWS
 from tenure.storage import statements
 from tenure.storage.postgres import forms
+from tests.bench.quickly import chosen, only
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_quick_run_measures_every_row(tmp_path: Path) -> None:
+def test_a_quick_run_measures_its_rows(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    ran = _bench("--quick", "--json", str(file))
+    rows = chosen(ROWS, "postgres-loop", "held-snapshot", "footprint", "single-enqueues", "sqlite-loop")
+    ran = _bench("--quick", *only(rows), "--json", str(file))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     told = report.load(file)
     assert not told.failures
-    assert set(told.rows) == set(ROWS)
-    assert set(GOALS) <= set(told.figures)
+    assert set(told.rows) == set(rows)
+    assert GOALS.keys() & set(rows) <= set(told.figures)
     assert report.markdown(told) in ran.stdout
     assert told.quick
 

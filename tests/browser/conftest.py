@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
+from zlib import crc32
 
 import pytest
 import pytest_asyncio
@@ -25,6 +26,7 @@ from tests.postgres_server import PostgresServer
 from tests.surfaces.dashboard.visiting import EVERY, log_in
 from tests.surfaces.http.serving import Api, serving
 from tests.surfaces.http.test_keys import make
+from tests.whole import dealt
 
 HERE = Path(__file__).parent
 SHOTS = "TENURE_TEST_SHOTS"
@@ -48,6 +50,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == HERE and pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A page does not hang on the store: each test has one of them, unless it names its own."""
+    named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "site" in metafunc.fixturenames and "site" not in named:
+        stores = dealt(crc32(metafunc.definition.name.encode()))
+        metafunc.parametrize("site", stores, indirect=True, scope="session")
 
 
 shared = pytest_asyncio.fixture(loop_scope="session")
@@ -77,11 +87,11 @@ Window = Callable[..., Coroutine[Any, Any, Page]]
 """Opens a window: `await window(key, **LIGHT)`; without a key nobody is logged in."""
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=["sqlite", "postgres"])
+@kept
 async def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Site]:
-    """A server of each kind, by the real clock, which knows keys."""
+    """A server on a store of the kind that is asked for, by the real clock, which knows keys."""
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path_factory.mktemp('site') / 'jobs.db'}"
     else:

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tenure.core.access import Deed
@@ -16,6 +17,7 @@ from tenure.core.states import State
 from tenure.core.trail import LogLine, Trail
 from tests.browser.conftest import PATIENCE, Site, Window, shot
 from tests.storage.telling import claim, found, recoverable, settle, succeeded, unrecoverable
+from tests.whole import STORES
 
 
 async def enqueue(site: Site, number: int = 1, **asked: Any) -> tuple[str, list[UUID]]:
@@ -48,6 +50,7 @@ async def test_words_and_pills_narrow_the_list(site: Site, page: Page) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text(definition)
 
 
+@pytest.mark.parametrize("site", STORES, indirect=True)
 async def test_the_list_follows_what_happens(site: Site, page: Page) -> None:
     definition, _ = await enqueue(site)
     fetched: list[str] = []

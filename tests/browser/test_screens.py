@@ -1,6 +1,5 @@
 """Every screen, by day and by night, on a desk and in the hand: it can be used, and shows nothing askew."""
 
-import os
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +8,7 @@ from playwright.async_api import Page, expect
 
 from tenure.core.job import NewJob
 from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
+from tests.whole import IS_WHOLE
 
 WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
 NIGHT_PHONE: dict[str, Any] = {**PHONE, "color_scheme": "dark"}
@@ -17,9 +17,6 @@ MANNERS = {
     "postgres": {"dark": DARK, "phone": PHONE},
 }
 """By the kind of store: what a page looks like does not hang on it, so that each has its share."""
-
-IS_WHOLE = bool(os.environ.get("TENURE_TEST_WHOLE_SCREENS"))
-"""Whether colours are looked at in every manner, and not once in each theme."""
 
 SCREENS = {
     "overview": ("/", "Overview"),
@@ -41,6 +38,7 @@ async def go(page: Page, site: Site, name: str) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text(title)
 
 
+@pytest.mark.parametrize("site", MANNERS, indirect=True)
 async def test_every_screen_can_be_used_and_fits(
     site: Site, window: Window, request: pytest.FixtureRequest
 ) -> None:
@@ -48,6 +46,7 @@ async def test_every_screen_can_be_used_and_fits(
         page = await window(site.operator, **look)
         for name in SCREENS:
             await go(page, site, name)
+            # Once in each theme, unless all is to be looked at.
             await check_accessible(page, with_colours=IS_WHOLE or manner in {"light", "dark"})
             await shot(page, f"{name}-{manner}")
             assert await _overhang(page) <= 0, (name, manner)

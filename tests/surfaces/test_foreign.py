@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 import httpx
+import pytest
 
 from chaos import checker, evidence, ledger
 from chaos.evidence import Evidence, Terms
@@ -24,6 +25,7 @@ from tests.debian import installed
 from tests.storage.telling import EVERY_JOB
 from tests.surfaces.command import environment
 from tests.surfaces.conftest import Start
+from tests.whole import dealt
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples/worker.js"
@@ -119,6 +121,7 @@ async def until_known(client: httpx.AsyncClient, key: str) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.parametrize("migrated", dealt(0), indirect=True)
 async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) -> None:
     """S1.15: registers, claims, finishes; and says goodbye when told to stop."""
     async with served(start, migrated) as client:
@@ -134,6 +137,7 @@ async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) ->
             assert (await client.get("/v1/workers")).json()["items"] == []
 
 
+@pytest.mark.parametrize("migrated", dealt(0), indirect=True)
 async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, start: Start) -> None:
     """What is thrown is told in words that can be kept, and what cannot be sent is told at all."""
     async with served(start, migrated) as client:
@@ -160,6 +164,7 @@ async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, 
     }
 
 
+@pytest.mark.parametrize("migrated", dealt(1), indirect=True)
 async def test_workers_in_javascript_that_are_killed_at_random_break_no_promise(
     migrated: str, start: Start, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""The tutorial, followed to the letter on both kinds of database, by one who would notice a wrong word."""
+"""The tutorial, followed to the letter by one who would notice a wrong word."""
 
 import re
 import sys
@@ -10,6 +10,7 @@ from tenure.core.urls import masked
 from tests.ports import free_port
 from tests.surfaces.command import environment
 from tests.surfaces.following import Reader, Typed, commands, files
+from tests.whole import dealt
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/tutorial.md").read_text()
@@ -18,6 +19,7 @@ UNTIL_KILLED = "await asyncio.sleep(3600 if (params.pages, ctx.attempt) == (20, 
 """The worker is killed while the job runs, however long the commands before that take on a busy machine."""
 
 
+@pytest.mark.parametrize("migrated", dealt(0), indirect=True)
 @pytest.mark.timeout(900)  # some thirty commands, most of which start an interpreter
 def test_the_tutorial_is_followed_to_its_end(tmp_path: Path, migrated: str) -> None:
     """S1.2, S1.23, S3.1: functions become jobs, one outlives its worker, and nothing is lost."""

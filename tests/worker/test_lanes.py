@@ -1,7 +1,6 @@
 """Lanes that keep processes, as the command runs them, on both stores."""
 
 import asyncio
-import os
 import signal
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ from tenure.core.policy import Policy
 from tenure.core.states import FINAL, State
 from tenure.engine.attempts import HELD_FOR
 from tenure.storage.contract import Store
+from tests.whole import IS_WHOLE
 from tests.worker.commanding import Ledger, commanded, descendants
 from tests.worker.employing import enqueue, reach, vanish
 from tests.worker.laned import LANES
@@ -28,7 +28,6 @@ SHARED = ("async", "thread")
 WAVES, SLOTS = 3, 40
 BLOCKED = 60.0
 """Seconds for which a handler blocks its loop."""
-IS_WHOLE = bool(os.environ.get("TENURE_TEST_WHOLE_MINUTE"))
 WATCHED = BLOCKED - 5 if IS_WHOLE else 6.0
 """Seconds for which it is watched: longer than a lease, or nearly as long as it takes."""
 SHORT = {"TENURE_LEASE_SECONDS": "4", "TENURE_HEARTBEAT_SECONDS": "0.3"}

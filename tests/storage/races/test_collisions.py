@@ -19,9 +19,9 @@ from tests.storage.races.stage import Done, Stage, acting
 COLLISIONS = int(os.environ.get("TENURE_TEST_COLLISIONS", "0"))
 """How often each pair is to meet, in the long form."""
 
-USUALLY = {"postgres": 100, "sqlite": 20}
-"""Locks in no order have met in a circle in every second collision: a hundred miss nothing of the kind, nor
-what happens once in twenty. The long form looks for what is rarer.
+USUALLY = {"postgres": 50, "sqlite": 10}
+"""Locks in no order have met in a circle in every second collision: fifty miss nothing of the kind, nor what
+happens once in ten. The long form looks for what is rarer.
 
 On SQLite there is one writer at a time, so that nobody can wait in a circle.
 

@@ -8,9 +8,10 @@ from tests.storage.touched.history import Past
 from tests.surfaces.dashboard.visiting import EVERY, Visitor
 from tests.surfaces.everywhere import addresses
 from tests.surfaces.http.serving import register, serving
+from tests.whole import IS_WHOLE
 
 # The short one is long enough for whatever is looked at in part: the last events, the newest jobs, lines.
-SHORT, LONG = Past(40_000), Past(200_000)
+SHORT, LONG = Past(40_000), Past(200_000 if IS_WHOLE else 100_000)
 NAMES = {
     "key": "mail",
     "definition": "mail",

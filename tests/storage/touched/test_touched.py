@@ -6,10 +6,11 @@ from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
 from tests.storage.touched.deeds import CLAIMS, DEEDS, Deed
 from tests.storage.touched.history import Past, PastBackend, Scene
+from tests.whole import IS_WHOLE
 
 # The short one is long enough for a page of a list to have all the rows that it may look at.
-SHORT, LONG = Past(20_000), Past(200_000)
-EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000)
+SHORT, LONG = Past(20_000), Past(200_000 if IS_WHOLE else 100_000)
+EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000 if IS_WHOLE else 50_000)
 
 
 async def test_what_a_verb_touches_does_not_grow_with_history(make: Make) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import msgspec
+import uvicorn.server
 
 from tenure.core.operations import Definition
 from tenure.core.spec import Spec
@@ -25,6 +26,22 @@ from tests import canaries
 
 PATIENCE = 60.0
 """Seconds after which what should come is taken never to come."""
+
+
+class _Briefly:
+    """What uvicorn knows of asyncio; it looks ten times as often whether it is to stop, and has stopped.
+
+    Most tests here have a server of their own, and would take longer to end than all else that they do.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 10)
+
+
+uvicorn.server.asyncio = _Briefly()  # type: ignore[assignment, attr-defined]
 
 
 class Reply(NamedTuple):

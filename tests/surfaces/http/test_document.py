@@ -3,7 +3,8 @@
 Schemathesis makes requests of the document, some that fit it and some that do not, and holds every answer
 against it: status, headers, form and body; that what fits is taken and what does not is refused; that a key
 is asked for; that the methods are those of `Allow`. It runs as a command with all its checks, and with the
-one in `judging`. Routes are asked in groups, each by a run of its own, so that several can go on at once.
+one in `judging`. Routes are asked in groups, each by a run of its own, so that several can go on at once, and
+on one of the stores: what they answer by, the contract tests hold alike.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ from tests.storage.telling import claim
 from tests.surfaces.http.filled import WORKER, Filled, filled
 from tests.surfaces.http.serving import serving
 from tests.surfaces.http.test_keys import make
+from tests.whole import dealt
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = int(os.environ.get("TENURE_TEST_EXAMPLES", "6"))
@@ -215,7 +217,11 @@ def test_every_row_of_the_table_is_in_one_group_and_asked_unless_there_is_a_reas
     assert NOT_ASKED.keys() == {"GET /v1/events"}
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    ("group", "database_kind"),
+    [(group, store) for turn, group in enumerate(GROUPS) for store in dealt(turn)],
+    indirect=["database_kind"],
+)
 async def test_the_document_tells_the_truth(asking: Asking, group: str) -> None:
     """S1.53: every route is asked, and does what it is for at least once; no answer is otherwise."""
     answered = await asking.ask(GROUPS[group], ONE_BY_ONE)
@@ -227,6 +233,7 @@ async def test_the_document_tells_the_truth(asking: Asking, group: str) -> None:
     print(f"{group}: {len(answered.keys() & BY_NAME.keys())} of {len(GROUPS[group])} operations tested")
 
 
+@pytest.mark.parametrize("database_kind", dealt(len(GROUPS)), indirect=True)
 async def test_what_one_route_answers_can_be_asked_of_another(asking: Asking) -> None:
     """S1.53: as the document links them, one request after the other."""
     [seen] = (await asking.ask(BY_NAME, ["stateful"])).values()

@@ -10,10 +10,10 @@ from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.surfaces.http.serving import Api, register, serving
 from tests.surfaces.keeping import MAIL
-from tests.surfaces.remote.serving import Place
+from tests.surfaces.remote.serving import KINDS, Place
 
 
-@pytest.fixture(params=["Client", "AsyncClient"])
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     """Each kind of client."""
     named: str = request.param

@@ -10,14 +10,25 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from chaos import failpoints
 from tenure import AsyncClient, Client
 from tests import canaries
 from tests.ports import free_port
+from tests.whole import dealt
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0
 """Seconds after which what should come is taken never to come, servers that start included."""
+
+KINDS = ("Client", "AsyncClient")
+ONE_STORE_EACH = pytest.mark.parametrize(
+    ("kind", "database_kind"),
+    [(kind, store) for turn, kind in enumerate(KINDS) for store in dealt(turn)],
+    indirect=True,
+)
+"""For tests that start servers: each kind of client has a store, unless all are tried."""
 
 
 class Place:

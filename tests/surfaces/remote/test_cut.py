@@ -11,8 +11,9 @@ from tenure.core.reading import Filter
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.telling import claim, job_in, settle, state_of, succeeded
-from tests.surfaces.remote.serving import PATIENCE, Place, between, speaker
+from tests.surfaces.remote.serving import ONE_STORE_EACH, PATIENCE, Place, between, speaker
 
+pytestmark = ONE_STORE_EACH
 POINTS = ["before", "after", "head", "body"]
 
 

@@ -24,7 +24,15 @@ from tests.surfaces.http.test_streams_killed import (  # noqa: F401
     the_whole_feed,
     worked,
 )
-from tests.surfaces.remote.serving import PATIENCE, Place, answer, listening, scripted, speaker
+from tests.surfaces.remote.serving import (
+    ONE_STORE_EACH,
+    PATIENCE,
+    Place,
+    answer,
+    listening,
+    scripted,
+    speaker,
+)
 
 KILLS = 3
 EVENT = (
@@ -60,6 +68,7 @@ class Reader:
                     return
 
 
+@ONE_STORE_EACH
 async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_killed(
     place: Place,
     store: Store,
