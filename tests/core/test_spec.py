@@ -111,8 +111,9 @@ def test_keys_that_a_caller_names_are_within_bounds(keys: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         FULL.new_job(Document("{}"), concurrency_keys=keys)
     assert caught.value.field == "concurrency_keys"
-    with pytest.raises(InvalidInput, match="no limit"):
-        Spec(key="mail").new_job(Document("{}"), concurrency_keys=keys)
+    for spec in (Spec(key="mail"), Spec(key="mail", concurrency=3)):
+        with pytest.raises(InvalidInput, match="no limit"):
+            spec.new_job(Document("{}"), concurrency_keys=keys)
 
 
 def test_without_a_key_all_jobs_of_a_definition_share_its_limit() -> None:

@@ -53,7 +53,7 @@ def test_every_option_is_heard(tmp_path: Path, mail: str) -> None:
 
 
 def test_keys_to_count_for_may_be_given_often(tmp_path: Path, mail: str) -> None:
-    register(mail, structs.replace(MAIL, version=3, concurrency=2))
+    register(mail, structs.replace(MAIL, version=3, concurrency=2, concurrency_key="to"))
     ran = _enqueue(tmp_path, mail, "--concurrency-key=ada", "--concurrency-key=bob")
     assert job_of(mail, ran.stdout.strip()).concurrency_keys == ("ada", "bob")
     refused = _enqueue(tmp_path, mail, "--version=1", "--concurrency-key=ada")

@@ -41,8 +41,9 @@ class Spec(Struct, frozen=True, kw_only=True):
     """What a definition says of its jobs.
 
     `concurrency` bounds how many of them run at once, with `concurrency_key` for each value of that param
-    apart; `limits` are shared with other definitions by their name. `memory` is in bytes, `cpu` in seconds,
-    `files` a number: what one attempt's process may take. `environment` names variables that it is given.
+    apart, or for each key that a caller names instead; `limits` are shared with other definitions by their
+    name. `memory` is in bytes, `cpu` in seconds, `files` a number: what one attempt's process may take.
+    `environment` names variables that it is given.
     """
 
     key: str
@@ -121,7 +122,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     ) -> NewJob:
         """A job of this definition, with its policy and limits; `sent_version` as in `scope_of`.
 
-        With `concurrency_keys` it counts under each of them, whatever key its params would lead to.
+        With `concurrency_keys` it counts under each of them, whatever key its params would lead to. They are
+        refused where the definition has no `concurrency_key`: its total is for all.
         """
         policy = self.policy
         if max_attempts is not None:
@@ -161,8 +163,8 @@ class Spec(Struct, frozen=True, kw_only=True):
         return [self.key] if self.concurrency else []
 
     def _limits_for(self, params: Document, keys: Sequence[str]) -> tuple[Limit, ...]:
-        if keys and not self.concurrency:
-            remedy = f"leave them out, or give {self.key} a concurrency"
+        if keys and self.concurrency_key is None:
+            remedy = f"leave them out, or give {self.key} a concurrency and a concurrency_key"
             raise InvalidInput("concurrency_keys", "have no limit to go with", remedy)
         if not self.concurrency:
             return self.limits

@@ -53,6 +53,7 @@ MAIL = Spec(
 )
 PLAIN = Spec(key="plain", policy=Policy(on_lost=OnLost.BURY))
 OLD = Spec(key="mail", version=1)
+MILL = Spec(key="mill", concurrency=2)
 ADA = {"to": "ada", "who": {"name/x": "a"}}
 
 
@@ -62,7 +63,10 @@ async def store(backend: PostgresBackend) -> AsyncIterator[PostgresStore]:
     opened = backend.store()
     await opened.open()
     await opened.put_definitions(
-        [Definition(key=spec.key, version=spec.version, spec=spec.document()) for spec in (MAIL, PLAIN, OLD)]
+        [
+            Definition(key=spec.key, version=spec.version, spec=spec.document())
+            for spec in (MAIL, PLAIN, OLD, MILL)
+        ]
     )
     yield opened
     await opened.close()
@@ -218,6 +222,7 @@ async def test_a_trigger_makes_jobs_that_vanish_with_its_transaction(
         ({"params": {"to": "a", "who": {"name/x": "a\nb"}}}, "params: leads to no plain value"),
         ({"params": {"to": "a", "who": {"name/x": "a" * 256}}}, "params: leads to no plain value"),
         ({"definition": "plain", "concurrency_keys": ["a"]}, "concurrency_keys: have no limit to go with"),
+        ({"definition": "mill", "concurrency_keys": ["a"]}, "concurrency_keys: have no limit to go with"),
         ({"concurrency_keys": [str(n) for n in range(10)]}, "concurrency_keys: are too many"),
         ({"concurrency_keys": ["a", "a"]}, "concurrency_keys: are too many, or one stands twice"),
         ({"concurrency_keys": ["a", ""]}, "concurrency_keys: are not 1 to 255 printable"),

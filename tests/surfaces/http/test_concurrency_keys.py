@@ -17,8 +17,12 @@ SYNC = Line("default", "sync")
 
 @pytest.fixture
 async def sync(store: Store, api: Api) -> Api:
-    """A server on which `sync` runs once at a time, and for each account apart."""
-    await register(store, Spec(key="sync", concurrency=1, concurrency_key="account"))
+    """A server on which `sync` runs once at a time, for each account apart, and `mill` once at a time."""
+    await register(
+        store,
+        Spec(key="sync", concurrency=1, concurrency_key="account"),
+        Spec(key="mill", concurrency=1),
+    )
     return api
 
 
@@ -111,13 +115,24 @@ async def test_a_replay_counts_under_the_keys_of_the_first(sync: Api, store: Sto
         ("sync", [7], "/concurrencyKeys/0"),
         ("sync", ["a\x07b"], "/concurrencyKeys"),
         ("bill", ["ada"], "/concurrencyKeys"),
+        ("mill", ["ada"], "/concurrencyKeys"),
     ],
-    ids=["a text", "one twice", "too many", "an empty one", "a long one", "a number", "a bell", "no limit"],
+    ids=[
+        "a text",
+        "one twice",
+        "too many",
+        "an empty one",
+        "a long one",
+        "a number",
+        "a bell",
+        "no limit",
+        "a total",
+    ],
 )
 async def test_keys_that_cannot_be_taken_are_refused(
     sync: Api, store: Store, definition: str, keys: object, pointer: str
 ) -> None:
-    """S1.77: each is told where it stands, and nothing is recorded."""
+    """S1.68, S1.77: each is told where it stands, and nothing is recorded; nobody gets round a total."""
     body = {"definitionKey": definition, "concurrencyKeys": keys}
     alone = await sync.post("/v1/jobs", body)
     kind = "concurrency-keys" if pointer == "/concurrencyKeys" else "validation"

@@ -17,7 +17,8 @@ SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
 $$;
 
 -- The keys under which a definition's own limit counts a job, if it has one: those that its maker names, or what is in
--- its params; one that is empty where they lead to nothing.
+-- its params; one that is empty where they lead to nothing. A limit that does not count by key is a total, which no maker
+-- may get round.
 CREATE FUNCTION tenure.keys_of(spec jsonb, params jsonb, named text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     place text := spec ->> 'concurrency_key';
@@ -25,10 +26,9 @@ DECLARE
     value jsonb;
     key text;
 BEGIN
-    IF coalesce((spec ->> 'concurrency')::integer, 0) = 0 THEN
-        IF named <> '{}' THEN
-            PERFORM tenure.refuse_input('concurrency_keys', 'have no limit to go with', 'leave them out');
-        END IF;
+    IF named <> '{}' AND place IS NULL THEN
+        PERFORM tenure.refuse_input('concurrency_keys', 'have no limit to go with', 'leave them out');
+    ELSIF coalesce((spec ->> 'concurrency')::integer, 0) = 0 THEN
         RETURN '{}';
     ELSIF named <> '{}' THEN
         IF cardinality(named) + (SELECT count(*) FROM jsonb_object_keys(coalesce(spec -> 'limits', '{}'))) > 10
