@@ -162,14 +162,16 @@ class Creation(ABC):
         [line] = self._lines.known(jobs) or await self._lines.numbers(jobs)
         form = "enqueue.one" if job.key is None and job.id is None else "enqueue.one+keys"
         try:
-            recorded = await self._pool.ask(form, rows.asked_alone(job, made, line, PATIENCE))
+            asked = rows.asked_alone(job, made, line, PATIENCE, self._hints.along())
+            recorded = await self._pool.ask(form, asked)
         except StoreRefused:
             return await self._enqueue_all(jobs, None)  # which knows what to do where the line is gone
         if not recorded:
             answers: dict[int, Enqueued] = {}
             await self._answer_the_rest(jobs, [made], answers, None)
             return [answers[0]]
-        self._note({recorded[0][:]: job})
+        line, rank, is_told = recorded[0]
+        self._note({(line, rank): job}, is_told=is_told)
         return [Enqueued(made, State.QUEUED, fresh=True)]
 
     async def _enqueue_all(self, jobs: Sequence[NewJob], record: Recording | None) -> list[Enqueued]:
@@ -249,13 +251,13 @@ class Creation(ABC):
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
         self._note({(row["line"], row["rank"]): None for row in moved})
 
-    def _note(self, noted: Mapping[Place, NewJob | None]) -> None:
+    def _note(self, noted: Mapping[Place, NewJob | None], *, is_told: bool = False) -> None:
         """Jobs were put in line at these places, and such jobs where that is known."""
         for known in self._places.values():
             for place, job in noted.items():
                 known.add(place, None if job is None else line_of(job))
         if noted:
-            self._hints.queued(noted)
+            self._hints.queued(noted, is_told=is_told)
 
 
 def _places(recorded: Iterable[asyncpg.Record]) -> list[int]:

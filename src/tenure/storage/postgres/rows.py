@@ -106,10 +106,13 @@ def asked_alike(jobs: Sequence[NewJob], ids: Sequence[UUID], line: int) -> dict[
     return {**asked_alone(jobs[0], ids[0], line, ""), "ids": ids, "params": params}
 
 
-def asked_alone(job: NewJob, given_id: UUID, line: int, patience: str) -> dict[str, Any]:
-    """One new job that is plain."""
+def asked_alone(
+    job: NewJob, given_id: UUID, line: int, patience: str, hint: str | None = None
+) -> dict[str, Any]:
+    """One new job that is plain, and how the hint begins that is to go with it, if one is."""
     return {
         "patience": patience,
+        "hint": hint,
         "id": given_id,
         "line": line,
         "queue": job.queue,

@@ -1,8 +1,9 @@
 """Hints between processes by NOTIFY: that jobs were put in line or given a time, have ended, or are to stop.
 
-A hint is sent after the commit it speaks of, never inside its transaction: commits that notify go one after
-the other. The first goes at once, in one round trip however new the connection; those that follow within a
-few milliseconds go together, so that however much is done, few are sent.
+Most hints are sent after the commit they speak of, not inside its transaction: commits that notify go one
+after the other. The first goes at once, in one round trip however new the connection; those that follow
+within a few milliseconds go together, so that however much is done, few are sent. Where nobody else is doing
+the same, that one job was put in line after a while of silence goes along with its commit.
 
 That jobs were put in line says where, if it can in a few words: who is idle and knows the line claims there
 without looking first.
@@ -14,6 +15,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
+from time import monotonic
 from typing import Any
 
 import asyncpg
@@ -71,6 +73,7 @@ class Switchboard:
         self._places = Told()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending = False
+        self._quiet_until = 0.0
         self._closing = asyncio.Event()
         self._is_connected = False
         self._line: asyncio.Task[None] | None = None
@@ -80,11 +83,19 @@ class Switchboard:
         """Whether hints of others arrive here, as far as anybody can know."""
         return self._is_connected
 
-    def queued(self, places: Collection[Place] = ()) -> None:
-        """Jobs were put in line, at these places or wherever."""
+    def along(self) -> str | None:
+        """How a hint begins that goes along with the commit it speaks of; None where it is to go later."""
+        is_due = self._enabled and not self._sending and monotonic() >= self._quiet_until
+        return f"{_QUEUED} {self._name} " if is_due else None
+
+    def queued(self, places: Collection[Place] = (), *, is_told: bool = False) -> None:
+        """Jobs were put in line, at these places or wherever; `is_told` where others have a hint of it."""
         self._tell(_QUEUED)
-        self._places.add(places)
-        self._send(_QUEUED)
+        if is_told:
+            self._quiet_until = monotonic() + QUIET
+        else:
+            self._places.add(places)
+            self._send(_QUEUED)
 
     def timed(self) -> None:
         """Jobs were given a time to wait for."""
@@ -151,18 +162,24 @@ class Switchboard:
     async def _send_unsent(self) -> None:
         try:
             while self._unsent:
+                await self._rest()
                 hints = [f"{hint} {self._name}" for hint in sorted(self._unsent - {_QUEUED})]
                 if _QUEUED in self._unsent:
                     hints.insert(0, f"{_QUEUED} {self._name} {written(self._places.take())}")
                 self._unsent.clear()
                 await self._pool.say("; ".join(f"NOTIFY {CHANNEL}, '{hint}'" for hint in hints))
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(QUIET):
-                        await self._closing.wait()
+                self._quiet_until = monotonic() + QUIET
         except StoreError:
             self._unsent.clear()
         finally:
             self._sending = False
+
+    async def _rest(self) -> None:
+        """Wait until it is time for the next round; who closes does not wait."""
+        if (rest := self._quiet_until - monotonic()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._closing.wait()
 
     async def _keep_connected(self) -> None:
         while True:
