@@ -1,6 +1,6 @@
 """Job ids: UUIDs of version 7 (RFC 9562), which sort by the time they were made."""
 
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 from tenure.core.errors import InvalidInput
 
@@ -18,7 +18,15 @@ def uuid7(unix_ms: int, random: bytes) -> UUID:
         raise InvalidInput("random", f"is {len(random)} bytes", f"give {RANDOM_BYTES}")
     bits = int.from_bytes(random, "big")
     first, rest = bits >> 62 & 0xFFF, bits & (1 << 62) - 1
-    return UUID(int=unix_ms << 80 | _VERSION | first << 64 | _VARIANT | rest)
+    return numbered(unix_ms << 80 | _VERSION | first << 64 | _VARIANT | rest)
+
+
+def numbered(number: int) -> UUID:
+    """The UUID that is this number of 128 bits; its own maker asks of every value what it is, at length."""
+    made = object.__new__(UUID)
+    object.__setattr__(made, "int", number)
+    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    return made
 
 
 def time_of(id: UUID) -> int:  # noqa: A002

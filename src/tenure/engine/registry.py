@@ -115,7 +115,8 @@ class Registry:
 
     def check_params(self, spec: Spec, params: Document) -> None:
         """Raise InvalidParams, with a pointer to each problem, unless the params fit the definition."""
-        problems = self._check(spec.params_schema).problems(params)
+        check = self._checks.get(spec.params_schema) or self._check(spec.params_schema)
+        problems = check.problems(params)
         if not problems and (code := self._code.get((spec.key, spec.version))):
             # A type may ask for more than a schema can say; better told now than by the attempt.
             problems = _read_by(code.decode, params)

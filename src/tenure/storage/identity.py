@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 from uuid import UUID
 
-from tenure.core.ids import uuid7
+from tenure.core.ids import numbered, uuid7
 
 
 class Identity:
@@ -23,7 +23,7 @@ class Identity:
             now_ms = time.time_ns() // 1_000_000 + self._ahead_ms
             if now_ms <= self._last >> 80:
                 # Same millisecond: count on from the last id, so that order holds.
-                made = UUID(int=self._last + 1 + int.from_bytes(os.urandom(3)))
+                made = numbered(self._last + 1 + int.from_bytes(os.urandom(3)))
             else:
                 made = uuid7(now_ms, os.urandom(10))
             self._last = made.int
@@ -36,6 +36,6 @@ class Identity:
             last = self._last
             for at in range(0, len(steps), 3):
                 last += 1 + int.from_bytes(steps[at : at + 3])
-                made.append(UUID(int=last))
+                made.append(numbered(last))
             self._last = last
         return made

@@ -55,17 +55,23 @@ class Coalescer(Generic[Item, Answer]):
         self._waiting: list[_Call[Item, Answer]] = []
         self._is_shared = False
         self._under_way: set[asyncio.Future[None]] = set()
+        self._is_alone = False
+        self._alone_until: asyncio.Future[None] | None = None
 
     async def call(self, items: Sequence[Item]) -> list[Answer]:
         """Have the items done together with whatever else is waiting; all or none of them."""
-        if not self._under_way and not self._is_shared:
+        if not items:
+            return []
+        if not self._is_alone and not self._under_way and not self._is_shared:
+            self._is_alone = True
             self._idle_lanes -= 1
-            self._under_way.add(done := asyncio.get_running_loop().create_future())
             try:
                 return await self._run(items)
             finally:
-                self._under_way.discard(done)
-                done.set_result(None)
+                self._is_alone = False
+                if self._alone_until is not None:
+                    self._alone_until.set_result(None)
+                    self._alone_until = None
                 if self._waiting:
                     self._start(self._drain())
                 else:
@@ -80,8 +86,10 @@ class Coalescer(Generic[Item, Answer]):
 
     async def close(self) -> None:
         """Wait until everything handed in has been answered."""
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+        while self._is_alone or self._under_way:
+            if self._is_alone and self._alone_until is None:
+                self._alone_until = asyncio.get_running_loop().create_future()
+            await asyncio.wait(self._under_way | ({self._alone_until} if self._alone_until else set()))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -91,7 +99,7 @@ class Coalescer(Generic[Item, Answer]):
     async def _drain(self) -> None:
         try:
             while batch := self._next_batch():
-                self._is_shared = len(batch) > 1 or len(self._under_way) > 1
+                self._is_shared = len(batch) > 1 or self._is_alone or len(self._under_way) > 1
                 await self._do(batch)
         finally:
             self._idle_lanes += 1

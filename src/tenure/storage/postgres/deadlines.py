@@ -7,7 +7,8 @@ set anew for the earliest there is then.
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, TypeVar, cast
+from math import inf
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -34,13 +35,14 @@ class Deadlines:
     def __init__(self) -> None:
         self._waits: set[_Wait] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = inf
 
     async def keep(self, deadline: float, work: Awaitable[T]) -> T:
         """Await the work. Raises TimeoutError when it is not done by the loop's time `deadline`."""
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        task: Any = asyncio.current_task()
         wait = _Wait(task, deadline)
         self._waits.add(wait)
-        if self._timer is None or deadline < self._timer.when():
+        if deadline < self._rings_at:
             self._set(deadline)
         try:
             return await work
@@ -57,14 +59,14 @@ class Deadlines:
         """Nobody waits any more; nothing is left on the loop."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+            self._timer, self._rings_at = None, inf
 
     def _set(self, deadline: float) -> None:
         self.forget()
-        self._timer = asyncio.get_running_loop().call_at(deadline, self._ring)
+        self._timer, self._rings_at = asyncio.get_running_loop().call_at(deadline, self._ring), deadline
 
     def _ring(self) -> None:
-        self._timer = None
+        self._timer, self._rings_at = None, inf
         now = asyncio.get_running_loop().time()
         running = [wait for wait in self._waits if not wait.is_over]
         for wait in running:

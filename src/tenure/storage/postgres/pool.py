@@ -105,8 +105,7 @@ class Pool:
         deadline = monotonic() + self._timeout
 
         def fetch(connection: Connection) -> Awaitable[list[asyncpg.Record]]:
-            # The driver's own timeout would not do: where it closes a statement meanwhile, it waits for ever.
-            return self._deadlines.keep(deadline, connection.fetch(text, *arguments))
+            return connection.fetch(text, *arguments)
 
         self._users.enter()
         try:
@@ -142,11 +141,8 @@ class Pool:
                 text, arguments = self._asked(statement, values)
                 return await connection.fetch(text, *arguments)
 
-            async with (
-                asyncio.timeout_at(deadline),
-                # Whatever the database's default is: the second statement must see what the first waited for.
-                connection.transaction(isolation="read_committed"),
-            ):
+            # Whatever the database's default is: the second statement must see what the first waited for.
+            async with connection.transaction(isolation="read_committed"):
                 return await task(run)
 
         with self._users:
@@ -158,14 +154,8 @@ class Pool:
 
     async def say(self, text: str) -> None:
         """Run a text of our own that takes no values and is too seldom sent to be worth preparing."""
-        deadline = self._deadline()
-
-        async def execute(connection: Connection) -> None:
-            async with asyncio.timeout_at(deadline):
-                await connection.execute(text)
-
         with self._users:
-            await self._lent(self._opened(), deadline, execute)
+            await self._lent(self._opened(), self._deadline(), lambda connection: connection.execute(text))
 
     async def dial(self, **options: Any) -> asyncpg.Connection:
         """A connection of the caller's own, apart from the pool."""
@@ -177,11 +167,8 @@ class Pool:
 
     async def work(self, task: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a task that needs several statements on one connection; the timeout is for all of them."""
-        deadline = self._deadline()
         with self._users:
-            return await self._lent(
-                self._opened(), deadline, lambda connection: self._deadlines.keep(deadline, task(connection))
-            )
+            return await self._lent(self._opened(), self._deadline(), task)
 
     async def toil(self, task: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a long task on a connection of its own; the timeout is for each of its statements."""
@@ -212,7 +199,8 @@ class Pool:
     ) -> T:
         connection = self._taken_up() or await self._borrowed(pool, deadline)
         try:
-            answer = await task(connection)
+            # The driver's own timeout would not do: where it closes a statement meanwhile, it waits for ever.
+            answer = await self._deadlines.keep(deadline, task(connection))
         except (TimeoutError, asyncio.CancelledError) as error:
             # The driver asks the server to give the statement up, and waits for that; our caller does not.
             returning = asyncio.create_task(self._returned(pool, connection))

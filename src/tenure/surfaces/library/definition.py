@@ -11,7 +11,7 @@ from tenure.engine.registry import Registry
 from tenure.storage.draft import Connection
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options, checked
-from tenure.surfaces.library.recording import record, record_sync
+from tenure.surfaces.library.recording import record, record_one, record_sync
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import hook_of
 
@@ -55,7 +55,7 @@ class JobDefinition(Generic[P, R]):
     def new_job(self, params: object = None, **options: Unpack[Options]) -> NewJob:
         """A job as it would be enqueued, for `app.enqueue_many`. Nothing is written."""
         document = EMPTY if params is None else write(params)
-        spec = self.spec
+        spec = self._registry.get(self.key, self.version)
         # The caller names the function, not its version: after a deploy a repeat must still find its job.
         if options.keys() - _VARYING or spec.concurrency_key is not None:
             return spec.new_job(document, namespace=self._namespace, **checked(options))
@@ -70,8 +70,7 @@ class JobDefinition(Generic[P, R]):
 
         With a `connection` it is recorded in the transaction that is open there, and kept once that commits.
         """
-        [handle] = await record(self._runtimes, [self.new_job(params, **options)], connection)
-        return handle
+        return await record_one(self._runtimes, self.new_job(params, **options), connection)
 
     async def enqueue_many(
         self, params: Iterable[object], *, connection: Connection | None = None, **options: Unpack[Options]
