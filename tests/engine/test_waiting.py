@@ -1,7 +1,7 @@
 """Waiting for jobs: many waiters, one listener; hints that are lost, and stores that go away."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID, uuid4
@@ -60,6 +60,9 @@ class Deaf:
     """Hints that never come."""
 
     is_live = False
+
+    def call(self, heard: Callable[[], None]) -> None:
+        """In vain."""
 
     async def wait(self, timeout: float) -> bool:
         await asyncio.sleep(timeout)

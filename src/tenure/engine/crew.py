@@ -199,9 +199,9 @@ class Crew:
         self, listening: AbstractAsyncContextManager[Wakeups], heard: Callable[[], None]
     ) -> float:
         async with listening as wakeups:
+            wakeups.call(heard)
             while True:
-                if await wakeups.wait(LISTEN_FOR):
-                    heard()
+                await wakeups.wait(LISTEN_FOR)
 
     async def _spawn(self, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued]:
         judged = await self._client.judge(jobs)

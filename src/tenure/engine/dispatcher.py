@@ -96,7 +96,8 @@ class Dispatcher:
         done = dict(self._attempts.done)
         if not done and (limit <= 0 or not self._hinted):
             return self._manner.poll_seconds
-        await self.record()
+        if done:
+            await self.record()
         self._hinted = False
         began = time.monotonic()
         if self._attempts.unanswered_since is None:
@@ -117,6 +118,8 @@ class Dispatcher:
                 self._attempts.decline(claimed, hold)
             else:
                 self._attempts.take(claimed, hold)
+        if answer.claimed:
+            await asyncio.sleep(0)  # they begin before anything else is done
         if answer.claimed and time.monotonic() - began > SLOW * self._manner.lease_seconds:
             self._slow()
         self._hinted = self._hinted or len(answer.claimed) >= limit

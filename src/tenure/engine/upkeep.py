@@ -37,9 +37,13 @@ class Upkeep:
 
     async def _hear_changes(self) -> float:
         async with self._store.listen(changes=True) as self._changes:
+            self._changes.call(self._stir)
             while True:
-                if await self._changes.wait(LISTEN_FOR) and self._duties.stir():
-                    self._look.poke()
+                await self._changes.wait(LISTEN_FOR)
+
+    def _stir(self) -> None:
+        if self._duties.stir():
+            self._look.poke()
 
     def _hears(self) -> bool:
         return self._changes is not None and self._changes.is_live

@@ -39,11 +39,16 @@ class Link:
         """Whether the runner has ended without having read all that was sent."""
         self._loop.add_reader(connection.fileno(), heard)
 
-    def send(self, number: int, message: ToChild) -> None:
-        """Send a message of one attempt with all the others of this turn; raises `Garbage` if too large."""
-        if not self._items:
+    def send(self, number: int, message: ToChild, *, at_once: bool = False) -> None:
+        """Send a message of one attempt with all the others of this turn; raises `Garbage` if too large.
+
+        `at_once`: without waiting for others, to a runner that has nothing else to do.
+        """
+        if not self._items and not at_once:
             self._loop.call_soon(self._flush)
         self._items.append(item(number, message))
+        if at_once:
+            self._flush()
 
     def receive(self) -> Iterator[tuple[int, FromRunner]]:
         """What has arrived; raises `Garbage` at what is no message. It may be the last: see `is_silent`."""
@@ -81,7 +86,7 @@ class Link:
         self._connection.close()
 
     def _flush(self) -> None:
-        if self.is_closed:
+        if self.is_closed or not self._items:
             return
         self._unsent += batch(self._items)
         self._items.clear()

@@ -88,7 +88,7 @@ class Runner:
     def take(self, guest: Guest, begin: Begin) -> None:
         """Begin an attempt; raises `Garbage` when it is too large to be told of."""
         guest.number = self.served + 1
-        self._link.send(guest.number, begin)
+        self._link.send(guest.number, begin, at_once=not self._guests)
         self.served += 1
         self._guests[guest.number] = guest
         self._tether.hold(guest.halt.deadline)

@@ -43,6 +43,9 @@ class Wakeups(Protocol):
     def is_live(self) -> bool:
         """Whether hints from other processes can come at present; when that changes, a hint comes."""
 
+    def call(self, heard: Callable[[], None]) -> None:
+        """Have this called, in the loop's thread and without delay, for each hint; `wait` sees none then."""
+
     async def wait(self, timeout: float) -> bool:
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
@@ -266,6 +269,6 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
 
         With `stops` be woken, instead, when jobs that run may have been asked to stop; with `changes`, when
         `outlook` may say something else, but for leases and the time.
-        Hints are sent after the commit and at most every few milliseconds. They may be late or lost; polling
+        Hints come after the commit and at most every few milliseconds. They may be late or lost; polling
         alone is always correct.
         """

@@ -203,6 +203,17 @@ async def test_a_wait_may_be_given_up(store: Store, other: Store) -> None:
         assert await woken(wakeups)
 
 
+async def test_who_wants_to_be_called_need_not_wait(store: Store, other: Store) -> None:
+    called = asyncio.Event()
+    async with store.listen() as wakeups:
+        await fall_asleep(wakeups)
+        wakeups.call(called.set)
+        await enqueue_one(other)
+        async with asyncio.timeout(PATIENCE):
+            await called.wait()
+        assert not await wakeups.wait(0)
+
+
 async def test_nobody_needs_to_listen(store: Store, other: Store) -> None:
     """Polling alone is always correct."""
     job = await enqueue_one(other)

@@ -39,15 +39,23 @@ class Listener:
         self.hints = hints
         self._is_live = is_live
         self._told = asyncio.Event()
+        self._heard: Callable[[], None] | None = None
 
     @property
     def is_live(self) -> bool:
         """Whether others are heard."""
         return self._is_live()
 
+    def call(self, heard: Callable[[], None]) -> None:
+        """Have this called for each hint: a task that waits would have to be woken first."""
+        self._heard = heard
+
     def tell(self) -> None:
         """Wake whoever waits, now or next time."""
-        self._told.set()
+        if self._heard is None:
+            self._told.set()
+        else:
+            self._heard()
 
     async def wait(self, timeout: float) -> bool:
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""

@@ -5,7 +5,7 @@ has committed, and less often the longer nothing has happened; all who listen sh
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -28,12 +28,20 @@ class Listener:
         """`news` names the look that tells whether a commit is worth waking for."""
         self.news = news
         self._told = asyncio.Event()
+        self._heard: Callable[[], None] | None = None
         self._error: Exception | None = None
+
+    def call(self, heard: Callable[[], None]) -> None:
+        """Have this called for each hint, instead of waking who waits."""
+        self._heard = heard
 
     def tell(self, error: Exception | None = None) -> None:
         """Wake whoever waits, now or next time; with an error, nothing more can be heard."""
         self._error = error
-        self._told.set()
+        if self._heard is None or error is not None:
+            self._told.set()
+        else:
+            self._heard()
 
     async def wait(self, timeout: float) -> bool:
         """Whether something may have happened since the last call, waiting for it up to `timeout` seconds."""
