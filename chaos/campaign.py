@@ -161,8 +161,7 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
         with suppress(TimeoutError):
             async with asyncio.timeout(REST_SECONDS):
                 await following
-                # When all is calm: then it surely runs, is asked to stop, and has to be killed.
-                await scene.client.follow([load.stop_at_last(setup.seed)])
+                await _stop_the_last(setup.seed, scene)
                 is_quiet = await scene.come_to_rest(REST_SECONDS)
                 await scene.look_around()
         return strikes, is_quiet
@@ -171,6 +170,14 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
         for task in running:
             task.cancel()
         await asyncio.wait(running)
+
+
+async def _stop_the_last(seed: int, scene: Scene) -> None:
+    """When all is calm a job surely runs, is deaf by the time it is asked to stop, and has to be killed."""
+    [job] = await scene.client.enqueue([load.last_to_stop(seed)])
+    while all(entry.job != job for entry in ledger.read(scene.folder / "ledger", torn=True)):  # noqa: ASYNC110
+        await asyncio.sleep(0.1)
+    await scene.client.cancel(job)
 
 
 async def _strike(setup: Setup, scene: Scene) -> list[Strike]:

@@ -132,9 +132,9 @@ def divided(asks: Sequence[Ask], clients: int) -> list[list[Ask]]:
     return shares
 
 
-def stop_at_last(seed: int) -> Ask:
-    """One more job that will not stop, and is stopped."""
-    return Ask(0.0, "stop", (Wanted(f"{seed}-last", "stubborn", _STUBBORN),))
+def last_to_stop(seed: int) -> Wanted:
+    """One more job that will not stop."""
+    return Wanted(f"{seed}-last", "stubborn", _STUBBORN)
 
 
 class _Names:

@@ -23,8 +23,8 @@ def short(seed: int, store: str, *faults: str, hostile: bool = False, servers: i
         seed=seed,
         store="sqlite" if store == "sqlite" else "postgres",
         faults=faults,
-        seconds=5,
-        calls=60,
+        seconds=4,
+        calls=40,
         slack=PATIENT,
         hostile=hostile,
         servers=servers,
@@ -42,7 +42,7 @@ OVER_HTTP = (
 )
 
 IN_TWO_LANGUAGES = [
-    replace(setup, workers=2, foreign=1, calls=30, lease=5.0)
+    replace(setup, workers=1, foreign=2, calls=30, lease=5.0)
     for setup in (short(8, "sqlite", "kill", "pause"), short(12, "postgres", "kill", "deploy"))
 ]
 
@@ -94,4 +94,4 @@ async def test_no_promise_is_broken_by_workers_in_two_languages_for_one_queue(
     await played(setup, request, tmp_path / "run")
     found = load(tmp_path / "run" / "evidence")
     ended = Counter("@" in attempt.worker for attempt in found.attempts if attempt.ending is Ending.SUCCEEDED)
-    assert min(ended[True], ended[False]) >= 3, ended
+    assert min(ended[True], ended[False]) >= 1, ended

@@ -32,8 +32,8 @@ async def test_who_finds_all_connections_taken_is_told_so_in_time(
 
     assert (await outage(holding)).unknown
     answers = await asyncio.gather(*waiting, return_exceptions=True)
-    # Whoever is still within its time when the connection becomes free is served.
-    assert not any(isinstance(end, StoreUnavailable) and end.unknown for end in answers)
+    # Whoever is still within its time when the connection becomes free is served, or has sent its question.
+    assert sum(isinstance(end, StoreUnavailable) and end.unknown for end in answers) <= 1
     await until_nobody_waits(backend)
     await foreign.execute("ROLLBACK")
     await recovered(store)
