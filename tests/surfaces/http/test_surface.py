@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tenure.storage.contract import Store
+from tenure.surfaces.http.connection import Limits
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.openapi import document
 from tenure.surfaces.http.problems import KINDS
@@ -96,9 +97,8 @@ async def test_a_request_takes_no_longer_than_it_may(store: Store) -> None:
         handler=hanging,
         summary="",
         answers={},
-        seconds=0.1,
     )
-    async with serving(store, routes=[route]) as api:
+    async with serving(store, routes=[route], limits=Limits(request_seconds=0.1)) as api:
         reply = await api.get("/x")
         assert (reply.status, reply.kind) == (503, "storage-unavailable")
         assert reply.headers["retry-after"].isdecimal()

@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+import socket
 from typing import Any
 from uuid import uuid4
 
@@ -128,12 +129,15 @@ async def test_a_stream_of_something_else_is_found_out(kind: str) -> None:
 
 async def test_nobody_is_there(kind: str) -> None:
     """On a port where nobody listens: tried again until the time is over, and surely not done."""
-    async with speaker(kind, f"http://127.0.0.1:{free_port()}", timeout=SHORT) as client:
-        with pytest.raises(Unreachable, match="ConnectError") as error:
-            await client.create("mail")
-        assert not error.value.unknown
-        with pytest.raises(Unreachable):
-            await anext(client.events())
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # so that nobody else can listen there
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        async with speaker(kind, url, timeout=SHORT) as client:
+            with pytest.raises(Unreachable, match="ConnectError") as error:
+                await client.create("mail")
+            assert not error.value.unknown
+            with pytest.raises(Unreachable):
+                await anext(client.events())
 
 
 async def test_who_never_answers_leaves_a_doubt(kind: str) -> None:
