@@ -7,12 +7,14 @@ import asyncio
 import os
 import re
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 from chaos import failpoints
+from chaos.machine import Span
 from tenure import assemble
 
 ROOT = Path(__file__).parent.parent
@@ -32,7 +34,12 @@ class Door:
 
     @classmethod
     async def open(
-        cls, address: str, folder: Path, armed: str = "", environment: Mapping[str, str] | None = None
+        cls,
+        address: str,
+        folder: Path,
+        armed: str = "",
+        environment: Mapping[str, str] | None = None,
+        port: int = 0,
     ) -> "Door":
         """Start one on a database; returns when it listens. `armed` names failpoints.
 
@@ -43,7 +50,7 @@ class Door:
         armour = {failpoints.VARIABLE: armed, failpoints.FIRED: str(folder)}
         with log.open("wb") as written:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "chaos.api", "--port", "0", "--database", address),
+                *(sys.executable, "-m", "chaos.api", "--port", str(port), "--database", address),
                 cwd=ROOT,
                 env={**os.environ, **(environment or {}), **armour},
                 stdin=asyncio.subprocess.DEVNULL,
@@ -80,13 +87,21 @@ class Doors:
     """Servers of one database, each replaced when it has died. Whoever asks is sent to one by chance."""
 
     def __init__(
-        self, address: str, folder: Path, armed: str, environment: Mapping[str, str] | None = None
+        self,
+        address: str,
+        folder: Path,
+        armed: str,
+        environment: Mapping[str, str] | None = None,
+        port: int = 0,
     ) -> None:
-        """`armed` names the failpoints of each."""
+        """`armed` names the failpoints of each; with a port there can be one, which is always found there."""
         self.folder = folder
         self._address = address
         self._armed = armed
         self._environment = environment
+        self._port = port
+        self._away: list[Span] = []
+        self._gone: dict[int, float] = {}
         self._random = Random(folder.name)
         self._doors: list[Door] = []
         self._keeping: list[asyncio.Task[None]] = []
@@ -100,6 +115,18 @@ class Doors:
         """One that lives, unless it is the only one."""
         alive = [door for door in self._doors if door.process.returncode is None]
         return random.choice(alive) if len(alive) > 1 else None
+
+    async def restart(self) -> None:
+        """Kill the first one, and return when another has taken its place."""
+        door = self._doors[0]
+        await door.kill()
+        async with asyncio.timeout(PATIENCE):
+            while self._doors[0] is door:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+    def absences(self) -> list[Span]:
+        """When one of them was away, by CLOCK_MONOTONIC."""
+        return [*self._away, *((since, time.monotonic()) for since in self._gone.values())]
 
     def any(self) -> str:
         """Where to ask, be it alive or not."""
@@ -118,13 +145,19 @@ class Doors:
         """Have another in the place of one that has died, until cancelled."""
         while True:
             await self._doors[place].process.wait()
+            self._gone[place] = time.monotonic()
+            self._doors[place] = await self._reopened()
+            self._away.append((self._gone.pop(place), time.monotonic()))
+
+    async def _reopened(self) -> Door:
+        while True:
             try:
-                self._doors[place] = await self._open()
+                return await self._open()
             except NotOpened:
                 await asyncio.sleep(0.2)  # the database may be away
 
     async def _open(self) -> Door:
-        return await Door.open(self._address, self.folder, self._armed, self._environment)
+        return await Door.open(self._address, self.folder, self._armed, self._environment, self._port)
 
 
 def main() -> None:

@@ -31,6 +31,9 @@ from tests.storage.faults.own_server import OwnServer
 ARMED = "api.enqueue.after=kill@6,api.answer=kill@23"
 """Where servers are killed beside at random: with a job on record of which nobody has heard."""
 
+LEASING = "api.answer=kill@7*3"
+"""Where that of workers in JavaScript is: with a job claimed or ended of which they have not heard."""
+
 REST_SECONDS = 90.0
 """How long a run may take to come to rest; one that needs a tenth of it is slow."""
 
@@ -68,7 +71,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     @property
     def due(self) -> tuple[str, ...]:
         """The faults of these that can happen to the store, or to servers if there are any."""
-        known = [name for name in self.faults if name != "api" or self.servers > 1]
+        idle = {"api": self.servers < 2, "leasing": not self.foreign}
+        known = [name for name in self.faults if not idle.get(name)]
         return tuple(name for name in known if self.store in FAULTS[name].stores)
 
     @property
@@ -107,7 +111,9 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
     """Run it in an empty folder, where the evidence is kept."""
     began = time.monotonic()
     manner = Manner(setup.workers, setup.foreign, setup.slots, setup.lease)
-    opened = Opened(setup.servers, ARMED if "api" in setup.due else "")
+    opened = Opened(
+        setup.servers, ARMED if "api" in setup.due else "", LEASING if "leasing" in setup.due else ""
+    )
     async with staged(setup.store, folder, manner, server, opened) as scene:
         scene.aims, scene.ends_at = setup.aims, time.monotonic() + setup.seconds
         strikes, is_quiet = await _play(setup, scene)
@@ -207,18 +213,23 @@ def schedule(setup: Setup, random: Random) -> list[tuple[float, Fault]]:
     return sorted(times, key=lambda pair: (pair[0], pair[1].name))
 
 
-def held_up(setup: Setup, strikes: Sequence[Strike], worker: str | None) -> list[Span]:
-    """When the run kept a worker from its work: by a fault of its own, or by one that all of them share.
+def held_up(setup: Setup, scene: Scene, strikes: Sequence[Strike], hand: Hand) -> list[Span]:
+    """When the run kept a worker from its work: by a fault of its own, or by one that others share.
 
     What was asked for meanwhile is answered late, and a lease counts from the question: so one lease longer.
     """
-    return [
-        (strike.began, strike.ended + setup.lease)
+    spans = [
+        (strike.began, strike.ended)
         for strike in strikes
         if FAULTS[strike.fault].holds_up == "all"
         # Who stands still in the middle of a write has the file's only lock.
-        or (FAULTS[strike.fault].holds_up == "one" and (strike.worker == worker or setup.store == "sqlite"))
+        or (
+            FAULTS[strike.fault].holds_up == "one" and (strike.worker == hand.name or setup.store == "sqlite")
+        )
     ]
+    if hand.is_foreign and scene.staff.foreign is not None:
+        spans += scene.staff.foreign.doors.absences()
+    return [(began, ended + setup.lease) for began, ended in spans]
 
 
 def frozen(strikes: Sequence[Strike], hand: Hand) -> list[Span]:
@@ -260,7 +271,7 @@ async def _gathered(
             for hand in scene.staff.hands
             if (
                 stay := hand.stay(
-                    held_up(setup, strikes, hand.name),
+                    held_up(setup, scene, strikes, hand),
                     frozen(strikes, hand),
                     scene.machine.starved(hand.pid),
                 )

@@ -25,6 +25,7 @@ MEANING = {
     "unknown": "calls of the clients whose end nobody could know",
     "resolved": "of these, cleared up by their key",
     "unanswered": "servers killed at a failpoint, with a job on record of which nobody had heard",
+    "untold": "servers of workers in JavaScript killed at a failpoint, with an answer in their hand",
     "over_http": "jobs that were asked for over HTTP",
     "heard": "answers of servers, searched for what is not for the caller",
 }
@@ -49,6 +50,7 @@ def counted(evidence: Evidence, scene: Scene) -> Counter[str]:
     found["unknown"] = sum(client.unknown for client in scene.clients)
     found["resolved"] = sum(client.resolved for client in scene.clients)
     found["unanswered"] = len(failpoints.fired(scene.doors.folder)) if scene.doors else 0
+    found["untold"] = len(failpoints.fired(leasing.doors.folder)) if (leasing := scene.staff.foreign) else 0
     found["over_http"] = sum(job.namespace != USUAL_NAMESPACE for job in evidence.jobs)
     found["heard"] = len(evidence.replies)
     return found

@@ -17,10 +17,6 @@ async function fail(params, lease) {
   throw new Error("the attempt fails");
 }
 
-const id = `${WORKER}@${process.env.TENURE_KEY.split("_")[1]}`;
-const ready = { kind: "WorkerReady", at: Number(process.hrtime.bigint()) / 1e9, told: { worker: { id } } };
-fs.appendFileSync(process.argv[2], JSON.stringify(ready) + "\n");
-
 work({
   noop: { run },
   sleep: { run },
@@ -29,3 +25,8 @@ work({
   fail_once: { run: (params, lease) => (lease.attempt === 1 ? fail : run)(params, lease) },
   fail_always: { run: fail },
 });
+
+// Who says that it serves has taken on signals.
+const id = `${WORKER}@${process.env.TENURE_KEY.split("_")[1]}`;
+const ready = { kind: "WorkerReady", at: Number(process.hrtime.bigint()) / 1e9, told: { worker: { id } } };
+fs.appendFileSync(process.argv[2], JSON.stringify(ready) + "\n");

@@ -1,6 +1,6 @@
 """Workers in JavaScript, beside those in Python and for the same lines: what each of them is started with.
 
-They reach the database by a server of their own, which no fault is after.
+They reach the database by a server of their own, which is found at the same place whenever it was killed.
 """
 
 from contextlib import AsyncExitStack
@@ -13,6 +13,7 @@ from tenure.core import key_text
 from tenure.core.access import Deed, NewKey
 from tenure.storage.contract import Store
 from tests.debian import installed
+from tests.ports import free_port
 
 PROGRAM = Path(__file__).with_name("foreign.js")
 WAIT_SECONDS = 0.5
@@ -20,9 +21,9 @@ WAIT_SECONDS = 0.5
 
 
 class Foreign(NamedTuple):
-    """Where such a worker finds its server, and by which key."""
+    """Their server, and by which key they use it."""
 
-    url: str
+    doors: Doors
     key: str
 
     def command(self, signals: Path) -> list[str]:
@@ -32,7 +33,7 @@ class Foreign(NamedTuple):
     def environment(self, slots: int, lease: float) -> dict[str, str]:
         """The variables that it reads."""
         return {
-            "TENURE_URL": self.url,
+            "TENURE_URL": self.doors.any(),
             "TENURE_KEY": self.key,
             "TENURE_SLOTS": str(slots),
             "TENURE_LEASE_SECONDS": f"{lease:g}",
@@ -40,12 +41,12 @@ class Foreign(NamedTuple):
         }
 
 
-async def opened(store: Store, address: str, folder: Path, ends: AsyncExitStack) -> Foreign:
-    """A server and a key for them, until the end."""
+async def opened(store: Store, address: str, folder: Path, armed: str, ends: AsyncExitStack) -> Foreign:
+    """A server, with failpoints, and a key for them, until the end."""
     minted = key_text.mint()
     key = NewKey(id=minted.id, digest=minted.digest, name="foreign workers", scopes=("work",))
     await store.add_key(key, Deed(who="the run", action="keys create", target=minted.id, request=uuid4()))
-    doors = Doors(address, folder, "")
+    doors = Doors(address, folder, armed, port=free_port())
     ends.push_async_callback(doors.close)
     await doors.open(1)
-    return Foreign(doors.any(), minted.text)
+    return Foreign(doors, minted.text)

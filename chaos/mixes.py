@@ -16,7 +16,7 @@ MIXES: tuple[tuple[str, ...], ...] = (
     ("reset", "cut-commit"),
     ("clock", "kill"),
     ("step", "pause", "deploy"),
-    ("api", "kill"),
+    ("api", "leasing", "kill"),
 )
 """By seed; what cannot happen to a store is left out, and where nothing is left, workers are killed."""
 
@@ -31,12 +31,12 @@ def mix(seed: int, store: Kind) -> tuple[str, ...]:
 
 
 EVERY_FOREIGN = 4
-"""In every so many seeds there is a worker in JavaScript, too."""
+"""In every so many seeds there is a worker in JavaScript, too, and where its server is to be killed."""
 
 
 def foreigners(seed: int) -> int:
     """How many workers in JavaScript there are in a seed."""
-    return int(seed % EVERY_FOREIGN == 0)
+    return int(seed % EVERY_FOREIGN == 0 or "leasing" in MIXES[seed % len(MIXES)])
 
 
 def is_hostile(seed: int) -> bool:

@@ -179,10 +179,11 @@ class Scene:
 
 
 class Opened(NamedTuple):
-    """How many servers a scene has, and the failpoints of each."""
+    """How many servers a scene has, and the failpoints of each, and of the one of foreign workers."""
 
     servers: int = 0
     armed: str = ""
+    leasing: str = ""
 
 
 @asynccontextmanager
@@ -215,7 +216,7 @@ async def staged(
         if opened.servers:
             await _open_doors(scene, opened, {PRIVATE: private}, ends)
         if manner.foreign:
-            scene.secrets.append(await staff.employ(looking, ends))
+            scene.secrets.append(await staff.employ(looking, opened.leasing, ends))
         yield scene
 
 

@@ -137,7 +137,8 @@ class Staff:
         self._count = 0
         # To start is what costs most: more at a time would starve those who work.
         self._starting = asyncio.Semaphore(2)
-        self._foreign: foreign.Foreign | None = None
+        self.foreign: foreign.Foreign | None = None
+        """What those in JavaScript need, if there are any."""
         self.environment: list[dict[str, str]] = []
         """Further variables for the next workers, one each."""
 
@@ -147,17 +148,17 @@ class Staff:
             await self._hire()
         await self.serve()
 
-    async def employ(self, store: Store, ends: AsyncExitStack) -> Secret:
+    async def employ(self, store: Store, armed: str, ends: AsyncExitStack) -> Secret:
         """Start those in JavaScript, too, with a server until the end; the answer is their key."""
-        self._foreign = await foreign.opened(store, self._address, self._folder / "leasing", ends)
+        self.foreign = await foreign.opened(store, self._address, self._folder / "leasing", armed, ends)
         for _ in range(self.manner.foreign):
             await self._hire(is_foreign=True)
         await self.serve()
-        return Secret("the key of foreign workers", self._foreign.key)
+        return Secret("the key of foreign workers", self.foreign.key)
 
     async def serve(self) -> None:
         """Return when as many as are wanted serve."""
-        wanted = self.manner.workers + (self.manner.foreign if self._foreign else 0)
+        wanted = self.manner.workers + (self.manner.foreign if self.foreign else 0)
         async with asyncio.timeout(PATIENCE):
             while len(self._serving()) < wanted:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -216,7 +217,7 @@ class Staff:
         fired = self._folder / f"fired-{number}"
         fired.mkdir()
         special = self.environment.pop(0) if self.environment and not is_foreign else None
-        own = self._foreign.environment(self.manner.slots, self.manner.lease) if self._foreign else {}
+        own = self.foreign.environment(self.manner.slots, self.manner.lease) if self.foreign else {}
         signals = self._folder / f"worker-{number}.signals"
         with (self._folder / f"worker-{number}.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
@@ -246,8 +247,8 @@ class Staff:
 
     def _command(self, signals: Path, *, is_foreign: bool) -> Sequence[str]:
         manner = self.manner
-        if is_foreign and self._foreign is not None:
-            return self._foreign.command(signals)
+        if is_foreign and self.foreign is not None:
+            return self.foreign.command(signals)
         return (
             *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
             *("--database", self._address, "--slots", str(manner.slots)),

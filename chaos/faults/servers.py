@@ -19,6 +19,15 @@ async def kill(scene: Scene, random: Random) -> list[Strike]:
     return [Strike(fault="api", began=at, ended=at)]
 
 
+async def kill_leasing(scene: Scene, random: Random) -> list[Strike]:  # noqa: ARG001
+    """Kill the server of workers in JavaScript; they find it at the same place when it is back."""
+    if scene.staff.foreign is None:
+        return []
+    at = time.monotonic()
+    await scene.staff.foreign.doors.restart()
+    return [Strike(fault="leasing", began=at, ended=time.monotonic())]
+
+
 FAULTS = (
     Fault(
         name="api",
@@ -27,5 +36,14 @@ FAULTS = (
         what="a server is killed, at random or between its commit and its answer",
         every=3.0,
         counters=("unanswered",),
+    ),
+    Fault(
+        name="leasing",
+        number="F6",
+        act=kill_leasing,
+        what="the server of workers in JavaScript is killed, at random or with its answer in its hand",
+        every=3.0,
+        at_once=1,
+        counters=("untold",),
     ),
 )

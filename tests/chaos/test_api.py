@@ -1,6 +1,7 @@
 """Servers are killed where it hurts, and whoever asks again is told of the first job, of whichever server."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,11 +10,12 @@ import httpx
 import pytest
 
 from chaos import failpoints
-from chaos.api import Door
+from chaos.api import Door, Doors
 from tenure.core.reading import Filter
 from tenure.core.spec import Spec
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
+from tests.ports import free_port
 from tests.surfaces.conftest import database  # noqa: F401
 from tests.surfaces.http.serving import register
 
@@ -99,3 +101,22 @@ async def test_a_hundred_callers_with_one_key_on_two_servers_get_one_job(
         assert len({*first, *again} - {None}) == 1
         assert None not in again
         assert await jobs(store) == 1
+
+
+async def test_a_server_with_a_place_of_its_own_is_found_there_again(
+    database: str,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Workers in other languages know one address; and a run knows when nobody was there."""
+    async with kept(database), httpx.AsyncClient(timeout=BOUND, trust_env=False) as speaker:
+        doors = Doors(database, tmp_path / "leasing", "", port=free_port())
+        try:
+            await doors.open(1)
+            url, began = doors.any(), time.monotonic()
+            await doors.restart()
+            assert doors.any() == url
+            assert (await speaker.get(f"{url}/readyz")).status_code == 200
+            [(gone, back)] = doors.absences()
+            assert began < gone < back
+        finally:
+            await doors.close()

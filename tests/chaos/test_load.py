@@ -8,7 +8,7 @@ from chaos import lanes, load
 from chaos.app import app
 from chaos.campaign import Setup, schedule
 from chaos.faults import FAULTS
-from chaos.mixes import MIXES, mix
+from chaos.mixes import MIXES, foreigners, mix
 from tenure.core.spec import LANES
 
 EVERY_FAULT = Setup(seed=1, store="postgres", faults=tuple(FAULTS), seconds=20.0)
@@ -75,3 +75,4 @@ def test_every_fault_comes_in_some_mix() -> None:
     for seed in range(len(MIXES)):
         assert all("sqlite" in FAULTS[name].stores for name in mix(seed, "sqlite"))
         assert mix(seed, "postgres")
+        assert foreigners(seed) or "leasing" not in mix(seed, "sqlite")
