@@ -6,10 +6,20 @@ import threading
 import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tenure.core.signals import SpanEnded
+from tenure.core.span import Attributes, Span
+from tenure.storage.sqlite.store import SqliteStore
+from tenure.surfaces.redaction import Redaction
+from tenure.telemetry.attempts import AttemptSpans
+from tenure.telemetry.batches import Room
 from tenure.telemetry.collector import LARGEST_ANSWER, Collector
+from tenure.telemetry.otlp import OtlpSpans
+from tests.telemetry.saying import claimed
 
 BODY = b"spans" * 100
 
@@ -27,6 +37,8 @@ class Asked(ThreadingHTTPServer):
         self.goes_on = False
         """Whether it is said again and again, until nobody listens."""
         self.was_hung_up_on = threading.Event()
+        self.answers_now = threading.Event()
+        self.answers_now.set()
         super().__init__(("127.0.0.1", 0), _Answering)
 
     @property
@@ -42,6 +54,7 @@ class _Answering(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.asked.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
         self.server.callers.add(self.client_address[1])
+        assert self.server.answers_now.wait(30)
         status, headers = self.server.answers.pop(0) if self.server.answers else (200, {})
         says, goes_on = self.server.says, self.server.goes_on
         self.send_response(status)
@@ -138,6 +151,27 @@ def test_an_answer_that_never_ends_is_hung_up_on(server: Asked, status: int) -> 
     server.goes_on = False
     assert collector.take(BODY) == ""
     assert len(server.callers) == 2
+
+
+def test_large_spans_that_wait_for_a_slow_collector_hold_only_so_many_bytes(
+    server: Asked, tmp_path: Path
+) -> None:
+    """S1.76: those beyond are dropped and counted, and the rest arrives."""
+    room = Room(together=5, seconds=30, most_bytes=500_000, bytes_together=200_000)
+    collector = Collector({"OTEL_EXPORTER_OTLP_ENDPOINT": server.url})
+    spans = OtlpSpans(collector, print, Redaction(()), room=room)
+    attempts = AttemptSpans(spans, SqliteStore(tmp_path / "never-opened.db"))
+    said: Attributes = {"text": "x" * 50_000}
+    large = Span(name="n", trace_id="1" * 32, span_id="1" * 16, began_at=1, ended_at=2, attributes=said)
+    server.answers_now.clear()
+    for _ in range(30):
+        attempts(SpanEnded(claimed(), large))
+    assert spans.dropped == 21
+    server.answers_now.set()
+    spans.close()
+    came = [ExportTraceServiceRequest.FromString(body) for _, _, body in server.asked]
+    counts = [len(scope.spans) for one in came for of in one.resource_spans for scope in of.scope_spans]
+    assert counts == [4, 4, 1]
 
 
 def test_who_sends_elsewhere_has_taken_nothing(server: Asked) -> None:

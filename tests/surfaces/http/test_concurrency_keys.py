@@ -79,6 +79,23 @@ async def test_tenants_who_name_the_same_key_do_not_wait_for_each_other(sync: Ap
     assert set(await running(store)) == set(jobs[:2])
 
 
+async def test_under_a_total_count_jobs_of_every_version_queue_and_namespace(sync: Api, store: Store) -> None:
+    """S1.68: a definition's concurrency without a key is for all."""
+    await register(store, Spec(key="mill", version=2, queue="slow", concurrency=1))
+    ours, theirs = await make(store, "operate"), await make(store, "operate", namespace="acme")
+    bodies: list[dict[str, object]] = [{}, {"definitionVersion": 1}, {"queue": "fast"}]
+    for key in (ours, theirs):
+        for body in bodies:
+            reply = await sync.post("/v1/jobs", {"definitionKey": "mill", **body}, **bearing(key))
+            assert reply.status == 202, reply.json
+    lines = [Line("slow", "mill", 2), Line("default", "mill"), Line("fast", "mill", 2)]
+    for _ in range(2 * len(bodies)):
+        [owned] = await claim(store, lines=lines)
+        assert not await claim(store, lines=lines)
+        await settle(store, [succeeded(owned)])
+    assert not await claim(store, lines=lines)
+
+
 async def test_the_keys_of_a_job_are_shown_and_stand_for_what_its_params_say(sync: Api, store: Store) -> None:
     """S1.49: whether a caller named them or the definition took them from the params."""
     named = await wanted(sync, "bob", "ada", params={"account": "eve"})
