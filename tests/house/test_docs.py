@@ -7,6 +7,7 @@ import pytest
 
 from tenure import settings, sources
 from tenure.core.spec import HOOKS, LANES
+from tenure.core.states import UNFINISHED
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import Options
 from tenure.surfaces.library.terms import Terms
@@ -45,6 +46,11 @@ def test_no_guarantee_names_an_invariant_that_is_not_there() -> None:
     listed = set(re.findall(r"^\| (I\d+) \|", (DOCS / "reference/invariants.md").read_text(), re.MULTILINE))
     assert len(named) > 20
     assert named <= listed
+
+
+def test_who_moves_to_another_store_waits_for_every_job_that_has_not_ended() -> None:
+    page = (DOCS / "explanation/sqlite-or-postgresql.md").read_text()
+    assert set(re.findall(r"--state\s+(\w+)", page)) == UNFINISHED
 
 
 @pytest.mark.parametrize("term", Terms.__annotations__)
