@@ -36,6 +36,10 @@ _POOLED = {"statement_cache_size": 0}
 # knowing, and is not used again.
 _AT_HAND = 2
 _IDLE_FOR = 300.0
+# The standard loop reads each answer into a new block of 256 KiB. glibc asks the system for such a block and
+# gives it back, which costs twice as much as all the rest of reading, until a larger one has been freed in the
+# process: from then on it keeps them.
+_LARGER_BLOCK = 2**20
 
 
 class Pool:
@@ -60,6 +64,7 @@ class Pool:
         """Connect once, to be sure that the server answers."""
         async with self._turning:
             if self._pool is None:
+                bytes(_LARGER_BLOCK)  # given back at once
                 self._pool = await self._connected()
 
     async def _connected(self) -> asyncpg.Pool:
