@@ -119,7 +119,7 @@ async def test_the_time_limit_ends_an_attempt_the_same_way(hostile: ProcessLane,
 
 
 async def test_one_that_stops_at_the_time_limit_has_timed_out(lane: ProcessLane, tmp_path: Path) -> None:
-    ended = await run(lane, "stops_plainly", str(tmp_path / "on"), timeout=SOON)
+    ended = await run(lane, "stops_plainly", str(tmp_path / "on"), timeout=1)
     assert isinstance(ended.end, TimedOut)
     assert ended.usage.exit_code == 0
 

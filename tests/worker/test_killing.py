@@ -17,7 +17,7 @@ from tenure.storage.contract import Store
 from tests.worker.commanding import Command, Ledger, commanded, descendants
 from tests.worker.employing import enqueue, is_alive, reach, vanish
 
-BRIEF = ("--lease-seconds", "2")
+BRIEF = ("--lease-seconds", "3")
 """For who is to lose its lease soon. Whoever follows keeps its own, however slow the machine is."""
 
 

@@ -14,7 +14,7 @@ from tests.storage.postgres.relay import Relay
 
 __all__ = ["foreign"]  # a fixture of the neighbours, for the tests here too
 
-TIMEOUT = 1.0
+TIMEOUT = 2.0
 """The timeout of the stores under test, in seconds: short, since tests wait for it to pass."""
 
 

@@ -11,7 +11,7 @@ from tests.storage.faults import harm
 from tests.storage.faults.sqlite_stores import held_by_another_process, ids_in, opened
 from tests.storage.telling import enqueue_one, state_of
 
-TIMEOUT = 1.0
+TIMEOUT = 2.0
 """Of the stores under test, in seconds: short, since tests wait for it to pass, but long enough to open."""
 
 LONG_AFTER_THE_TIMEOUT = 60

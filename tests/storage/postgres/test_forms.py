@@ -10,9 +10,11 @@ from tenure.storage.postgres.forms import BARE, CLAIMING, FULL, PASSING, Forms
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.contract.test_listen import fall_asleep, woken
+from tests.storage.postgres.conftest import each_version
 from tests.storage.races.records import faults
 from tests.storage.telling import MAIL, claim, recoverable, succeeded
 
+database_kind = each_version
 API = Limit("api", size=4)
 POST = Line("default", "post")
 ORDER = Order(worker="a", lines=(MAIL,), limit=9)

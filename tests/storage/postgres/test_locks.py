@@ -34,12 +34,6 @@ from tests.storage.telling import (
 )
 
 
-@pytest.fixture
-def database_kind() -> str:
-    """PostgreSQL, once: locks are taken in the same order in every version."""
-    return "postgres"
-
-
 async def lock(foreign: asyncpg.Connection, table: str, job: UUID) -> None:
     """Let the foreign transaction hold one job's row."""
     column = "id" if table == "job_state" else "job"

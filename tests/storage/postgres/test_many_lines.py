@@ -24,12 +24,6 @@ SERVED = LINES[-2:]
 API = Limit("api", size=20)
 
 
-@pytest.fixture
-def database_kind() -> str:
-    """PostgreSQL, once: the statements are alike, and their plans are looked at in every version."""
-    return "postgres"
-
-
 class ExplainedPool(Pool):
     """Counts the rows that pass through the steps of each statement's plan, those compared in vain too."""
 

@@ -14,7 +14,9 @@ from tenure.storage.postgres.pool import Connection
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
+from tests.storage.postgres.conftest import each_version
 
+database_kind = each_version
 STATEMENTS = statements.load("tenure.storage.postgres")
 GROWS_WITH_HISTORY = "job|job_state|event|attempt|log|result|ready|timer|tag|finished|aftermath"
 BACKLOG = """

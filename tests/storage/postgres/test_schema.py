@@ -11,8 +11,11 @@ from tenure.storage.guards import RECORDS
 from tenure.storage.postgres import schema
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend, server_for
+from tests.storage.postgres.conftest import each_version
 from tests.storage.telling import job_in, record_of
 from tools.catalogue import FILE, made_by_migrations
+
+database_kind = each_version
 
 
 @pytest.fixture

@@ -11,9 +11,11 @@ from tenure.core.errors import SchemaMismatch
 from tenure.storage import ledger
 from tenure.storage.postgres import schema
 from tests.storage.backends import server_for
+from tests.storage.postgres.conftest import each_version
 from tests.storage.postgres.waiting import PATIENCE
 from tools.catalogue import made_by_migrations
 
+database_kind = each_version
 LOSSES = {
     "type": ("ALTER TYPE tenure.state RENAME VALUE 'buried' TO 'interred'", "lacks the type state"),
     "sequence": ("ALTER SEQUENCE tenure.place RENAME TO places", "lacks the sequence place"),

@@ -51,7 +51,7 @@ async def test_while_every_connection_is_taken_nothing_is_promised(postgres_serv
     """Row 36: five wait for one connection, which waits for a lock."""
     backend = PostgresBackend(postgres_server)
     await backend.prepare()
-    store = PostgresStore(backend.dsn, connections=1, timeout=1.0, notify=False)
+    store = PostgresStore(backend.dsn, connections=1, timeout=2.0, notify=False)
     await store.open()
     foreign: asyncpg.Connection = await backend.connect()
     try:
