@@ -35,8 +35,8 @@ async def ear(single: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Ear:
 
 
 @pytest.fixture
-async def asleep(store: PostgresStore) -> AsyncIterator[Wakeups]:
-    """Somebody in another process, who waits for hints."""
+async def asleep(store: PostgresStore, single: PostgresStore) -> AsyncIterator[Wakeups]:
+    """Somebody in another process, who has heard all hints of what was before and waits for the next."""
     async with store.listen() as waiting:
         await fall_asleep(waiting)
         yield waiting
