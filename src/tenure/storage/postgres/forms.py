@@ -12,7 +12,7 @@ Limits = tuple[int, ...]
 """The ids of the limits that jobs stand under."""
 
 CLAIMING = "settle_and_claim.turn"
-TOLD = "settle_and_claim.turn+told"
+TOLD = "settle_and_claim.told"
 BARE = "settle_and_claim.turn+settling"
 PASSING = "settle_and_claim.turn+passing"
 FULL = "settle_and_claim.turn+limits"

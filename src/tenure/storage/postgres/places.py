@@ -135,18 +135,19 @@ class Places:
         if self._passed_over:
             self.forget()
 
-    def told(self) -> list[Offer]:
-        """Where hints say that jobs are, since this was last asked; none where that is not enough to go by.
+    def told(self) -> Offer | None:
+        """The place where hints say that jobs are, since this was last asked; None where somebody must look.
 
         What is offered is all that there is, as far as anybody has told.
         """
         places = self._told.take()
-        if not self._are_empty or self._fresh_for > FRESH_FOR:
-            return []
-        if any(line not in self.known or self.known[line].limits for line, _ in places):
-            return []
+        if len(places) != 1 or not self._are_empty or self._fresh_for > FRESH_FOR:
+            return None
+        standing = self.known.get(places[0][0])
+        if standing is None or standing.limits:
+            return None
         self._passed_over, self._offered = False, {()}
-        return [Offer(place, 0, self.known[place[0]]) for place in places]
+        return Offer(places[0], 0, standing)
 
     def add(self, place: Place, line: Line | None = None) -> None:
         """Note that jobs were put in line there; whose line it is, where that is known."""

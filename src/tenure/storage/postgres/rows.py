@@ -238,6 +238,8 @@ def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:
     }
 
 
-def told(made: Sequence[Offer]) -> dict[str, list[Any]]:
-    """Places to claim from as a hint has named them, and whose lines they are to be."""
-    return {**offers(made), **lines([offer.standing.line for offer in made])}
+def told(offer: Offer) -> dict[str, Any]:
+    """The place to claim from as a hint has named it, and whose line it is to be."""
+    (number, rank), line = offer.place, offer.standing.line
+    named = {"queue": line.queue, "definition": line.definition, "version": line.version}
+    return {"line": number, "rank": rank, **named}

@@ -158,8 +158,8 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
     async def _claim_told(self, order: Order) -> list[Claimed]:
         """Claim where hints say that jobs are. Where that comes to nothing, somebody must look."""
         known = self._known(order)
-        told = known.told() if order.limit and self._hints.are_heard else []
-        if not told:
+        told = known.told() if order.limit and self._hints.are_heard else None
+        if told is None:
             return []
         began = time.monotonic()
         answer = await self._pool.run(
@@ -170,7 +170,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         known.forget()
         known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
         self._forms.note({row["fence"] for row in taken}, {()})
-        return _claimed(taken, {offer.place[0]: offer.standing for offer in told})
+        return _claimed(taken, {told.place[0]: told.standing})
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))
@@ -263,9 +263,12 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         return known, is_stale
 
     def _known(self, order: Order) -> Places:
-        if len(self._places) > MOST_ORDERS:
-            self._places.clear()
-        return self._places.setdefault(order.lines, Places(order.lines))
+        known = self._places.get(order.lines)
+        if known is None:
+            if len(self._places) > MOST_ORDERS:
+                self._places.clear()
+            known = self._places[order.lines] = Places(order.lines)
+        return known
 
 
 def _claimed(taken: Iterable[asyncpg.Record], lines: Mapping[int, places.Standing]) -> list[Claimed]:

@@ -2,8 +2,7 @@
 -- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
 -- PostgreSQL takes longer to get ready for what it then need not do than to do the rest. For the same reason a turn
 -- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own; and so
--- have turns that settle nothing, which is what a job waits for that comes to an idle worker: one for what was looked up
--- just now, one for what a hint has told of, where nobody has looked whether the line is the one it was, and not paused.
+-- have turns that settle nothing: one for what was looked up just now, and `told`.
 
 -- part: turn
 WITH
@@ -151,28 +150,8 @@ given_back AS MATERIALIZED (
 -- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
     SELECT next.*, place.turn
-      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[]
--- only: told
-                  , :queues::text[], :definitions::text[], :versions::integer[]
--- only: end
-                 ) WITH ORDINALITY AS place (line, rank, after
--- only: told
-                                             , queue, definition, version
--- only: end
-                                             , turn)
--- only: told
-     CROSS JOIN LATERAL (
-               SELECT FROM tenure.line
-                WHERE line.id = place.line AND line.limits = '{}'
-                  AND (line.queue, line.definition, line.version) = (place.queue, place.definition, place.version)
-                  AND NOT EXISTS (SELECT FROM tenure.pause
-                                   WHERE pause.queue = line.queue
-                                     AND (pause.definition, pause.version)
-                                         IN (('', 0), (line.definition, line.version))
-                                     AND (pause.until IS NULL OR pause.until > tenure.now()))
-                LIMIT 1
-           ) open
--- only: end
+      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[])
+           WITH ORDINALITY AS place (line, rank, after, turn)
 -- only: limits
      CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
 -- only: end
@@ -322,6 +301,70 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
        timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, started.line, rank, seq, NULL, NULL
   FROM started
  -- LIMIT keeps this a look-up: PostgreSQL 13 would merge a few jobs with all that there are.
+ CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = started.id LIMIT 1) job;
+
+-- part: told
+-- The same for a turn that settles nothing and claims at the one place that a hint has named: what a job waits for that
+-- comes to an idle worker. Nobody has looked whether the line is the one it was, and not paused: that is seen to here.
+WITH
+picked AS MATERIALIZED (
+    SELECT r.ctid AS tid, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at
+      FROM tenure.ready r
+      JOIN tenure.job_state s ON s.id = r.job
+     WHERE r.line = :line::integer AND r.rank = :rank::smallint
+       AND EXISTS (SELECT FROM tenure.line
+                    WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
+                      AND line.version = :version::integer AND line.limits = '{}')
+       AND NOT EXISTS (SELECT FROM tenure.pause
+                        WHERE pause.queue = :queue::text
+                          AND (pause.definition, pause.version) IN (('', 0), (:definition::text, :version::integer))
+                          AND (pause.until IS NULL OR pause.until > tenure.now()))
+     ORDER BY r.line, r.rank, r.seq
+     LIMIT :limit::integer
+       FOR UPDATE OF r, s SKIP LOCKED
+),
+taken AS MATERIALIZED (
+    SELECT * FROM picked WHERE state = 'queued'
+),
+out_of_line AS (
+    DELETE FROM tenure.ready WHERE ctid = ANY (ARRAY(SELECT tid FROM picked))
+),
+leased AS MATERIALIZED (
+    INSERT INTO tenure.lease (owner, expires_at, heartbeat_at, jobs)
+    SELECT :worker::text, tenure.now() + :lease_for::interval, tenure.now(), array_agg(job)
+      FROM taken
+    HAVING count(*) > 0
+    RETURNING id
+),
+started AS (
+    UPDATE tenure.job_state s
+       SET state      = 'running',
+           lease      = leased.id,
+           fence      = leased.id,
+           n          = s.n + 1,
+           mark       = greatest(pg_current_xact_id(), s.mark),
+           attempt    = s.attempt + 1,
+           progress   = NULL,
+           started_at = taken.at,
+           updated_at = taken.at
+      FROM taken, leased
+     WHERE s.id = taken.job
+    RETURNING s.id, taken.at, s.n, s.mark, s.fence, s.attempt, s.queued_at, s.started_at, taken.seq
+),
+announced AS (
+    INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, mark)
+    SELECT id, n, 'started', 'queued', 'running', attempt, fence, at, :worker::text, mark FROM started
+),
+tallied AS (
+    INSERT INTO tenure.tally (line, state, n)
+    SELECT :line::integer, step.state, step.n * begun.n
+      FROM (SELECT count(*) AS n FROM started HAVING count(*) > 0) begun
+     CROSS JOIN (VALUES ('queued'::tenure.state, -1), ('running', 1)) AS step (state, n)
+)
+SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, traceparent, max_attempts, on_lost,
+       timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, :line::integer AS line,
+       :rank::smallint AS rank, seq
+  FROM started
  CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = started.id LIMIT 1) job;
 
 -- part: places
