@@ -13,7 +13,7 @@ from tenure.core.job import Job
 from tenure.core.lease import Line, Order
 from tenure.core.signals import Signal
 from tenure.core.states import State
-from tenure.engine.duties import Duties
+from tenure.engine.duties import GIVE_WAY, Duties
 from tenure.engine.manner import Manner
 from tenure.sources import load
 from tenure.storage.contract import Store
@@ -131,6 +131,14 @@ async def test_where_hints_come_it_looks_more_seldom_and_again_when_something_ha
     assert idle.stir()
     assert 30 < await idle.look() <= 60
     assert not idle.stir()
+
+
+async def test_a_look_that_a_hint_calls_for_lets_the_claim_go_first(store: Store) -> None:
+    idle = duties(store, hears=True, TENURE_POLL_SECONDS="0.5")
+    await idle.look()
+    idle._looked_at -= 60
+    assert idle.stir()
+    assert await idle.look() <= GIVE_WAY
 
 
 async def test_a_worker_that_hears_hints_still_sees_leases_that_run_out_in_time(store: Store) -> None:

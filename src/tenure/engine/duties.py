@@ -28,6 +28,9 @@ PRUNE_ALL_EVERY = 86_400.0
 LOOKS_A_POLL = 5
 """How often to look, in the time of a poll, at what is due and somebody has locked: mostly not for long."""
 
+GIVE_WAY = 0.01
+"""Seconds between a hint and the look it calls for: the claim of what it speaks of goes first."""
+
 PRUNE_SHARE = 0.1
 """How much of a worker's time goes to pruning while there is something to look at."""
 
@@ -67,7 +70,8 @@ class Duties:
     def stir(self) -> bool:
         """Something has happened; whether the next look is sooner for it."""
         before = self._look_at
-        self._look_at = min(before, self._looked_at + self._manner.poll_seconds)
+        soonest = max(self._looked_at + self._manner.poll_seconds, time.monotonic() + GIVE_WAY)
+        self._look_at = min(before, soonest)
         return self._look_at < before
 
     async def look(self) -> float:
