@@ -10,6 +10,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from random import random
 from typing import NamedTuple
 
@@ -108,15 +109,24 @@ class Attempts:
         """For how many more there is a slot, or a place to wait."""
         return self._share.slots + self.ahead - len(self.running) - len(self.waiting)
 
-    def take(self, claimed: Claimed, hold: Hold) -> None:
-        """Run a job that was just claimed, as soon as there is a slot."""
-        self.waiting[claimed.lease] = Running(claimed, hold, self._spawn, self._announce)
-        self.idle.clear()
-        self._fill()
+    @property
+    def is_low(self) -> bool:
+        """Whether no more than half of what may be held is held."""
+        ahead = self.ahead
+        return 2 * (self._share.slots + ahead - len(self.running) - len(self.waiting)) >= ahead
 
-    def decline(self, claimed: Claimed, hold: Hold) -> None:
-        """Do not run a job that was just claimed."""
-        self.unstarted[claimed.lease] = Running(claimed, hold, self._spawn, self._announce)
+    def take(self, claimed: Sequence[Claimed], hold: Hold) -> None:
+        """Run jobs that were just claimed, as soon as there are slots."""
+        for one in claimed:
+            self.waiting[one.lease] = Running(one, hold, self._spawn, self._announce)
+        if claimed:
+            self.idle.clear()
+            self._fill()
+
+    def decline(self, claimed: Sequence[Claimed], hold: Hold) -> None:
+        """Do not run jobs that were just claimed."""
+        for one in claimed:
+            self.unstarted[one.lease] = Running(one, hold, self._spawn, self._announce)
 
     @property
     def is_settled(self) -> bool:
@@ -167,11 +177,11 @@ class Attempts:
 
     def trails(self) -> list[Trail]:
         """What attempts have said and nobody has recorded."""
-        return [trail for running in self.held() if (trail := running.take_trail())]
+        return [running.take_trail() for running in self.held() if running.has_spoken]
 
     def put_back(self, trails: Sequence[Trail]) -> None:
         """Trails that could not be recorded, in the order in which they were said."""
-        by_lease = {running.lease: running for running in self.held()}
+        by_lease = {running.lease: running for running in self.held()} if trails else {}
         for trail in reversed(trails):
             if trail.lease in by_lease:
                 by_lease[trail.lease].put_back(trail)
@@ -182,19 +192,31 @@ class Attempts:
         self._fill()
 
     def _fill(self) -> None:
-        if self.waiting and self._is_cut_off():
-            return
-        while self.waiting and len(self.running) < self._share.slots:
-            running = self.waiting.pop(next(iter(self.waiting)))
-            running.since = time.monotonic()
-            self.running[running.lease] = running
-            self._announce(AttemptStarted(running.claimed))
-            self._tasks.create_task(self._run(running))
+        while (running := self._next()) is not None:
+            self._tasks.create_task(self._use_slot(running))
+
+    def _next(self) -> Running | None:
+        """What is to begin now; None where nothing waits, or has to go on waiting."""
+        if not self.waiting or len(self.running) >= self._share.slots or self._is_cut_off():
+            return None
+        running = self.waiting.pop(next(iter(self.waiting)))
+        running.since = time.monotonic()
+        self.running[running.lease] = running
+        self._announce(AttemptStarted(running.claimed))
+        return running
 
     def _is_cut_off(self) -> bool:
         """Whether a lease may run out before its outcome is told: what begins now would run twice."""
         since = self.unanswered_since
         return since is not None and time.monotonic() - since >= HELD_FOR
+
+    async def _use_slot(self, running: Running | None) -> None:
+        """Run one attempt after the other, for as long as some wait: a task for each would cost it more."""
+        while running is not None:
+            await self._run(running)
+            del self.running[running.lease]
+            running = self._next()
+            self._leave()
 
     async def _run(self, running: Running) -> None:
         claimed = running.claimed
@@ -213,9 +235,6 @@ class Attempts:
             problem = Failure(type(error).__name__, f"the attempt could not be run: {error}")
             ended = Ended(Crashed(problem), Usage())
         self._note(running, ended)
-        del self.running[running.lease]
-        self._fill()
-        self._leave()
 
     def _leave(self) -> None:
         if not self.running and not self.waiting:
@@ -271,7 +290,10 @@ def assignment(
         hook=hook,
         error=error,
         traceparent=claimed.traceparent,
-        limits=Limits(
-            memory=spec.memory, cpu=spec.cpu, files=spec.files or FILES, environment=spec.environment
-        ),
+        limits=_limits(spec.memory, spec.cpu, spec.files or FILES, spec.environment),
     )
+
+
+@lru_cache(maxsize=1024)
+def _limits(memory: int | None, cpu: int | None, files: int, environment: tuple[str, ...]) -> Limits:
+    return Limits(memory=memory, cpu=cpu, files=files, environment=environment)

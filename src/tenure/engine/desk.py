@@ -77,5 +77,5 @@ class Desk:
             await self.dispatcher.turn()
 
     def _slot_is_free(self) -> None:
-        if self.dispatcher.ended():
+        if not self.service.is_poked and self.dispatcher.ended():
             self.service.poke()

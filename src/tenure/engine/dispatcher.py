@@ -65,8 +65,7 @@ class Dispatcher:
         attempts = self._attempts
         if attempts.unstarted or attempts.killed or not attempts.waiting:
             return True
-        is_low = self._hinted and 2 * attempts.room >= attempts.ahead
-        return is_low or self._gathers_for() <= 0
+        return (self._hinted and attempts.is_low) or self._gathers_for() <= 0
 
     def ended(self) -> bool:
         """Something has ended; whether a turn is called for, if only to find out when the next one is."""
@@ -113,11 +112,7 @@ class Dispatcher:
         hold = self._manner.hold(began)
         # It was asked for before somebody told us to stop; or so long ago that we would halt it at once.
         is_too_late = self.draining or hold.halt_at <= time.monotonic()
-        for claimed in answer.claimed:
-            if is_too_late:
-                self._attempts.decline(claimed, hold)
-            else:
-                self._attempts.take(claimed, hold)
+        (self._attempts.decline if is_too_late else self._attempts.take)(answer.claimed, hold)
         if answer.claimed:
             await asyncio.sleep(0)  # they begin before anything else is done
         if answer.claimed and time.monotonic() - began > SLOW * self._manner.lease_seconds:

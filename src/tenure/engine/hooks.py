@@ -94,7 +94,9 @@ class Hooks:
 
     def _start(self, claimed: Claimed, state: State, error: Failure | None) -> None:
         spec = self._specs.get((claimed.definition, claimed.version))
-        names = [name for name in AFTER.get(state, ()) if spec is not None and name in spec.hooks]
+        if spec is None or not spec.hooks:  # as most have none
+            return
+        names = [name for name in AFTER.get(state, ()) if name in spec.hooks]
         if not names or self._is_halted:
             return
         if len(self._halts) >= MOST_WAITING:

@@ -26,6 +26,8 @@ class Running:
         """When it was taken; once it runs, when it began."""
         self.halting = Halting()
         self.prolong(hold)
+        self.has_spoken = False
+        """Whether it has said something that nobody has recorded."""
         self.unsaid: Progress | None = None
         """How far it has come, until the store was told."""
         self._spawn = spawn
@@ -46,6 +48,7 @@ class Running:
     def log(self, line: LogLine) -> None:
         """A line of output."""
         self._lines.append(line)
+        self.has_spoken = True
 
     def progress(self, progress: Progress) -> None:
         """How far it has come; a heartbeat tells."""
@@ -54,6 +57,7 @@ class Running:
     def emit(self, note: Note) -> None:
         """An event of its own."""
         self._notes.append(note)
+        self.has_spoken = True
 
     def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
         """Something that it has measured: told at once, and kept nowhere."""
@@ -69,16 +73,16 @@ class Running:
         inside = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
         return await self._spawn(self.lease, inside)
 
-    def take_trail(self) -> Trail | None:
+    def take_trail(self) -> Trail:
         """What it has said since this was last asked."""
-        if not self._lines and not self._notes:
-            return None
         trail = Trail(self.lease, tuple(self._lines), tuple(self._notes))
         self._lines.clear()
         self._notes.clear()
+        self.has_spoken = False
         return trail
 
     def put_back(self, trail: Trail) -> None:
         """What could not be recorded, in front of what has been said since."""
         self._lines[:0] = trail.lines
         self._notes[:0] = trail.notes
+        self.has_spoken = True

@@ -28,6 +28,11 @@ class Service:
         self._hurried = asyncio.Event()
         self._failures = 0
 
+    @property
+    def is_poked(self) -> bool:
+        """Whether the next turn is to be taken as soon as this one is over."""
+        return self._poked.is_set()
+
     def poke(self) -> None:
         """Take the next turn now."""
         self._poked.set()

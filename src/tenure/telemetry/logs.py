@@ -60,7 +60,7 @@ class Logs:
 
     def __init__(self, put: Callable[[Entry], None], level: str = "info") -> None:
         self._put = put
-        self._least = LEVELS.index(level)
+        self._levels = frozenset(LEVELS[LEVELS.index(level) :])
         self._worker: str | None = None
 
     def __call__(self, signal: Signal) -> None:
@@ -106,7 +106,7 @@ class Logs:
         self._say("error" if record.levelno >= ERROR else "warning", "library", fields)
 
     def _has(self, level: str) -> bool:
-        return LEVELS.index(level) >= self._least
+        return level in self._levels
 
     def _say(self, level: str, event: str, fields: dict[str, Any]) -> None:
         if self._has(level):

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter as Tally
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Protocol
 
 from tenure.core.lease import Claimed
@@ -34,8 +33,6 @@ SECONDS = (0.1, 0.3, 0.5, 0.7, 1, 3, 5, 7, 10)
 LATENCIES = (10, 30, 50, 70, 100, 300, 500, 700, *range(1000, 10_001, 500))
 FINE = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Seconds for what mostly takes milliseconds."""
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Working(Protocol):
@@ -129,8 +126,8 @@ class WorkerMetrics:
             self._settled(signal)  # type: ignore[arg-type]
         elif kind is AttemptStarted:
             claimed: Claimed = signal.claimed  # type: ignore[union-attr, assignment]
-            waited = (claimed.started_at - claimed.queued_at) / _MILLISECOND
-            self._latency.observe((self.names.of(claimed.definition),), waited)
+            waited = (claimed.started_at - claimed.queued_at).total_seconds()
+            self._latency.observe((self.names.of(claimed.definition),), 1e3 * waited)
         else:
             self._seldom(signal)
 
