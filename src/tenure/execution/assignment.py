@@ -9,7 +9,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.outcome import Failure
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an attempt's process may take.
 
     `memory` is in bytes and counts the data of the process (RLIMIT_DATA), what the imported module holds
@@ -34,7 +34,7 @@ class Limits(Struct, frozen=True, kw_only=True):
                 raise InvalidInput("environment", f"{name!r:.64} cannot name a variable")
 
 
-class Assignment(Struct, frozen=True, kw_only=True):
+class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One attempt as its child sees it; with `hook` that hook is run instead of the handler.
 
     What the handler does follows in a trace from `traceparent`.

@@ -32,11 +32,16 @@ MOST_ASKED = 10_000
 
 _LAST_WORDS = 1.0
 _STREAMS = frozenset({"stdout", "stderr"})
+_UNMEASURED = Exited(0, None, None, timedelta(0), 0)
+"""How an attempt has ended of which nobody can tell what it used among others."""
+
+_NO_USAGE = usage_of(_UNMEASURED)
 
 
 class Host(Protocol):
     """The runner that an attempt is in."""
 
+    loop: asyncio.AbstractEventLoop
     is_shared: bool
     """Whether others may be in it: an attempt alone in it is killed where one among others is asked first."""
 
@@ -65,7 +70,7 @@ class Guest:
     def __init__(
         self, host: Host, listener: Listener, halt: Halting, timeout: timedelta, grace: timedelta
     ) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loop = host.loop
         self._host = host
         self._listener = listener
         self._timeout = timeout
@@ -152,8 +157,11 @@ class Guest:
         """Take in its last word; it counts for nothing if it was said because the worker ends."""
         if not (self.course.dropped is Halt.SHUTDOWN and message.was_asked):
             self.report = trusted(message.end)
-        cpu = timedelta(seconds=min(max(message.cpu, 0.0), 1e9))
-        self.ending = Exited(0, None, None, cpu, min(max(message.peak_memory, 0), 2**62))
+        if message.cpu or message.peak_memory:
+            cpu = timedelta(seconds=min(max(message.cpu, 0.0), 1e9))
+            self.ending = Exited(0, None, None, cpu, min(max(message.peak_memory, 0), 2**62))
+        else:
+            self.ending = _UNMEASURED
 
     def settle(self, ending: Ending | Swept) -> None:
         """It is over; `ending` counts unless its last word has said what it used."""
@@ -178,7 +186,7 @@ class Guest:
         end = name(self.course, self, self.ending)
         if isinstance(end, Interrupted):
             self._written().add("warning", f"{end.error.message}; it is handed back")
-        return Ended(end, usage_of(self.ending))
+        return Ended(end, _NO_USAGE if self.ending is _UNMEASURED else usage_of(self.ending))
 
     def _stop(self, patience: float) -> None:
         due = self._loop.time() + patience

@@ -49,7 +49,7 @@ class Runner:
     """
 
     def __init__(self, nursery: Nursery, lane: str, *, is_shared: bool) -> None:
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self.nursery = nursery
         self.is_shared = is_shared
         self.is_taking = True
@@ -112,7 +112,7 @@ class Runner:
         if guest is not None:
             self._culprits.add(guest)
         self.nursery.signal(self._number, signal.SIGKILL)
-        self._loop.call_later(PATIENCE if guest is None else patience(guest.halt), self._give_up)
+        self.loop.call_later(PATIENCE if guest is None else patience(guest.halt), self._give_up)
 
     def retire(self) -> None:
         """Take no more attempts, and end with the last one."""
@@ -131,11 +131,11 @@ class Runner:
             if self._alarm is not None:
                 self._alarm.cancel()
             self._alarm_at = due
-            self._alarm = self._loop.call_at(due, self._wake)
+            self._alarm = self.loop.call_at(due, self._wake)
 
     def _wake(self) -> None:
         self._alarm, self._alarm_at = None, math.inf
-        now = self._loop.time()
+        now = self.loop.time()
         inside = [guest for guest in self._guests.values() if guest.ending is None]
         for guest in inside:
             if guest.due <= now:
@@ -159,7 +159,7 @@ class Runner:
             self.kill()
         else:
             if self._link.is_silent:
-                self._loop.call_later(LINGER, self._kill_lingerer)
+                self.loop.call_later(LINGER, self._kill_lingerer)
 
     def _take(self, guest: Guest, message: FromRunner) -> None:
         if isinstance(message, Finished):
@@ -168,7 +168,7 @@ class Runner:
                 self._pipes.end()
             if message.is_last:
                 self.is_taking = False
-                self._loop.call_later(LINGER, self.kill)
+                self.loop.call_later(LINGER, self.kill)
             elif guest.is_stopping and not self.is_shared:  # the signal may still be on its way to the next
                 self.kill()
             else:
@@ -203,7 +203,7 @@ class Runner:
             guest.settle(self._fate(guest, ending, is_alone=len(inside) == 1))
         self._guests.clear()
         if isinstance(ending, Exited) and ending.litter is not None:
-            self._loop.run_in_executor(None, partial(shutil.rmtree, ending.litter, ignore_errors=True))
+            self.loop.run_in_executor(None, partial(shutil.rmtree, ending.litter, ignore_errors=True))
 
     def _hear_out(self) -> None:
         """Take in the rest and close everything."""
