@@ -1,6 +1,8 @@
 """A hint that goes along with the commit it speaks of: of one job, put in line after a while of silence."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 
 import asyncpg
 import pytest
@@ -43,7 +45,7 @@ async def asleep(store: PostgresStore, single: PostgresStore) -> AsyncIterator[W
 
 
 async def test_one_statement_puts_a_job_in_line_and_tells_of_it(
-    asleep: Wakeups, single: PostgresStore, ear: Ear
+    single: PostgresStore, ear: Ear, asleep: Wakeups
 ) -> None:
     await enqueue_one(single)
     assert await woken(asleep)
@@ -51,7 +53,7 @@ async def test_one_statement_puts_a_job_in_line_and_tells_of_it(
 
 
 async def test_who_meets_another_one_there_does_not_wait_and_tells_of_it_afterwards(
-    asleep: Wakeups, single: PostgresStore, ear: Ear, foreign: asyncpg.Connection
+    single: PostgresStore, ear: Ear, asleep: Wakeups, foreign: asyncpg.Connection
 ) -> None:
     """Commits that notify go one after the other: a crowd of them would share no sync to disk."""
     await foreign.execute(GATE)
@@ -61,9 +63,49 @@ async def test_who_meets_another_one_there_does_not_wait_and_tells_of_it_afterwa
     assert [text.split()[0] for text in await ear.heard()] == ["WITH", "NOTIFY"]
 
 
-async def test_a_key_that_is_taken_is_no_news(asleep: Wakeups, single: PostgresStore, ear: Ear) -> None:
+async def test_a_key_that_is_taken_is_no_news(single: PostgresStore, ear: Ear, asleep: Wakeups) -> None:
     await enqueue_one(single, key="first")
     assert await woken(asleep)
     await enqueue_one(single, key="first")
     assert not await asleep.wait(0.1)
     assert not any(text.startswith("NOTIFY") for text in await ear.heard())
+
+
+async def test_who_puts_in_one_job_after_the_other_sends_nothing_else(
+    single: PostgresStore, ear: Ear, asleep: Wakeups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hint that was to follow is not sent where a later job's own speaks of the same place."""
+    await enqueue_one(single)
+    monkeypatch.setattr(single._hints, "_quiet_until", monotonic() + 60)
+    await enqueue_one(single)
+    await asyncio.sleep(0)  # as long as who is to send its hint takes to begin to wait
+    monkeypatch.setattr(single._hints, "_quiet_until", 0.0)
+    await enqueue_one(single)
+    await single._hints.close()
+    assert [text.split()[0] for text in await ear.heard()] == ["WITH", "WITH", "WITH"]
+    assert await woken(asleep)
+
+
+async def test_a_hint_of_another_place_is_not_put_off(
+    single: PostgresStore, ear: Ear, asleep: Wakeups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await enqueue_one(single)
+    monkeypatch.setattr(single._hints, "_quiet_until", monotonic() + 60)
+    await enqueue_one(single, priority=7)
+    monkeypatch.setattr(single._hints, "_quiet_until", 0.0)
+    await enqueue_one(single)
+    await single._hints.close()
+    assert [text.split()[0] for text in await ear.heard()] == ["WITH", "WITH", "WITH", "NOTIFY"]
+
+
+async def test_what_was_put_in_line_meanwhile_is_told_of_as_well(single: PostgresStore) -> None:
+    """Its commit may come after the hint that is under way."""
+    hints = single._hints
+    await hints.close()
+    hints._quiet_until = 0.0
+    under_way = hints.along()
+    hints._quiet_until = monotonic() + 60
+    hints.queued([(1, 0)])
+    hints.queued([(1, 0)], told=under_way)
+    assert hints._unsent == {"queued"}
+    await hints.close()

@@ -26,7 +26,7 @@ from tenure.storage.postgres.lines import Lines, line_of
 from tenure.storage.postgres.places import Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.told import Place
-from tenure.storage.postgres.wakeups import Switchboard
+from tenure.storage.postgres.wakeups import Along, Switchboard
 
 MOST_A_STATEMENT = 1_000
 """How many coalesced jobs ride on one statement; a single call may bring more."""
@@ -162,7 +162,8 @@ class Creation(ABC):
         [line] = self._lines.known(jobs) or await self._lines.numbers(jobs)
         form = "enqueue.one" if job.key is None and job.id is None else "enqueue.one+keys"
         try:
-            asked = rows.asked_alone(job, made, line, PATIENCE, self._hints.along())
+            along = self._hints.along()
+            asked = rows.asked_alone(job, made, line, PATIENCE, along and along.text)
             recorded = await self._pool.ask(form, asked)
         except StoreRefused:
             return await self._enqueue_all(jobs, None)  # which knows what to do where the line is gone
@@ -171,7 +172,7 @@ class Creation(ABC):
             await self._answer_the_rest(jobs, [made], answers, None)
             return [answers[0]]
         line, rank, is_told = recorded[0]
-        self._note({(line, rank): job}, is_told=is_told)
+        self._note({(line, rank): job}, along if is_told else None)
         return [Enqueued(made, State.QUEUED, fresh=True)]
 
     async def _enqueue_all(self, jobs: Sequence[NewJob], record: Recording | None) -> list[Enqueued]:
@@ -251,13 +252,13 @@ class Creation(ABC):
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
         self._note({(row["line"], row["rank"]): None for row in moved})
 
-    def _note(self, noted: Mapping[Place, NewJob | None], *, is_told: bool = False) -> None:
+    def _note(self, noted: Mapping[Place, NewJob | None], told: Along | None = None) -> None:
         """Jobs were put in line at these places, and such jobs where that is known."""
         for known in self._places.values():
             for place, job in noted.items():
                 known.add(place, None if job is None else line_of(job))
         if noted:
-            self._hints.queued(noted, is_told=is_told)
+            self._hints.queued(noted, told=told)
 
 
 def _places(recorded: Iterable[asyncpg.Record]) -> list[int]:

@@ -37,8 +37,8 @@ _POOLED = {"statement_cache_size": 0}
 _AT_HAND = 2
 _IDLE_FOR = 300.0
 # The standard loop reads each answer into a new block of 256 KiB. glibc asks the system for such a block and
-# gives it back, which costs twice as much as all the rest of reading, until a larger one has been freed in the
-# process: from then on it keeps them.
+# gives it back, which costs twice as much as all the rest of reading, until a larger one has been freed in
+# the process: from then on it keeps them.
 _LARGER_BLOCK = 2**20
 
 

@@ -26,6 +26,11 @@ class Told:
             self._is_vague = True
             self._places.clear()
 
+    def drop(self, places: Collection[Place]) -> bool:
+        """Others have told of these places; whether that was all."""
+        self._places.difference_update(places)
+        return not self._places and not self._is_vague
+
     def take(self) -> list[Place]:
         """Every place that was told of, the first to serve first; none where jobs may be elsewhere, too."""
         places = [] if self._is_vague else sorted(self._places, key=lambda place: place[1])

@@ -3,7 +3,8 @@
 Most hints are sent after the commit they speak of, not inside its transaction: commits that notify go one
 after the other. The first goes at once, in one round trip however new the connection; those that follow
 within a few milliseconds go together, so that however much is done, few are sent. Where nobody else is doing
-the same, that one job was put in line after a while of silence goes along with its commit.
+the same, that one job was put in line after a while of silence goes along with its commit; so do the hints of
+who puts in one job after the other.
 
 That jobs were put in line says where, if it can in a few words: who is idle and knows the line claims there
 without looking first.
@@ -16,7 +17,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -27,6 +28,9 @@ from tenure.storage.postgres.told import Place, Told, read, written
 CHANNEL = "tenure"
 QUIET = 0.02
 """Seconds between two rounds of hints from one process."""
+
+_SOONER = 0.005
+"""Seconds by which a hint that goes along may come before its time: it spares a round of its own."""
 
 _RECONNECT = 1.0
 _QUEUED, _TIMED, _ENDED, _STOPPING = _ALL = "queued", "timed", "ended", "stopping"
@@ -67,6 +71,13 @@ class Listener:
         return told
 
 
+class Along(NamedTuple):
+    """How a hint begins that goes along with a commit, and how many were to be sent otherwise until then."""
+
+    text: str
+    noted: int
+
+
 class Switchboard:
     """Sends this store's hints and hands on those of others."""
 
@@ -81,6 +92,8 @@ class Switchboard:
         self._places = Told()
         self._tasks: set[asyncio.Task[None]] = set()
         self._sending = False
+        self._saying = False
+        self._noted = 0
         self._quiet_until = 0.0
         self._closing = asyncio.Event()
         self._is_connected = False
@@ -91,19 +104,24 @@ class Switchboard:
         """Whether hints of others arrive here, as far as anybody can know."""
         return self._is_connected
 
-    def along(self) -> str | None:
-        """How a hint begins that goes along with the commit it speaks of; None where it is to go later."""
-        is_due = self._enabled and not self._sending and monotonic() >= self._quiet_until
-        return f"{_QUEUED} {self._name} " if is_due else None
+    def along(self) -> Along | None:
+        """What may go along with a commit that puts a job in line; None where a hint is to go later."""
+        is_due = self._enabled and not self._saying and monotonic() >= self._quiet_until - _SOONER
+        return Along(f"{_QUEUED} {self._name} ", self._noted) if is_due else None
 
-    def queued(self, places: Collection[Place] = (), *, is_told: bool = False) -> None:
-        """Jobs were put in line, at these places or wherever; `is_told` where others have a hint of it."""
+    def queued(self, places: Collection[Place] = (), *, told: Along | None = None) -> None:
+        """Jobs were put in line, at these places or wherever; `told` by what others have a hint of it."""
         self._tell(_QUEUED)
-        if is_told:
-            self._quiet_until = monotonic() + QUIET
-        else:
+        if told is None:
+            self._noted += 1
             self._places.add(places)
             self._send(_QUEUED)
+            return
+        # What was put there while it was under way may have come too late for whoever it woke.
+        if told.noted == self._noted and self._places.drop(places):
+            self._unsent.discard(_QUEUED)
+        if not self._unsent:  # what is left is not put off
+            self._quiet_until = monotonic() + QUIET
 
     def timed(self) -> None:
         """Jobs were given a time to wait for."""
@@ -170,24 +188,27 @@ class Switchboard:
     async def _send_unsent(self) -> None:
         try:
             while self._unsent:
-                await self._rest()
+                if (rest := self._quiet_until - monotonic()) > 0 and not self._closing.is_set():
+                    await self._rest(rest)
+                    continue  # some may have gone along meanwhile
                 hints = [f"{hint} {self._name}" for hint in sorted(self._unsent - {_QUEUED})]
                 if _QUEUED in self._unsent:
                     hints.insert(0, f"{_QUEUED} {self._name} {written(self._places.take())}")
                 self._unsent.clear()
+                self._saying = True
                 await self._pool.say("; ".join(f"NOTIFY {CHANNEL}, '{hint}'" for hint in hints))
+                self._saying = False
                 self._quiet_until = monotonic() + QUIET
         except StoreError:
             self._unsent.clear()
         finally:
-            self._sending = False
+            self._sending = self._saying = False
 
-    async def _rest(self) -> None:
+    async def _rest(self, seconds: float) -> None:
         """Wait until it is time for the next round; who closes does not wait."""
-        if (rest := self._quiet_until - monotonic()) > 0:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(rest):
-                    await self._closing.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
 
     async def _keep_connected(self) -> None:
         while True:
