@@ -4,14 +4,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tenure.core.documents import write
 from tenure.core.job import Job
 from tenure.core.states import State
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.storage.contract import Store
+from tests.whole import dealt
 from tests.worker.commanding import commanded
 from tests.worker.employing import appear
+
+pytestmark = pytest.mark.parametrize("address", dealt(0), indirect=True)
 
 TARGET = "tests.worker.commands:app"
 

@@ -11,7 +11,10 @@ from tenure.core.outcome import Ending
 from tenure.core.signals import AttemptSettled, Troubled, WorkerStopped
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tests.whole import dealt
 from tests.worker.employing import appear, employ, enqueue, reach, until
+
+pytestmark = pytest.mark.parametrize("address", dealt(1), indirect=True)
 
 ONCE: dict[str, Any] = {"max_attempts": 1}
 

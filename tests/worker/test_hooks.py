@@ -6,6 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tenure.core.errors import StoreUnavailable
 from tenure.core.lease import Line, Order
 from tenure.core.policy import OnLost
@@ -13,8 +15,11 @@ from tenure.core.signals import HookFailed, WorkerDraining
 from tenure.core.states import State
 from tenure.engine.registering import register
 from tenure.storage.contract import Store
+from tests.whole import dealt
 from tests.worker.employing import PATIENCE, appear, employ, enqueue, reach, registry, until, written
 from tests.worker.meddling import Meddled
+
+pytestmark = pytest.mark.parametrize("address", dealt(1), indirect=True)
 
 HOOKED = Line("default", "hooked")
 Verb = Callable[..., Awaitable[Any]]

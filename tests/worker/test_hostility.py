@@ -8,13 +8,18 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
+import pytest
+
 from tenure.core.states import State
 from tenure.execution.output import CUT
 from tenure.storage.contract import Store
 from tests.execution.test_stopping import pids
 from tests.execution.test_survivors import parent_of
+from tests.whole import dealt
 from tests.worker.commanding import Command, Entry, Ledger, commanded, descendants
 from tests.worker.employing import enqueue, is_alive, reach, until, vanish
+
+pytestmark = pytest.mark.parametrize("address", dealt(0), indirect=True)
 
 PROGRAM = "tests.worker.hostility:app"
 REASONS = {"allocates": "OutOfMemory", "closes": "PipeClosed", "exits": "ExitedWithoutResult"}

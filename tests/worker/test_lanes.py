@@ -1,4 +1,4 @@
-"""Lanes that keep processes, as the command runs them, on both stores."""
+"""Lanes that keep processes, as the command runs them."""
 
 import asyncio
 import signal
@@ -6,6 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from tenure.core.bounds import MOST_HAND_BACKS
 from tenure.core.documents import write
@@ -15,11 +17,13 @@ from tenure.core.policy import Policy
 from tenure.core.states import FINAL, State
 from tenure.engine.attempts import HELD_FOR
 from tenure.storage.contract import Store
-from tests.whole import IS_WHOLE
+from tests.whole import IS_WHOLE, dealt
 from tests.worker.commanding import Ledger, commanded, descendants
 from tests.worker.employing import enqueue, reach, vanish
 from tests.worker.laned import LANES
 from tests.worker.test_settings_at_work import prolonged
+
+pytestmark = pytest.mark.parametrize("address", dealt(1), indirect=True)
 
 TARGET = "tests.worker.laned:app"
 SHARED = ("async", "thread")

@@ -10,8 +10,11 @@ import pytest
 
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tests.whole import dealt
 from tests.worker.commanding import PROGRAM, Ledger
 from tests.worker.employing import PATIENCE, ROOT, enqueue, reach
+
+pytestmark = pytest.mark.parametrize("address", dealt(1), indirect=True)
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

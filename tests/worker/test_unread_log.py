@@ -11,10 +11,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tests.whole import dealt
 from tests.worker.commanding import PROGRAM, Ledger, commanded
 from tests.worker.employing import PATIENCE, ROOT, enqueue, reach
+
+pytestmark = pytest.mark.parametrize("address", dealt(0), indirect=True)
 
 SMALLEST = 4096
 """Bytes that a pipe holds at least; a line has some five hundred."""
