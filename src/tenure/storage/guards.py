@@ -198,7 +198,9 @@ def _cases(source: str, target: str, *, otherwise: str) -> str:
 
 
 def _array(states: Iterable[State]) -> str:
-    return f"ARRAY[{_words(states)}]::tenure.state[]"
+    # As a constant: an array of constants would be put together anew by every statement.
+    chosen = set(states)
+    return f"'{{{','.join(state for state in State if state in chosen)}}}'::tenure.state[]"
 
 
 def _words(states: Iterable[State]) -> str:

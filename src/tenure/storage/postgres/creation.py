@@ -159,7 +159,7 @@ class Creation(ABC):
         [job] = jobs
         identity = self._identity or await self._ids()
         made = job.id or identity.make()
-        [line] = self._lines.known(jobs) or await self._lines.numbers(jobs)
+        line = self._lines.number(job) or (await self._lines.numbers(jobs))[0]
         form = "enqueue.one" if job.key is None and job.id is None else "enqueue.one+keys"
         try:
             along = self._hints.along()

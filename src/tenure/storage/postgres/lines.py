@@ -25,6 +25,10 @@ class Lines:
         self._pool = pool
         self._known: dict[Kind, int] = {}
 
+    def number(self, job: NewJob) -> int | None:
+        """The line of one new job; None where it has to be looked up."""
+        return self._known.get(_kind(job))
+
     def known(self, jobs: Sequence[NewJob]) -> list[int] | None:
         """The line of each new job; None where some have to be looked up."""
         try:

@@ -19,9 +19,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
-_VARYING = frozenset({"idempotency_key"})
-"""Options in which jobs differ that are made one after the other from one model."""
-
 
 class JobDefinition(Generic[P, R]):
     """A function that runs as a job, made by `@app.job`."""
@@ -56,12 +53,13 @@ class JobDefinition(Generic[P, R]):
         """A job as it would be enqueued, for `app.enqueue_many`. Nothing is written."""
         document = EMPTY if params is None else write(params)
         spec = self._registry.get(self.key, self.version)
+        key = options.get("idempotency_key")
         # The caller names the function, not its version: after a deploy a repeat must still find its job.
-        if options.keys() - _VARYING or spec.concurrency_key is not None:
+        if len(options) > (key is not None) or spec.concurrency_key is not None:
             return spec.new_job(document, namespace=self._namespace, **checked(options))
         if self._model is None or self._model[0] is not spec:  # a hook makes it another one
             self._model = spec, spec.new_job(EMPTY, namespace=self._namespace)
-        return like(self._model[1], document, options.get("idempotency_key"))
+        return like(self._model[1], document, key)
 
     async def enqueue(
         self, params: object = None, *, connection: Connection | None = None, **options: Unpack[Options]

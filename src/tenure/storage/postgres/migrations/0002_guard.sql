@@ -24,7 +24,7 @@ $$;
 -- pass; all other changes are judged here.
 CREATE FUNCTION tenure.judge() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF OLD.state = ANY (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]) THEN
+    IF OLD.state = ANY ('{succeeded,failed,cancelled,buried}'::tenure.state[]) THEN
         RAISE EXCEPTION 'tenure: a finished job never changes' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
     END IF;
     IF NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id THEN
@@ -38,10 +38,10 @@ END
 $$;
 
 ALTER TABLE tenure.job_state ADD CONSTRAINT lease_while_owned
-    CHECK ((state = ANY (ARRAY['running', 'cancelling']::tenure.state[])) = (lease IS NOT NULL));
+    CHECK ((state = ANY ('{running,cancelling}'::tenure.state[])) = (lease IS NOT NULL));
 
 CREATE TRIGGER guard_first BEFORE INSERT ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.state <> ALL (ARRAY['created', 'scheduled', 'queued']::tenure.state[]))
+    WHEN (NEW.state <> ALL ('{created,scheduled,queued}'::tenure.state[]))
     EXECUTE FUNCTION tenure.refuse('a job is not born in this state');
 
 CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
@@ -49,7 +49,7 @@ CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
     EXECUTE FUNCTION tenure.judge();
 
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH ROW
-    WHEN (OLD.state <> ALL (ARRAY['succeeded', 'failed', 'cancelled', 'buried']::tenure.state[]) OR current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
+    WHEN (OLD.state <> ALL ('{succeeded,failed,cancelled,buried}'::tenure.state[]) OR current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text)
     EXECUTE FUNCTION tenure.refuse('only retention deletes, and only finished jobs');
 
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job FOR EACH ROW

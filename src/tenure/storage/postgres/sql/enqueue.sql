@@ -159,7 +159,7 @@ recorded AS (
     SELECT :id::uuid,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
-               AND line.version = :version::integer AND line.limits = '{}'),
+               AND line.version = :version::integer AND cardinality(line.limits) = 0),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, :params::text, :hash::bytea, :key::text,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
@@ -200,7 +200,7 @@ recorded AS (
     SELECT asked.id,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
-               AND line.version = :version::integer AND line.limits = '{}'),
+               AND line.version = :version::integer AND cardinality(line.limits) = 0),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, asked.params,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
