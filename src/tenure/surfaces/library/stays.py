@@ -21,7 +21,7 @@ from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.storage.address import store_for
 
-OFTEN = 20
+OFTEN = 5
 """Calls after which a loop is given a store of its own."""
 
 _PATIENCE = 5.0
