@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from inspect import isfunction
+from inspect import iscoroutinefunction, isfunction
 from uuid import uuid4
 
 import pytest
@@ -190,3 +190,10 @@ async def test_time_is_the_stores(store: Store, other: Store, clock: Clock) -> N
 async def test_an_order_for_nothing_is_answered_with_nothing(store: Store) -> None:
     answer = await store.settle_and_claim([], Order(worker="a", lines=(), limit=0))
     assert (answer.settled.accepted, list(answer.settled.lost), list(answer.claimed)) == ({}, [], [])
+
+
+async def test_whoever_wraps_a_store_finds_the_verbs_to_await(store: Store) -> None:
+    """What times the verbs looks at which of them are coroutine functions; others are not timed."""
+    verbs = {name for kind in Store.__mro__ for name, verb in vars(kind).items() if iscoroutinefunction(verb)}
+    assert {name for name in verbs if not iscoroutinefunction(getattr(store, name))} == set()
+    assert "enqueue" in verbs

@@ -58,9 +58,9 @@ class Creation(ABC):
     _places: dict[tuple[Line, ...], Places]
     _identity: Identity | None
 
-    def enqueue(self, jobs: Sequence[NewJob]) -> Coroutine[Any, Any, list[Enqueued]]:
+    async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         values.check_batch(jobs)
-        return self._enqueues.call(jobs)
+        return await self._enqueues.call(jobs)
 
     async def enqueue_strictly(
         self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()
