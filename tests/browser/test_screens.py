@@ -56,7 +56,8 @@ async def test_every_screen_can_be_used_and_fits(
 async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, window: Window) -> None:
     # First by the alphabet, so that it is among those that the overview names without being asked.
     name = f"a{uuid4().hex}.{'long' * 20}"
-    [made] = await site.store.enqueue([NewJob(definition=name, queue=name, tags=(name,))])
+    long, beside = NewJob(definition=name, queue=name, tags=(name,)), NewJob(definition="brief.name")
+    made, _ = await site.store.enqueue([long, beside])
     desk, phone = await window(site.operator, **LIGHT), await window(site.operator, **PHONE)
     for page in (desk, phone):
         for path in ("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues"):
@@ -64,7 +65,7 @@ async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, wind
             await expect(page.get_by_text(name).first).to_be_visible()
             assert await _overhang(page) <= 0, path
     await desk.goto("/ui/jobs")
-    short = await desk.get_by_role("link", name="mail.welcome").first.bounding_box()
+    short = await desk.get_by_role("link", name="brief.name").first.bounding_box()
     assert short is not None
     assert short["height"] < 30
 
