@@ -161,10 +161,10 @@ class Creation(ABC):
         made = job.id or identity.make()
         line = self._lines.number(job) or (await self._lines.numbers(jobs))[0]
         form = "enqueue.one" if job.key is None and job.id is None else "enqueue.one+keys"
+        along = self._hints.along()
+        asked = rows.asked_alone(job, made, line, PATIENCE, along and along.text)
         try:
-            along = self._hints.along()
-            asked = rows.asked_alone(job, made, line, PATIENCE, along and along.text)
-            recorded = await self._pool.ask(form, asked)
+            recorded = await self._ask_alone(form, asked)
         except StoreRefused:
             return await self._enqueue_all(jobs, None)  # which knows what to do where the line is gone
         if not recorded:
@@ -174,6 +174,15 @@ class Creation(ABC):
         line, rank, is_told = recorded[0]
         self._note({(line, rank): job}, along if is_told else None)
         return [Enqueued(made, State.QUEUED, fresh=True)]
+
+    async def _ask_alone(self, form: str, asked: dict[str, Any]) -> list[asyncpg.Record]:
+        """No job waits for its hint, which is left out where others who notify take long to commit."""
+        try:
+            return await self._pool.ask(form, asked)
+        except StoreBusy:
+            if asked["hint"] is None:
+                raise
+            return await self._pool.ask(form, {**asked, "hint": None})
 
     async def _enqueue_all(self, jobs: Sequence[NewJob], record: Recording | None) -> list[Enqueued]:
         identity = self._identity or await self._ids()

@@ -183,10 +183,12 @@ tallied AS (
 )
 -- A hint that goes with the commit comes a round trip sooner. But commits that notify go one after the other, each with
 -- its sync to disk: so one at a time may, and who meets another one there sends its hint afterwards. So does who finds
--- the server's queue of notifications long, since one that is full would take the job with it.
+-- the server's queue of notifications long, since one that is full would take the job with it. Commits of others that
+-- notify, in whatever database of the server, may hold this one up: but for no longer than its patience.
 SELECT line, rank,
        CASE WHEN :hint::text IS NOT NULL AND pg_notification_queue_usage() < 0.5
              AND pg_try_advisory_xact_lock(7308325449218352743)
+             AND set_config('lock_timeout', :patience::text, true) IS NOT NULL
             THEN pg_notify('tenure', :hint::text || line || '/' || rank) IS NOT NULL
        END AS is_told
   FROM placed;
