@@ -72,6 +72,18 @@ async def test_what_the_driver_does_beside_the_statement_is_bounded_as_well(
     await recovered(store)
 
 
+async def test_a_network_that_stands_still_within_a_transaction_keeps_nobody(
+    relay: Relay, opened: Opener
+) -> None:
+    """To take back what was begun the driver would wait for the server, too."""
+    store = await opened(relay.dsn, connections=1)
+    job = await enqueue_one(store)
+    relay.stall_after_answer()
+    assert (await outage(store.replay([job]))).unknown
+    relay.flow()
+    await recovered(store)
+
+
 async def _prepare(number: int, connection: Connection) -> None:
     await connection.fetch(f"SELECT {number}")
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tenure.storage.postgres import deadlines as module
 from tenure.storage.postgres.deadlines import Deadlines
 
 
@@ -83,3 +84,21 @@ async def test_a_task_that_was_late_may_go_on() -> None:
     assert not task.cancelling()
     async with asyncio.timeout(10):
         await asyncio.sleep(0)
+
+
+async def test_who_tidies_up_without_end_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that is to give up a statement may wait for a server that says nothing."""
+    monkeypatch.setattr(module, "AGAIN", 0.01)
+
+    async def tidy() -> None:
+        try:
+            await forever()
+        finally:
+            await forever()
+
+    async with asyncio.timeout(60):
+        with pytest.raises(TimeoutError):
+            await Deadlines().keep(soon(), tidy())
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()

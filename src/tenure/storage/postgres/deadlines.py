@@ -3,6 +3,8 @@
 A timer of its own costs a statement as much as everything else around it, and next to none of them is ever
 needed. So the loop has one, set for the earliest deadline there was when it was set; when it rings, it is
 set anew for the earliest there is then.
+
+Who is told that its time is over may have something to tidy up, and wait for that: it is told again.
 """
 
 import asyncio
@@ -12,20 +14,24 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+AGAIN = 1.0
+"""Seconds after which who has been told, and still waits, is told once more."""
+
 
 class _Wait:
     """Somebody's wait. Whether others have asked its task to stop as well, the task's own count tells."""
 
-    __slots__ = ("asked_before", "deadline", "is_over", "task")
+    __slots__ = ("asked_before", "deadline", "rings", "task")
 
     def __init__(self, task: asyncio.Task[Any], deadline: float) -> None:
         self.task = task
         self.deadline = deadline
         self.asked_before = task.cancelling()
-        self.is_over = False
+        self.rings = 0
 
-    def end(self) -> None:
-        self.is_over = True
+    def end(self, now: float) -> None:
+        self.rings += 1
+        self.deadline = now + AGAIN
         self.task.cancel()
 
 
@@ -47,12 +53,12 @@ class Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            if wait.is_over and task.cancelling() == wait.asked_before + 1:
+            if wait.rings and task.cancelling() == wait.asked_before + wait.rings:
                 raise TimeoutError from None
             raise
         finally:
             self._waits.discard(wait)
-            if wait.is_over:
+            for _ in range(wait.rings):
                 task.uncancel()
 
     def forget(self) -> None:
@@ -68,9 +74,8 @@ class Deadlines:
     def _ring(self) -> None:
         self._timer, self._rings_at = None, inf
         now = asyncio.get_running_loop().time()
-        running = [wait for wait in self._waits if not wait.is_over]
-        for wait in running:
+        for wait in self._waits:
             if wait.deadline <= now:
-                wait.end()
-        if left := [wait.deadline for wait in running if not wait.is_over]:
-            self._set(min(left))
+                wait.end(now)
+        if self._waits:
+            self._set(min(wait.deadline for wait in self._waits))
