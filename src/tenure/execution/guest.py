@@ -158,7 +158,7 @@ class Guest:
         if not (self.course.dropped is Halt.SHUTDOWN and message.was_asked):
             self.report = trusted(message.end)
         if message.cpu or message.peak_memory:
-            cpu = timedelta(seconds=min(max(message.cpu, 0.0), 1e9))
+            cpu = timedelta(seconds=min(max(0.0, message.cpu), 1e9))  # in this order NaN is nothing, too
             self.ending = Exited(0, None, None, cpu, min(max(message.peak_memory, 0), 2**62))
         else:
             self.ending = _UNMEASURED

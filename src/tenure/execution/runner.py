@@ -88,10 +88,10 @@ class Runner:
     def take(self, guest: Guest, begin: Begin) -> None:
         """Begin an attempt; raises `Garbage` when it is too large to be told of."""
         guest.number = self.served + 1
+        self._tether.hold(guest.halt.deadline)  # first: from the next line on it may run without us
         self._link.send(guest.number, begin, at_once=not self._guests)
         self.served += 1
         self._guests[guest.number] = guest
-        self._tether.hold(guest.halt.deadline)
         guest.halt.on_prolonged(self._tether.move)
         guest.halt.on_asked(guest.look)
         self.wake_at(guest.due)
