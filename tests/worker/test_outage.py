@@ -125,10 +125,14 @@ async def lease_end(store: Store, job: UUID, start: Entry) -> float:
 
 
 async def ended_once(store: Store, job: UUID, effects: set[int]) -> None:
-    """It has one outcome, that of its last attempt; what else was done is an attempt that was lost."""
-    *lost, last = await store.attempts(job)
+    """It has one outcome, that of its last attempt; what else was done is an attempt that was lost.
+
+    What was claimed by a question that took too long has not begun, and is given back.
+    """
+    *earlier, last = await store.attempts(job)
     assert last.ending is Ending.SUCCEEDED
-    assert {attempt.ending for attempt in lost} <= {Ending.LOST}
-    assert last.fence in effects <= {attempt.fence for attempt in (*lost, last)}
+    assert {attempt.ending for attempt in earlier} <= {Ending.LOST, Ending.HANDED_BACK}
+    lost = {attempt.fence for attempt in earlier if attempt.ending is Ending.LOST}
+    assert last.fence in effects <= {*lost, last.fence}
     final = [event for event in await store.events(job) if event.target and event.target.is_final]
     assert len(final) == 1
