@@ -12,8 +12,8 @@ from tests.surfaces.http.serving import Api
 from tests.surfaces.http.test_keys import bearing, call, make
 
 CHANGING = [route for route in ROUTES if route.method != "GET"]
-ROUTINE = {("POST", "/jobs"), ("POST", "/v1/jobs"), ("POST", "/tasks")}
-"""Their jobs tell who asked for them."""
+ROUTINE = {("POST", "/jobs"), ("POST", "/v1/jobs"), ("POST", "/tasks"), ("DELETE", "/v1/workers/{workerId}")}
+"""Their jobs tell who asked for them; and a goodbye changes only what is shown of its worker."""
 
 
 async def done(store: Store) -> list[tuple[str, str | None, str, str, str | None]]:
