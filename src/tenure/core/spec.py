@@ -164,7 +164,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     def _limits_for(self, params: Document, keys: Sequence[str]) -> tuple[Limit, ...]:
         if keys and self.concurrency_key is None:
             remedy = f"leave them out, or give {self.key} a concurrency and a concurrency_key"
-            raise InvalidInput("concurrency_keys", "have no limit to go with", remedy)
+            raise InvalidInput("concurrency_keys", "have no limit that counts by key", remedy)
         if not self.concurrency:
             return self.limits
         own, *shared = self.all_limits

@@ -72,14 +72,9 @@ class Client:
         for something else; the other jobs of the call are recorded then.
         """
         judged = await self.judge(jobs)
-        if self._quota.is_set:
-            answers = await self._recorded(judged)
-        else:
-            answers = await self._store.enqueue(judged)
-        for answer in answers:
-            if not answer.matches:
-                await self.check_keys(judged, answers)
-                break
+        answers = await self._recorded(judged)
+        if not all(answer.matches for answer in answers):
+            await self.check_keys(judged, answers)
         return answers
 
     async def submit(self, job: NewJob, *, scope: str) -> Enqueued:
@@ -258,14 +253,14 @@ class Client:
         return await self._store.drain(worker)
 
     async def _recorded(self, judged: Sequence[NewJob]) -> list[Enqueued]:
+        if not self._quota.is_set:
+            return await self._store.enqueue(judged)
         await self._quota.admit(judged)
         answers = await self._store.enqueue(judged)
         self._count(judged, answers)
         return answers
 
     def _count(self, jobs: Sequence[NewJob], answers: Sequence[Enqueued]) -> None:
-        if not self._quota.is_set:
-            return
         answered = zip(jobs, answers, strict=True)
         self._quota.count((job, answer.state) for job, answer in answered if answer.fresh)
 
