@@ -234,7 +234,7 @@ async def test_the_guilty_are_found_however_many_there_are(store: Store, backend
 
 
 async def test_a_job_aside_gives_its_room_to_others(store: Store, backend: Backend) -> None:
-    """S1.27: nobody waits for a slot that a job holds which cannot end."""
+    """Nobody waits for a slot that a job holds which cannot end."""
     first, second = await many(store, 2, limits=(LIMIT,))
     [owned] = await claim(store)
     await harm.result(backend.address, first)
