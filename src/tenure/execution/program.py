@@ -19,6 +19,7 @@ from uuid import uuid4
 from tenure.core.documents import read, write
 from tenure.core.errors import InvalidJson, ProgramFailed
 from tenure.core.faults import LARGEST_DOCUMENT
+from tenure.core.retry import unkept_kind
 from tenure.execution.context import Context
 from tenure.execution.limits import NEVER
 from tenure.execution.printed import Printed
@@ -125,8 +126,7 @@ def _value(text: bytes, where: str) -> Any:
     try:
         return read(text)
     except InvalidJson as error:
-        kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
-        raise ProgramFailed(f"{where}: {error}", [kind]) from None
+        raise ProgramFailed(f"{where}: {error}", [unkept_kind(error)]) from None
 
 
 def _contents(place: str) -> bytes | None:
