@@ -27,6 +27,7 @@ from tenure.core.states import UNFINISHED, State
 from tenure.core.trail import Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.draft import Draft
+from tenure.storage.findings import MOST, Finding
 from tenure.storage.migrate import Applied
 from tenure.storage.operations import OperationsStore
 from tenure.storage.overview import OverviewStore
@@ -82,6 +83,13 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
 
         All migrations are applied, every table, column and index that they make is there, and the guards are
         the table of steps.
+        """
+
+    async def inspect(self, *, limit: int = MOST) -> list[Finding]:
+        """What hands have left that no verb would: jobs which nothing will ever move on, up to `limit`.
+
+        A job that was moved past its place in line, its timer or its lease does not run by itself; here it is
+        named, with the way out. Reads every job there is.
         """
 
     async def now(self) -> datetime:

@@ -17,6 +17,7 @@ from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import turn, values
 from tenure.storage.contract import Wakeups
+from tenure.storage.findings import MOST, Finding, findings_from
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.postgres import places, rows, schema
@@ -82,6 +83,10 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
 
     async def verify(self) -> None:
         await self._pool.work(schema.verify)
+
+    async def inspect(self, *, limit: int = MOST) -> list[Finding]:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        return findings_from(await self._pool.run("inspect", limit=limit))
 
     async def now(self) -> datetime:
         [row] = await self._pool.run("now")
