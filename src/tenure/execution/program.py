@@ -81,6 +81,9 @@ class Program:
             problem = "the program that its first line names is not found" if _is_there(name) else "not found"
             raise ProgramFailed(f"{name} cannot be run: {problem}", ["ProgramNotFound"]) from None
         except PermissionError:
+            # A folder on PATH that this user may not read is refused like a file that may not be executed.
+            if "/" not in name and not _is_there(name):
+                raise ProgramFailed(f"{name} cannot be run: not found", ["ProgramNotFound"]) from None
             problem = "it is no executable file for this user"
             raise ProgramFailed(f"{name} cannot be run: {problem}", ["ProgramNotExecutable"]) from None
         except OSError as error:
