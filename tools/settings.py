@@ -31,6 +31,8 @@ MEANINGS = {
     "shutdown_seconds": "how long a worker waits for its jobs, and a server for its requests, when it is to "
     "end",
     "child_env": "variables that every handler's process is given, with commas between",
+    "child_user": "who runs the jobs of a worker that is root, so that they [cannot read "
+    "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
     "host": "where `tenure api` listens; while there are no keys, an address of this machine alone",
     "port": "its port; 0 for any that is free",
     "allowed_hosts": "names by which clients call the server, beside `localhost` and its own address, with "
@@ -73,6 +75,7 @@ WITHOUT = {
     "warm_slots": "one a processor",
     "queues": "those of its definitions",
     "buffer": "what begins within a moment",
+    "child_user": "the worker's own user",
     "metrics_port": "none",
     "redact": "[see below](#what-is-not-shown)",
 }

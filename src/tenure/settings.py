@@ -40,6 +40,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     shutdown_seconds: float = 30.0
     lost_margin_seconds: float = 0.0
     child_env: tuple[str, ...] = ()
+    child_user: str = ""
     host: str = "127.0.0.1"
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
