@@ -92,6 +92,12 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.progress(0.5, "half")
 
 
+async def speak_when_told(params: Any, ctx: Context) -> None:
+    await wait(params, ctx)
+    ctx.log.info("heard")
+    ctx.emit("said")
+
+
 async def chatter(params: Any, ctx: Context) -> None:
     """Says more in one go than a store takes in one."""
     for n in range(params["lines"]):
@@ -146,6 +152,7 @@ HANDLERS = {
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
+    "speak_when_told": Handler(speak_when_told, json.loads),
     "fail_when_told": Handler(fail_when_told, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "roam": Handler(roam, json.loads),
