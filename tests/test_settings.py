@@ -112,6 +112,7 @@ def test_an_unknown_name_in_the_file_is_told_with_the_file() -> None:
         ("QUEUES", "a b"),
         ("CHILD_ENV", "A=B"),
         ("WEBHOOK_ALLOW", "10.0.0.1/8"),
+        ("TRUSTED_PROXIES", "proxy.example"),
         ("MAX_ATTEMPTS", "0"),
         ("MAX_RETRIES", "101"),
     ],
