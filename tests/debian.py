@@ -59,9 +59,7 @@ def fetched(package: str, programs: str | None = None, place: Path | None = None
     place = place or cache()
     target = place / package
     if not target.exists():
-        place.mkdir(parents=True, exist_ok=True)
-        place.chmod(0o755)
-        with _alone(place):
+        with alone(place):
             if not target.exists():
                 _fetch(package, target, programs)
     return target
@@ -79,8 +77,10 @@ def script_for(program: Path, root: Path, target: Path | None = None) -> str:
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Keep out everybody else who is about to fetch something there: tests run side by side."""
+def alone(place: Path) -> Iterator[None]:
+    """Make the folder, and keep out whoever else is to fetch something there: tests run side by side."""
+    place.mkdir(parents=True, exist_ok=True)
+    place.chmod(0o755)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
