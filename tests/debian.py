@@ -97,6 +97,8 @@ def _fetch(package: str, target: Path, programs: str | None) -> None:
         if not root.exists():
             _missing(package, "apt-get fetched nothing")
         if programs is not None:
+            if not (root / programs).is_dir():
+                _missing(package, f"what was fetched has no {programs}")
             _write_scripts(root, programs, target)
         # Whole or not at all: whoever finds the folder may use it.
         root.rename(target)
@@ -126,6 +128,7 @@ def _write_scripts(root: Path, programs: str, target: Path) -> None:
         # The system knows of no fonts: those that came along are named where they lie.
         fonts.write_text(_FONTS.format(place=target))
     (root / SCRIPTS).mkdir()
+    (root / SCRIPTS).chmod(0o755)
     for found in (root / programs).iterdir():
         if found.is_file() and os.access(found, os.X_OK):
             script = root / SCRIPTS / found.name
