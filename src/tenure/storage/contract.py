@@ -91,10 +91,11 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         """
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
-        """What hands have left that no verb would: jobs which nothing will ever move on, up to `limit`.
+        """What hands have left that no verb would, up to `limit`, each with the way out.
 
-        A job that was moved past its place in line, its timer or its lease does not run by itself; here it is
-        named, with the way out. Reads every job there is.
+        Jobs that were moved past their place in line, their timer or their lease: none of them goes on by
+        itself. And rows on record that no step has written: events that their job has not counted, attempts
+        that have not ended, results without a success. Reads all there is.
         """
 
     async def now(self) -> datetime:

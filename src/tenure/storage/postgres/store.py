@@ -88,7 +88,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        return findings_from(await self._pool.run("inspect", limit=limit))
+        return findings_from(await self._pool.survey("inspect", limit=limit), schema.REMOVAL)
 
     async def now(self) -> datetime:
         [row] = await self._pool.run("now")

@@ -61,7 +61,7 @@ class Database:
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        return findings_from(await self._read("inspect", lambda row: row, limit=limit))
+        return findings_from(await self._read("inspect", lambda row: row, limit=limit), schema.REMOVAL)
 
     async def now(self) -> datetime:
         return rows.moment(await self._writer.run(lambda _, turn: turn.now))

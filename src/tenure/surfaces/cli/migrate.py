@@ -15,8 +15,8 @@ from tenure.surfaces.cli.database import Parts, database_option, with_store
 @click.option(
     "--check",
     is_flag=True,
-    help="Change nothing; exit with 6 unless the schema is this version's. Names jobs that were moved by"
-    " hand and that nothing will move on.",
+    help="Change nothing; exit with 6 unless the schema is this version's. Names what was made by hand"
+    " and is in the way.",
 )
 @click.option("--sql", is_flag=True, help="Change nothing; print the SQL that is missing, to be run by hand.")
 @click.option(
