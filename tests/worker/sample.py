@@ -30,6 +30,11 @@ async def fail_first(params: Any, ctx: Context) -> int:
     return ctx.attempt
 
 
+def return_what_cannot_be_kept(params: Any, _ctx: Context) -> Any:
+    begin(params)
+    return {"a", "b"} if params["what"] == "set" else "x" * 300_000
+
+
 def snooze_once(params: Any, _ctx: Context) -> str:
     if not Path(params["snoozed"]).exists():
         Path(params["snoozed"]).touch()
@@ -142,6 +147,7 @@ HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on
 HANDLERS = {
     "echo": Handler(echo, json.loads),
     "fail_first": Handler(fail_first, json.loads),
+    "return_what_cannot_be_kept": Handler(return_what_cannot_be_kept, json.loads),
     "snooze_once": Handler(snooze_once, json.loads),
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),

@@ -32,6 +32,7 @@ from tenure.core.trail import Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.aside import AsideStore
 from tenure.storage.draft import Draft
+from tenure.storage.findings import MOST, Finding
 from tenure.storage.migrate import Applied
 from tenure.storage.operations import OperationsStore
 from tenure.storage.overview import OverviewStore
@@ -87,6 +88,14 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
 
         All migrations are applied, every table, column and index that they make is there, and the guards are
         the table of steps.
+        """
+
+    async def inspect(self, *, limit: int = MOST) -> list[Finding]:
+        """What hands have left that no verb would, up to `limit`, each with the way out.
+
+        Jobs that were moved past their place in line, their timer or their lease: none of them goes on by
+        itself. And rows on record that no step has written: events that their job has not counted, attempts
+        that have not ended, results without a success. Reads all there is.
         """
 
     async def now(self) -> datetime:

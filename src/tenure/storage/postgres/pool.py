@@ -38,6 +38,8 @@ _POOLED = {"statement_cache_size": 0}
 # knowing, and is not used again.
 _AT_HAND = 2
 _IDLE_FOR = 300.0
+# Seconds, for what reads all of history.
+_A_SURVEY = 600.0
 # The standard loop reads each answer into a new block of 256 KiB. glibc asks the system for such a block and
 # gives it back, which costs twice as much as all the rest of reading, until a larger one has been freed in
 # the process: from then on it keeps them.
@@ -182,6 +184,17 @@ class Pool:
                 raise ours(error, self._where()) from error
             finally:
                 connection.terminate()
+
+    async def survey(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+        """Run one statement that reads all there is: planned for that, and given time."""
+        text, arguments = self._asked(statement, values)
+
+        async def read(connection: Connection) -> list[asyncpg.Record]:
+            async with connection.transaction(readonly=True):
+                await connection.execute("SET LOCAL enable_seqscan = on")
+                return await connection.fetch(text, *arguments, timeout=_A_SURVEY)
+
+        return await self.toil(read)
 
     def _asked(self, statement: str, values: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
         asked = self._statements[statement]

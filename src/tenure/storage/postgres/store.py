@@ -18,6 +18,7 @@ from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import turn, values
 from tenure.storage.contract import Wakeups
+from tenure.storage.findings import MOST, Finding, findings_from
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.postgres import places, rows, schema, sifting
@@ -84,6 +85,10 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
 
     async def verify(self) -> None:
         await self._pool.work(schema.verify)
+
+    async def inspect(self, *, limit: int = MOST) -> list[Finding]:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        return findings_from(await self._pool.survey("inspect", limit=limit), schema.REMOVAL)
 
     async def now(self) -> datetime:
         [row] = await self._pool.run("now")
