@@ -65,9 +65,7 @@ UNFENCED = Sabotage(
 COUNTED = "SELECT id, n, state::text, source, state, attempt, fence, at, :worker::text, mark FROM settled"
 MISCOUNTED = Sabotage(
     {
-        "sqlite": (
-            ("settle_and_claim.recorded", "SELECT s.id, s.n, s.state", "SELECT s.id, s.n - 1, s.state"),
-        ),
+        "sqlite": (("settle_and_claim.recorded", "SELECT id, n + 1,", "SELECT id, n,"),),
         "postgres": tuple(
             (form, COUNTED, COUNTED.replace("id, n,", "id, n - 1,")) for form in (forms.BARE, forms.FULL)
         ),

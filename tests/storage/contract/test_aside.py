@@ -464,6 +464,22 @@ async def test_jobs_aside_are_listed_by_namespace_the_latest_first(
     assert [one.job for one in (await store.asides(jobs=[second])).jobs] == [second]
 
 
+async def test_a_look_for_what_is_amiss_names_who_is_aside_and_what_to_mend(
+    store: Store, backend: Backend
+) -> None:
+    """Not that it stands in no line: to be cancelled and replayed is not its way out."""
+    job = await enqueue_one(store)
+    await harm.next_event(backend.address, job)
+    with pytest.raises(JobsAside):
+        await claim(store)
+    found_amiss = {finding.kind: finding for finding in await store.inspect()}
+    assert set(found_amiss) == {"aside", "event"}
+    assert f"tenure jobs put-back {job}" in found_amiss["aside"].cure
+    await harm.mend(backend.address, job)
+    await store.put_back(job)
+    assert await store.inspect() == []
+
+
 def _of(claimed: Claimed) -> tuple[UUID, int]:
     return claimed.lease.job, claimed.lease.fence
 
