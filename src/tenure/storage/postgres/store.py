@@ -3,13 +3,15 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
+from tenure.core.errors import StoreError
 from tenure.core.job import Moved, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
 from tenure.core.outcome import Report, Round, Settled
@@ -19,17 +21,20 @@ from tenure.storage import turn, values
 from tenure.storage.contract import Wakeups
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
-from tenure.storage.postgres import places, rows, schema
+from tenure.storage.postgres import rows, schema
 from tenure.storage.postgres.access import Access
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
 from tenure.storage.postgres.forms import TOLD, Forms
 from tenure.storage.postgres.lines import Lines
+from tenure.storage.postgres.offers import Offer
+from tenure.storage.postgres.offers import Standing as InLine
 from tenure.storage.postgres.operations import Operations
 from tenure.storage.postgres.overview import Overview
-from tenure.storage.postgres.places import Offer, Places
+from tenure.storage.postgres.places import Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
+from tenure.storage.postgres.search import Search
 from tenure.storage.postgres.told import Place
 from tenure.storage.postgres.trails import Trails
 from tenure.storage.postgres.wakeups import Switchboard
@@ -123,10 +128,20 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         given = turn.reported(reports)
         if not given and (claimed := await self._claim_told(order)):
             return Round(Settled({}, []), claimed)
-        known, offers = await self._offers(order, len(given))
+        known = self._known(order)
+        search = Search(self._pool, order, known)
+        offers = await search.offers(len(given))
         if not given and not offers:
             known.forget()
             return Round(Settled({}, []), [])
+        first = await self._turn(given, order, known, offers)
+        if len(first.claimed) == order.limit:
+            return first
+        return Round(first.settled, await self._go_on(order, known, search, first.claimed))
+
+    async def _turn(
+        self, given: Sequence[turn.Reported], order: Order, known: Places, offers: Sequence[Offer]
+    ) -> Round:
         lines = {offer.place[0]: offer.standing for offer in offers}
         limits = {standing.limits for standing in lines.values()}
         is_wide = order.limit > len(given) and any(map(known.has_room, limits))
@@ -143,22 +158,42 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         )
         groups, taken = rows.of_turn(answer)
         begun = Counter(row["line"] for row in taken)
-        if known.turned([(group["line"], len(group["places"])) for group in groups], begun):
+        ended = [(group["line"], len(group["places"])) for group in groups]
+        is_told = all(line in known.known for line, _ in ended)
+        if known.turned(ended, begun) or (not is_told and self._forms.may_free(fences)):
             self._hints.queued()
+            self._note_room(besides=known)
         self._tell_ended(groups)
         if any(group["state"] in TIMED for group in groups):
             self._hints.timed()
-        known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
+        known.claimed(offers, order.limit, rows.by_place(taken))
         self._forms.note({row["fence"] for row in taken}, {lines[line].limits for line in begun})
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
             _claimed(taken, lines),
         )
 
+    async def _go_on(
+        self, order: Order, known: Places, search: Search, first: Sequence[Claimed]
+    ) -> list[Claimed]:
+        """What a turn has claimed, and what else there is where it was offered nothing.
+
+        What is claimed stays claimed, though to go on may fail.
+        """
+        claimed, more = list(first), first
+        with suppress(StoreError):
+            while lacking := order.limit - len(claimed):
+                offers = await search.more(lacking, is_vain=not more)
+                if not offers:
+                    break
+                more = (await self._turn([], replace(order, limit=lacking), known, offers)).claimed
+                claimed += more
+        return claimed
+
     async def _claim_told(self, order: Order) -> list[Claimed]:
         """Claim where hints say that jobs are. Where that comes to nothing, somebody must look."""
         known = self._known(order)
-        told = known.told() if order.limit and self._hints.are_heard else None
+        told = known.told(order.limit) if order.limit and self._hints.are_heard else None
         if told is None:
             return []
         began = time.monotonic()
@@ -168,7 +203,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         known.walked(time.monotonic() - began)
         _, taken = rows.of_turn(answer)
         known.forget()
-        known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
+        known.claimed([told], order.limit, rows.by_place(taken))
         self._forms.note({row["fence"] for row in taken}, {()})
         return _claimed(taken, {told.place[0]: told.standing})
 
@@ -194,7 +229,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
             worker=worker,
             most=MOST_HAND_BACKS,
         )
-        self._note_moved(answer)
+        self._note_freed(answer)
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
@@ -206,7 +241,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("reap", limit=limit)
-        self._note_moved(answer)
+        self._note_freed(answer)
         return values.moved_from(answer)
 
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
@@ -217,6 +252,17 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         self, *, endings: bool = False, stops: bool = False, changes: bool = False
     ) -> AbstractAsyncContextManager[Wakeups]:
         return self._hints.listen(endings=endings, stops=stops, changes=changes)
+
+    def _note_freed(self, moved: Sequence[asyncpg.Record]) -> None:
+        """Attempts have ended otherwise than in a turn, which counts what they leave free."""
+        if moved:
+            self._note_room()
+        self._note_moved(moved)
+
+    def _note_room(self, besides: Places | None = None) -> None:
+        for known in self._places.values():
+            if known is not besides:
+                known.freed()
 
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)
@@ -237,31 +283,6 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
             known.forget()
         self._hints.queued()
 
-    async def _offers(self, order: Order, returning: int) -> tuple[Places, list[Offer]]:
-        """Where to claim. Who believes that there is nothing looks again, unless that was just seen."""
-        known, is_fresh = await self._look_up(order)
-        offers = known.in_turn(order.limit, returning) if order.limit else []
-        if order.limit and not offers and not is_fresh:
-            known.forget()
-            await self._look_up(order)
-            offers = known.in_turn(order.limit, returning)
-        return known, offers
-
-    async def _look_up(self, order: Order) -> tuple[Places, bool]:
-        """What is known of the lines, and whether it was looked up just now."""
-        known = self._known(order)
-        is_stale = known.are_stale
-        if order.limit and is_stale:
-            began = time.monotonic()
-            found = await self._pool.run(
-                "settle_and_claim.places",
-                **rows.lines(order.lines),
-                after_line=known.after_line,
-                most=places.MOST_REACHED,
-            )
-            known.learn(found, time.monotonic() - began)
-        return known, is_stale
-
     def _known(self, order: Order) -> Places:
         known = self._places.get(order.lines)
         if known is None:
@@ -271,5 +292,5 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         return known
 
 
-def _claimed(taken: Iterable[asyncpg.Record], lines: Mapping[int, places.Standing]) -> list[Claimed]:
+def _claimed(taken: Iterable[asyncpg.Record], lines: Mapping[int, InLine]) -> list[Claimed]:
     return [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken]
