@@ -125,6 +125,7 @@ class Dispatcher:
             self._slow()
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
+        self._put_aside(answer.asides)
         if answer.settled.lost:
             lost = [done[lease].report for lease in answer.settled.lost]
             self._put_aside(await self._store.strand(self._manner.worker, lost))

@@ -18,7 +18,8 @@ from tenure.core.errors import DataRefused
 from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import values
