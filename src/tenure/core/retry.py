@@ -20,6 +20,11 @@ from tenure.core.text import storable
 LONGEST_MESSAGE = 8_192
 LONGEST_TRACEBACK = 65_536
 
+OUT_OF_MEMORY = (
+    "the attempt took more memory than it may, or than there was; its definition's memory, or else "
+    "TENURE_CHILD_MEMORY_BYTES, says how much an attempt may have"
+)
+
 _MOST_DOUBLINGS = 64
 _PLAIN = frozenset({"builtins", TenureError.__module__})
 """Modules that nobody has to be told: of Python's own exceptions, and of those that users import from us."""
@@ -147,7 +152,7 @@ def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
         case TimedOut(after):
             return Failure("TimedOut", f"the attempt had not ended after {after}")
         case OutOfMemory():
-            return Failure("OutOfMemory", "the attempt took more memory than it may")
+            return Failure("OutOfMemory", OUT_OF_MEMORY)
 
 
 def _bounded(wait: timedelta) -> timedelta:
