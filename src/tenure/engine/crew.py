@@ -61,7 +61,7 @@ class Crew:
         self._lines = manner.lines
         self._poll = manner.poll_seconds
         self._is_draining = False
-        self.hooks = Hooks(lanes.named("process"), store, specs, manner.slots, tasks, announce)
+        self.hooks = Hooks(lanes.named("process"), store, specs, manner, tasks, announce)
         told = self._telling(announce)
         self.desks = [
             Desk(

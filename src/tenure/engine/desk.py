@@ -38,7 +38,7 @@ class Desk:
         self._lanes = lanes
         self._poll = manner.poll_seconds
         self.attempts = Attempts(
-            lanes, specs, share, spawn, tasks, ended=self._slot_is_free, announce=announce
+            lanes, specs, share, spawn, tasks, manner.limits, ended=self._slot_is_free, announce=announce
         )
         self.dispatcher = Dispatcher(
             store, self.attempts, share, manner, announce=announce, settled=settled, slow=slow
