@@ -87,6 +87,13 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.progress(0.5, "half")
 
 
+async def progress(params: Any, ctx: Context) -> None:
+    """Says how far it has come, up to the very end."""
+    for step in range(params["steps"]):
+        ctx.progress(step / params["steps"])
+    ctx.progress(1.0, "all of it")
+
+
 async def chatter(params: Any, ctx: Context) -> None:
     """Says more in one go than a store takes in one."""
     for n in range(params["lines"]):
@@ -145,6 +152,7 @@ HANDLERS = {
     "roam": Handler(roam, json.loads),
     "speak": Handler(speak, json.loads),
     "chatter": Handler(chatter, json.loads),
+    "progress": Handler(progress, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),
     "endlessly_hooked": Handler(echo, json.loads, {"on_success": endless_hook}),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
