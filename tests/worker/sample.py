@@ -98,6 +98,13 @@ async def speak_when_told(params: Any, ctx: Context) -> None:
     ctx.emit("said")
 
 
+async def progress(params: Any, ctx: Context) -> None:
+    """Says how far it has come, up to the very end."""
+    for step in range(params["steps"]):
+        ctx.progress(step / params["steps"])
+    ctx.progress(1.0, "all of it")
+
+
 async def chatter(params: Any, ctx: Context) -> None:
     """Says more in one go than a store takes in one."""
     for n in range(params["lines"]):
@@ -136,6 +143,13 @@ def broken_hook(_ctx: Context) -> None:
     raise RuntimeError("the hook is broken")
 
 
+def talking_hook(ctx: Context, error: Any) -> None:
+    """Says what it can, by every way there is."""
+    print(f"printed by a hook, {error and error.kind}", flush=True)
+    ctx.log.info("logged by a hook", attempt=ctx.attempt)
+    ctx.emit("told", {"attempt": ctx.attempt})
+
+
 def endless_hook(ctx: Context) -> None:
     with Path(ctx.params["hooks"]).open("a") as file:
         file.write('"begun"\n')
@@ -158,7 +172,11 @@ HANDLERS = {
     "roam": Handler(roam, json.loads),
     "speak": Handler(speak, json.loads),
     "chatter": Handler(chatter, json.loads),
+    "progress": Handler(progress, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),
+    "talking": Handler(
+        fail_first, json.loads, dict.fromkeys(("on_success", "on_fail", "on_end"), talking_hook)
+    ),
     "endlessly_hooked": Handler(echo, json.loads, {"on_success": endless_hook}),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
     "half_hooked": Handler(echo, json.loads, {"on_success": broken_hook, "on_end": HOOKS["on_end"]}),

@@ -29,7 +29,7 @@ from tenure.core.outcome import Report, Settled
 from tenure.core.reading import Outlook
 from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
-from tenure.core.trail import Note, Recorded, Trail
+from tenure.core.trail import LogLine, Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.aside import AsideStore
 from tenure.storage.draft import Draft
@@ -245,6 +245,14 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         any claim, with 0 for the fence. It is not added when the job was claimed again, is unknown, or has
         all the notes it may. A finished job itself stays as it is:
         the note bears the next number, and stands in its history and in the feed.
+        """
+
+    async def add_lines(self, lease: Lease, lines: Sequence[LogLine]) -> bool:
+        """Add log lines behind those written under a lease, whatever has become of it; answers whether.
+
+        For what a hook says when the attempt is over. They are numbered anew, in the order given. They are
+        not added where the job is unknown, or that lease is yet to come; 0 is the fence of a job that ended
+        before any claim. Bounded like `record`.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:

@@ -14,6 +14,7 @@ from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
 from tenure.core.policy import Policy
 from tenure.core.text import storable
+from tenure.core.trail import LogLine
 from tenure.storage.postgres.offers import Offer
 from tenure.storage.postgres.told import Place
 from tenure.storage.trails import Told, written_notes
@@ -206,10 +207,17 @@ def trails(given: Sequence[Told]) -> dict[str, list[Any]]:
         "line_jobs": [lease.job for lease, _ in lines],
         "line_fences": [lease.fence for lease, _ in lines],
         "ns": [line.n for _, line in lines],
-        "ats": [line.at for _, line in lines],
-        "levels": [line.level for _, line in lines],
-        "texts": [storable(line.text) for _, line in lines],
-        "fields": [line.fields for _, line in lines],
+        **written_lines([line for _, line in lines]),
+    }
+
+
+def written_lines(lines: Sequence[LogLine]) -> dict[str, list[Any]]:
+    """Log lines, their numbers apart."""
+    return {
+        "ats": [line.at for line in lines],
+        "levels": [line.level for line in lines],
+        "texts": [storable(line.text) for line in lines],
+        "fields": [line.fields for line in lines],
     }
 
 
