@@ -14,6 +14,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from tenure.core import documents
+from tenure.core.children import CHILDREN
 from tenure.core.errors import StoreError
 from tenure.core.job import Enqueued, Job, NewJob
 from tenure.core.lease import Claimed, Lease, Line, Progress
@@ -167,8 +168,11 @@ class _Aftermath:
         self._announce(SpanEnded(self._claimed, span))
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Enqueue jobs as children of the one that is over."""
-        return await self._store.enqueue([replace(job, parent=self._claimed.lease.job) for job in jobs])
+        """Enqueue jobs as children of the one that is over. A hook runs once: it need not find them again."""
+        own = self._claimed.lease.job
+        return await self._store.enqueue(
+            [replace(job, parent=own, scope="" if job.scope == CHILDREN else job.scope) for job in jobs]
+        )
 
 
 def _failed(claimed: Claimed, hook: str, error: str) -> HookFailed:

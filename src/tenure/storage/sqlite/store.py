@@ -9,9 +9,9 @@ from pathlib import Path
 from uuid import UUID
 
 import apsw
-from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
+from tenure.core.children import child_of
 from tenure.core.documents import Document
 from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
@@ -86,7 +86,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         printable("worker", worker, least=1)
         values.check_batch(jobs)
-        children = [replace(job, parent=lease.job) for job in jobs]
+        children = [child_of(lease.job, job) for job in jobs]
         claim = {"worker": worker, "job": str(lease.job), "fence": lease.fence}
 
         def spawn(connection: apsw.Connection, turn: Turn) -> list[Enqueued] | None:
