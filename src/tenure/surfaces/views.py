@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tenure.core.children import given_key
 from tenure.core.documents import Document
 from tenure.core.job import Event, Job
 from tenure.core.lease import Line, Progress
@@ -174,7 +175,7 @@ def job_item(listed: Listed | Job) -> JobItem:
         priority=listed.priority,
         queue=listed.queue,
         tags=listed.tags,
-        idempotency_key=listed.key,
+        idempotency_key=given_key(listed),
         parent_id=listed.parent,
         replay_of=listed.replay_of,
         created_at=listed.created_at,

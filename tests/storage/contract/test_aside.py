@@ -12,9 +12,10 @@ from tenure.core.aside import Aside, Met
 from tenure.core.errors import DataRefused, JobsAside
 from tenure.core.lease import Claimed, Lease, Order
 from tenure.core.limit import Limit
-from tenure.core.outcome import Ending, Report, Round
+from tenure.core.outcome import Ending, Report
 from tenure.core.policy import OnLost, Policy
 from tenure.core.reading import Filter
+from tenure.core.round import Round
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage import harm

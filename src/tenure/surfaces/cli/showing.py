@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from tenure.core.aside import Aside
+from tenure.core.children import given_key
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt
 from tenure.core.trail import Usage
@@ -84,7 +85,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     texts = {name: moment(at) for name, at in times.items() if at is not None}
     optional = {
         "namespace": job.namespace if job.namespace != "default" else None,
-        "key": job.key,
+        "key": given_key(job),
         "tags": ", ".join(job.tags),
         "counts for": ", ".join(job.concurrency_keys),
         "parent": job.parent,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tenure.core import fingerprint
 from tenure.core.aside import Aside
+from tenure.core.children import given_key
 from tenure.core.documents import NULL
 from tenure.core.job import Job
 from tenure.core.operations import LineStatus
@@ -57,6 +58,7 @@ async def job(desk: Desk, asked: Asked) -> Answer:
         "job.html",
         fragment="_job.html",
         job=shown,
+        key=given_key(shown),
         error=shown.error,
         fingerprint=_fingerprint(found),
         reason=reason(found, await _line(desk, asked, found), await _aside(desk, found)),
