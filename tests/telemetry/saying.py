@@ -3,11 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from tenure.core.aside import Aside, Met
 from tenure.core.documents import Document
 from tenure.core.job import Moved
 from tenure.core.lease import Claimed, Lease, Line
 from tenure.core.operations import Worker
-from tenure.core.outcome import Failure, Outcome, Recoverable, Report, Succeeded, Unrecoverable
+from tenure.core.outcome import Ending, Failure, Outcome, Recoverable, Report, Succeeded, Unrecoverable
 from tenure.core.policy import Policy
 from tenure.core.signals import (
     AttemptHandedBack,
@@ -16,6 +17,7 @@ from tenure.core.signals import (
     AttemptStarted,
     DutyDone,
     HookFailed,
+    JobPutAside,
     Measured,
     Recovered,
     Signal,
@@ -77,7 +79,23 @@ OF_A_JOB: list[Signal] = [
     AttemptLost(claimed(), fenced=True),
     HookFailed(str(UUID(int=1)), "on_end", NASTY, claimed()),
 ]
+ASIDE = Aside(
+    job=UUID(int=1),
+    line=Line("post", "mail", 2),
+    namespace="default",
+    state=State.RUNNING,
+    fence=1,
+    verb=Met.SETTLE,
+    code="23505",
+    text=NASTY,
+    since=datetime.now(UTC),
+    by="host-7-abc",
+    ending=Ending.SUCCEEDED,
+    result=Document(f'"{canaries.PARAM}"'),
+    error=FAILURE,
+)
 OTHERS: list[Signal] = [
+    JobPutAside(ASIDE),
     HookFailed(str(UUID(int=1)), "on_end", NASTY),
     DutyDone("reap", (Moved(UUID(int=1), State.RUNNING, State.QUEUED),)),
     DutyDone("promote", (Moved(UUID(int=1), State.RETRYING, State.QUEUED),)),
