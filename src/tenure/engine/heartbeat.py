@@ -7,10 +7,13 @@ end: another worker may take the job from then on.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from tenure.core.errors import StoreUnavailable
-from tenure.core.lease import Beat, Pulse
+from msgspec.structs import replace
+
+from tenure.core.errors import DataRefused, StoreUnavailable
+from tenure.core.lease import Beat, Lease, Pulse
+from tenure.core.signals import Announce, JobPutAside
 from tenure.engine.attempts import Attempts
 from tenure.engine.manner import Manner
 from tenure.execution.halting import Halt
@@ -30,6 +33,7 @@ class Heartbeat:
         *,
         is_ready: Callable[[], bool],
         drain: Callable[[], None],
+        announce: Announce,
     ) -> None:
         """`attempts` are those of every desk; `drain` is called when an operator wants no more claims."""
         self._store = store
@@ -37,6 +41,7 @@ class Heartbeat:
         self._manner = manner
         self._is_ready = is_ready
         self._drain = drain
+        self._announce = announce
 
     async def beat(self) -> float:
         """Prolong everything; stop what is lost or was asked to stop."""
@@ -64,14 +69,25 @@ class Heartbeat:
         self._sift()
         if beat.drain:
             self._drain()
+        await self._strand(beat.lost)
         return self._manner.heartbeat_seconds
+
+    async def _strand(self, lost: Collection[Lease]) -> None:
+        """What is lost because the row of its lease is gone is nobody's: somebody has to be told."""
+        ours = {running.lease for attempts in self._attempts for running in attempts.unended()}
+        if stranded := [lease for lease in lost if lease in ours]:
+            for aside in await self._store.strand(self._manner.worker, stranded):
+                self._announce(JobPutAside(aside))
 
     async def _sent(self, pulse: Pulse) -> Beat:
         """One that is stuck is given up while there is time for another."""
         patience = self._manner.lease_seconds / PATIENCES_A_LEASE
         try:
             async with asyncio.timeout(patience):
-                return await self._store.heartbeat(pulse)
+                try:
+                    return await self._store.heartbeat(pulse)
+                except DataRefused:  # what some of them say must not cost the others their leases
+                    return await self._store.heartbeat(replace(pulse, progress={}))
         except TimeoutError:
             raise StoreUnavailable(f"no answer to a heartbeat within {patience:g} s") from None
 

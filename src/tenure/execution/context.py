@@ -57,6 +57,10 @@ class Cancellation:
             self._channel.look()
         return self._channel.is_cancelled
 
+    def __bool__(self) -> bool:
+        """The same, for `if ctx.cancelled:`."""
+        return self.is_set()
+
     async def wait(self) -> None:
         """Wait until the attempt is to stop. An async handler is cancelled then in any case."""
         import asyncio

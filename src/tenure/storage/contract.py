@@ -6,6 +6,10 @@ a return value; outages and bugs are exceptions of `tenure.core.errors`, never a
 alone: no verb takes the present from its caller. Every step commits together with its event, and an attempt's
 end with its attempt row. Every verb may run on all nodes at once.
 
+A batch is only an economy: when `settle_and_claim`, `hand_back`, `promote` or `reap` meets jobs that the
+database refuses to move, for a reason that lies in the data, these are put aside (`tenure.storage.aside`) and
+the verb raises JobsAside: nothing else was written, and the same call goes without them.
+
 The contract suite in tests/storage/contract, one file a verb, is the definition of this protocol.
 """
 
@@ -26,6 +30,7 @@ from tenure.core.reading import Outlook
 from tenure.core.states import UNFINISHED, State
 from tenure.core.trail import Note, Recorded, Trail
 from tenure.storage.access import AccessStore
+from tenure.storage.aside import AsideStore
 from tenure.storage.draft import Draft
 from tenure.storage.findings import MOST, Finding
 from tenure.storage.migrate import Applied
@@ -51,13 +56,13 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol):
+class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStore, Protocol):
     """A place that keeps jobs.
 
     The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, what a worker
     waits for. Of the others, those that read jobs stand in `tenure.storage.reading`, those by which it is
-    operated in `operations` beside it, those about access over HTTP in `access`, and those that look at the
-    whole in `overview`.
+    operated in `operations` beside it, those about access over HTTP in `access`, those that look at the whole
+    in `overview`, and those about jobs that cannot be moved in `aside`.
     """
 
     async def open(self) -> None:
@@ -148,8 +153,8 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
     ) -> list[Standing]:
         """Cancel jobs: unowned ones are `cancelled` at once, running ones become `cancelling`.
 
-        Cancelling and finished jobs are left as they are, and so is whoever is in none of `states`. One
-        answer for each job that exists, in the order asked.
+        Cancelling and finished jobs are left as they are, and so is whoever is in none of `states`, or aside.
+        One answer for each job that exists, in the order asked.
         """
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:

@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
+from tenure.core.errors import DataRefused
 from tenure.core.job import Moved, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
 from tenure.core.outcome import Report, Round, Settled
@@ -20,7 +21,7 @@ from tenure.storage.contract import Wakeups
 from tenure.storage.findings import MOST, Finding, findings_from
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
-from tenure.storage.postgres import places, rows, schema
+from tenure.storage.postgres import places, rows, schema, sifting
 from tenure.storage.postgres.access import Access
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
@@ -31,6 +32,7 @@ from tenure.storage.postgres.overview import Overview
 from tenure.storage.postgres.places import Offer, Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
+from tenure.storage.postgres.sifting import Sifting
 from tenure.storage.postgres.told import Place
 from tenure.storage.postgres.trails import Trails
 from tenure.storage.postgres.wakeups import Switchboard
@@ -42,7 +44,7 @@ MOST_ORDERS = 100
 """How many different sets of lines a process remembers the places of."""
 
 
-class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
+class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sifting):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(
@@ -137,15 +139,18 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         is_wide = order.limit > len(given) and any(map(known.has_room, limits))
         fences = {report.lease.fence for report in given}
         passes = not is_wide and not any(map(known.are_lowered, limits))
-        answer = await self._pool.run(
-            self._forms.choose(fences, limits, passes=passes),
-            **rows.reports(given),
-            **rows.offers(offers),
-            worker=order.worker,
-            lease_for=order.lease_for,
-            limit=order.limit,
-            most_suspensions=MOST_SUSPENSIONS,
-        )
+        try:
+            answer = await self._pool.run(
+                self._forms.choose(fences, limits, passes=passes),
+                **rows.reports(given),
+                **rows.offers(offers),
+                worker=order.worker,
+                lease_for=order.lease_for,
+                limit=order.limit,
+                most_suspensions=MOST_SUSPENSIONS,
+            )
+        except DataRefused as refused:
+            await self._sift(refused, sifting.settling(given, order.worker), sifting.claiming(offers, order))
         groups, taken = rows.of_turn(answer)
         begun = Counter(row["line"] for row in taken)
         if known.turned([(group["line"], len(group["places"])) for group in groups], begun):
@@ -167,9 +172,12 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         if told is None:
             return []
         began = time.monotonic()
-        answer = await self._pool.run(
-            TOLD, **rows.told(told), worker=order.worker, lease_for=order.lease_for, limit=order.limit
-        )
+        try:
+            answer = await self._pool.run(
+                TOLD, **rows.told(told), worker=order.worker, lease_for=order.lease_for, limit=order.limit
+            )
+        except DataRefused as refused:
+            await self._sift(refused, sifting.claiming([told], order))
         known.walked(time.monotonic() - began)
         _, taken = rows.of_turn(answer)
         known.forget()
@@ -192,25 +200,31 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         printable("worker", worker, least=1)
         given, dead = sorted({*unstarted, *killed}), set(killed)
-        answer = await self._pool.run(
-            "hand_back",
-            **rows.leases(given),
-            killed=[lease in dead for lease in given],
-            worker=worker,
-            most=MOST_HAND_BACKS,
-        )
+
+        def asked(some: Collection[Lease]) -> dict[str, object]:
+            killed = [lease in dead for lease in some]
+            return {**rows.leases(some), "killed": killed, "worker": worker, "most": MOST_HAND_BACKS}
+
+        try:
+            answer = await self._pool.run("hand_back", **asked(given))
+        except DataRefused as refused:
+            await self._sift(refused, sifting.handing_back(worker, given, asked))
         self._note_moved(answer)
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        answer = await self._pool.run("promote", limit=limit)
-        self._note_moved(answer)
-        return values.moved_from(answer)
+        return await self._moved("promote", limit, sifting.promoting)
 
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        answer = await self._pool.run("reap", limit=limit)
+        return await self._moved("reap", limit, sifting.reaping)
+
+    async def _moved(self, duty: str, limit: int, search: Callable[[int], sifting.Search]) -> list[Moved]:
+        try:
+            answer = await self._pool.run(duty, limit=limit)
+        except DataRefused as refused:
+            await self._sift(refused, search(limit))
         self._note_moved(answer)
         return values.moved_from(answer)
 
@@ -235,6 +249,11 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
     def _hear(self, told: Collection[Place]) -> None:
         for known in self._places.values():
             known.hear(told)
+
+    def _tell_all(self) -> None:
+        self._look_again()
+        self._hints.ended()
+        self._hints.timed()
 
     def _look_again(self) -> None:
         for known in self._places.values():

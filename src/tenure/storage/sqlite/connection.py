@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import apsw
 
 from tenure.core.errors import (
+    DataRefused,
     InvalidInput,
     SchemaMismatch,
     StoreBusy,
@@ -39,7 +40,7 @@ _NOTHING_WRITTEN = {
     apsw.NotADBError: "is not an SQLite database, or its first page is damaged",
 }
 _BUSY = (apsw.BusyError, apsw.LockedError)
-_REFUSED = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
+_REFUSED = (apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
 
 
 class Opening(NamedTuple):
@@ -128,6 +129,8 @@ def translated(path: Path, *, unknown: bool = False) -> Iterator[None]:
         raise
     except _BUSY as error:
         raise StoreBusy(f"{path} is locked by another process; nothing was written, try again") from error
+    except apsw.ConstraintError as error:
+        raise DataRefused(f"the database refused the statement: {error}") from error
     except _REFUSED as error:
         raise StoreRefused(f"the database refused the statement: {error}") from error
     except apsw.SQLError as error:

@@ -70,11 +70,12 @@ SELECT target AS state, id AS job,
   FROM moving
  WHERE target IN ('failed', 'cancelled', 'buried');
 
--- What attempts that end leave free under limits.
+-- What attempts that end leave free under limits; those of jobs that were put aside have done so already.
 CREATE TEMP VIEW freed AS
 SELECT part.value AS limited, count(*) AS n
   FROM moving
  CROSS JOIN tenure_line line ON line.id = moving.line
  CROSS JOIN json_each(line.limits) part
  WHERE line.limits <> '[]'
+   AND NOT EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = moving.id)
  GROUP BY part.value;

@@ -14,6 +14,9 @@ from tenure.surfaces.http.routes import ANY, Route
 FREE = 65_536
 """Bytes of each body that are not counted."""
 
+KNOWN = "tenure.known"
+"""The extension of a request's scope by which it is said that the caller has a key."""
+
 _ONCE = frozenset({"host", "content-type", "content-length", "content-encoding", "origin", "sec-fetch-site"})
 _QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
 _UTF_8 = re.compile(r'(?:\s*;\s*charset="?utf-8"?)?', re.IGNORECASE)
@@ -46,12 +49,19 @@ class Intake:
         self._raw: list[tuple[bytes, bytes]] = scope["headers"]
         self.key: str | None = None
         """The id of the key that it was made with, once that is known."""
+        self._know: Callable[[], None] | None = scope.get("extensions", {}).get(KNOWN)
         self._receive = receive
         self._room = room
         self._taken = 0
         names = {name for name, _ in self._raw}
         self.is_complete = not names & {b"content-length", b"transfer-encoding"}
         """Whether nothing of the request is still to come."""
+
+    def know(self, key: str | None) -> None:
+        """Say by which key the caller is known; who has none is given little time."""
+        self.key = key
+        if key is not None and self._know is not None:
+            self._know()
 
     @property
     def traceparent(self) -> str | None:

@@ -7,6 +7,7 @@ unfinished AS MATERIALIZED (
     SELECT id, state, line, rank, seq, due_at, lease
       FROM tenure.job_state
      WHERE state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
+       AND NOT EXISTS (SELECT FROM tenure.aside WHERE aside.job = job_state.id)   -- that is known, and how to go on
 )
 SELECT s.id AS job, 'no_place' AS kind, NULL::bigint AS number
   FROM unfinished s
