@@ -227,3 +227,10 @@ def test_settings_show_no_password() -> None:
         assert "postgresql://ada:***@db/jobs" in shown
         assert "slots=3" in shown
         assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize("name", ["child_memory_bytes", "child_files", "child_file_bytes"])
+def test_a_limit_of_attempts_is_lifted_by_nothing_but_0(name: str) -> None:
+    assert getattr(load({name: "0"}, environment={}).settings, name) == 0
+    with pytest.raises(InvalidInput, match=f"{name}: is 5; give .* at least, or 0 for any number"):
+        load({name: "5"}, environment={})

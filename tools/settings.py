@@ -33,6 +33,10 @@ MEANINGS = {
     "child_env": "variables that every handler's process is given, with commas between",
     "child_user": "who runs the jobs of a worker that is root, so that they [cannot read "
     "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
+    "child_memory_bytes": "how much memory an attempt's process may have, where the definition does not "
+    "say; 0 for any amount",
+    "child_files": "how many files it may have open, where the definition does not say; 0 for any number",
+    "child_file_bytes": "how large a file may be that it writes; 0 for any size",
     "host": "where `tenure api` listens; while there are no keys, an address of this machine alone",
     "port": "its port; 0 for any that is free",
     "allowed_hosts": "names by which clients call the server, beside `localhost` and its own address, with "
@@ -80,6 +84,7 @@ WITHOUT = {
     "queues": "those of its definitions",
     "buffer": "what begins within a moment",
     "child_user": "the worker's own user",
+    "child_memory_bytes": "half of the machine's or the container's, 2 GiB at least",
     "metrics_port": "none",
     "redact": "[see below](#what-is-not-shown)",
 }

@@ -41,6 +41,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     lost_margin_seconds: float = 0.0
     child_env: tuple[str, ...] = ()
     child_user: str = ""
+    child_memory_bytes: int | None = None
+    child_files: int = 1024
+    child_file_bytes: int = 4 * 2**30
     host: str = "127.0.0.1"
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
@@ -92,6 +95,7 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f"is {self.lost_margin_seconds:g} with a lease of {self.lease_seconds:g} seconds",
                 "let the two be a day at most",
             )
+        _check_limits(self)
         for name, choices in CHOICES.items():
             if (chosen := getattr(self, name)) not in choices:
                 raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
@@ -130,6 +134,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "grace_seconds": (0, _DAY),
     "shutdown_seconds": (0, _DAY),
     "lost_margin_seconds": (0, _DAY),
+    "child_memory_bytes": (0, 2**50),
+    "child_files": (0, 2**20),
+    "child_file_bytes": (0, 2**60),
     "port": (0, 65_535),
     "requests_per_second": (0, 1_000_000),
     "max_queue_depth": (0, 1_000_000_000),
@@ -152,6 +159,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 """The least and the most that each number may be."""
 
+LEAST = {"child_memory_bytes": 2**20, "child_files": 16, "child_file_bytes": 2**20}
+"""Limits of attempts, which 0 lifts: less than this nobody can work with."""
+
 CHOICES = {
     "log_format": ("auto", "json", "console"),
     "log_level": ("debug", "info", "warning", "error"),
@@ -160,6 +170,13 @@ CHOICES = {
 """The words that some settings may be."""
 
 _OF_DEFINITIONS = ("timeout_seconds", "max_attempts", "grace_seconds")
+
+
+def _check_limits(settings: Settings) -> None:
+    for name, least in LEAST.items():
+        value = getattr(settings, name)
+        if value and value < least:
+            raise InvalidInput(name, f"is {value}", f"give {least:,} at least, or 0 for any number")
 
 
 def _check_networks(name: str, networks: tuple[str, ...]) -> None:

@@ -248,8 +248,10 @@ async def test_a_program_is_asked_to_stop_as_its_job_is(lane: ProcessLane) -> No
 
 async def test_a_program_that_does_not_stop_is_killed_after_its_grace(lane: ProcessLane) -> None:
     """S1.21: asked first, then forced."""
-    ended = await _stopped(lane, "stubborn", Heard(), grace=0.1)
+    heard = Heard()
+    ended = await _stopped(lane, "stubborn", heard, grace=2)
     assert ended.end == WasStopped()
+    assert heard.texts("stdout") == ["ready", "asked"]
     assert ended.usage.signal == 9
 
 

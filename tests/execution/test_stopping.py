@@ -46,7 +46,7 @@ async def halted(
 
 
 async def test_the_task_of_an_async_handler_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
-    """S1.21: asked first, and there is time to clean up."""
+    """Asked first, and there is time to clean up."""
     heard = Heard()
     ended = await halted(lane, "stops_when_cancelled", tmp_path / "on", Halt.CANCELLED, heard=heard)
     assert ended.end == WasStopped()
@@ -144,7 +144,7 @@ async def test_the_grace_is_not_cut_short(lane: ProcessLane, hostile: ProcessLan
 
 
 async def test_the_time_limit_ends_an_attempt_the_same_way(hostile: ProcessLane, tmp_path: Path) -> None:
-    """S4.23: an attempt that takes too long is over."""
+    """An attempt that takes too long is over."""
     ledger = tmp_path / "on"
     ended = await run(hostile, "ignores_sigterm", str(ledger), timeout=1, grace=SOON)
     assert isinstance(ended.end, TimedOut)

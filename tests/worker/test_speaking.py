@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.core.lease import Progress
 from tenure.core.signals import Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
@@ -76,6 +77,39 @@ async def test_what_a_store_refuses_to_record_keeps_no_outcome_from_it(store: St
         await reach(store, job, State.SUCCEEDED)
         assert employed.told(Troubled)
         meddled.interferences.clear()
+
+
+async def test_how_far_it_came_last_is_on_record_with_the_outcome(store: Store) -> None:
+    """However short before its return an attempt has said it."""
+    async with employ(store) as employed:
+        jobs = [await enqueue(store, "progress", {"steps": steps}) for steps in (1, 20)]
+        for job in jobs:
+            done = await reach(store, job, State.SUCCEEDED)
+            assert done.progress == Progress(1.0, "all of it")
+    assert not employed.told(Troubled)
+
+
+async def test_progress_that_a_store_refuses_keeps_no_outcome_from_it(store: Store) -> None:
+    """Nor does an attempt that says nothing of it cost a round trip more."""
+    meddled = Meddled(store)
+    pulses: list[Any] = []
+
+    def refuse(beat: Verb) -> Verb:
+        async def refused(pulse: Any) -> Any:
+            pulses.append(pulse.progress)
+            if pulse.progress:
+                raise InvalidInput("progress", "is not to this store's liking")
+            return await beat(pulse)
+
+        return refused
+
+    meddled.interferences["heartbeat"] = refuse
+    async with employ(meddled.seen) as employed:
+        await reach(store, await enqueue(store, "echo"), State.SUCCEEDED)
+        assert not any(pulses)
+        await reach(store, await enqueue(store, "progress", {"steps": 1}), State.SUCCEEDED)
+        assert any(pulses)
+        assert employed.told(Troubled)
 
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["late", "lost"])

@@ -30,9 +30,6 @@ from tenure.execution.assignment import Assignment, Limits
 from tenure.execution.halting import Ended, Halt, Interrupted, Unstarted
 from tenure.execution.handler import AppFailed
 
-FILES = 1024
-"""How many files an attempt may have open unless its definition says otherwise."""
-
 LONGEST_PAUSE = 60.0
 """Seconds for which a worker claims nothing, after it could start nothing several times in a row."""
 
@@ -61,6 +58,7 @@ class Attempts:
         share: Share,
         spawn: Spawn,
         tasks: asyncio.TaskGroup,
+        limits: Limits,
         *,
         ended: Callable[[], None],
         announce: Announce,
@@ -71,6 +69,7 @@ class Attempts:
         self._share = share
         self._spawn = spawn
         self._tasks = tasks
+        self._limits = limits
         self._ended = ended
         self._announce = announce
         self._foresight = Foresight(share.moment, share.most_ahead)
@@ -233,7 +232,7 @@ class Attempts:
         spec = self._specs[claimed.definition, claimed.version]
         try:
             ended = await self._lanes.named(spec.lane).run(
-                assignment(claimed, spec),
+                assignment(claimed, spec, self._limits),
                 timeout=claimed.policy.timeout,
                 grace=claimed.policy.grace,
                 halt=running.halting,
@@ -285,9 +284,9 @@ class Attempts:
 
 
 def assignment(
-    claimed: Claimed, spec: Spec, *, hook: str | None = None, error: Failure | None = None
+    claimed: Claimed, spec: Spec, usual: Limits, *, hook: str | None = None, error: Failure | None = None
 ) -> Assignment:
-    """What a child is told of a claimed job."""
+    """What a child is told of a claimed job; `usual` are the limits where its definition has none."""
     return Assignment(
         job=claimed.lease.job,
         fence=claimed.lease.fence,
@@ -300,10 +299,18 @@ def assignment(
         hook=hook,
         error=error,
         traceparent=claimed.traceparent,
-        limits=_limits(spec.memory, spec.cpu, spec.files or FILES, spec.environment),
+        limits=_limits(spec.memory, spec.cpu, spec.files, spec.environment, usual),
     )
 
 
 @lru_cache(maxsize=1024)
-def _limits(memory: int | None, cpu: int | None, files: int, environment: tuple[str, ...]) -> Limits:
-    return Limits(memory=memory, cpu=cpu, files=files, environment=environment)
+def _limits(
+    memory: int | None, cpu: int | None, files: int | None, environment: tuple[str, ...], usual: Limits
+) -> Limits:
+    return Limits(
+        memory=usual.memory if memory is None else memory or None,
+        cpu=cpu,
+        files=usual.files if files is None else files or None,
+        file_size=usual.file_size,
+        environment=environment,
+    )

@@ -8,7 +8,7 @@ delivered is delivered again: should it have arrived the first time, its fence m
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from tenure.core.aside import Aside
 from tenure.core.errors import DataRefused, InvalidInput, JobsAside, StoreRefused
@@ -19,6 +19,7 @@ from tenure.core.trail import Trail
 from tenure.engine.attempts import Attempts, Done
 from tenure.engine.manner import Manner
 from tenure.engine.portions import portions
+from tenure.engine.running import Running
 from tenure.engine.shares import Share
 from tenure.storage.contract import Store
 
@@ -28,9 +29,14 @@ GATHER = 0.025
 SLOW = 0.1
 """The part of a lease after which a claim was answered late: the next heartbeat may come too late then."""
 
+Finish = Callable[[Sequence[Running]], Awaitable[None]]
+
 
 class Dispatcher:
-    """Fills slots. `settled` is told of every outcome on record, `slow` of leases that began long ago."""
+    """Fills slots. `settled` is told of every outcome on record, `slow` of leases that began long ago.
+
+    `finish` is asked, before outcomes are told, to say how far those attempts have come.
+    """
 
     def __init__(
         self,
@@ -42,6 +48,7 @@ class Dispatcher:
         announce: Announce,
         settled: Callable[[AttemptSettled], None],
         slow: Callable[[], None],
+        finish: Finish,
     ) -> None:
         self._store = store
         self._attempts = attempts
@@ -52,6 +59,7 @@ class Dispatcher:
         self._announce = announce
         self._settled = settled
         self._slow = slow
+        self._finish = finish
         self._hinted = True
         self.draining = False
         self.handed_back = 0
@@ -99,6 +107,8 @@ class Dispatcher:
             return self._manner.poll_seconds
         if done:
             await self.record()
+            if unsaid := [one.running for one in done.values() if one.running.unsaid is not None]:
+                await self._finish(unsaid)
         self._hinted = False
         began = time.monotonic()
         if self._attempts.unanswered_since is None:
@@ -125,6 +135,7 @@ class Dispatcher:
             self._slow()
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
+        self._put_aside(answer.asides)
         if answer.settled.lost:
             lost = [done[lease].report for lease in answer.settled.lost]
             self._put_aside(await self._store.strand(self._manner.worker, lost))

@@ -25,10 +25,11 @@ from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import (
     Replayed,
 )
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
 from tenure.core.reading import Outlook
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
-from tenure.core.trail import Note, Recorded, Trail
+from tenure.core.trail import LogLine, Note, Recorded, Trail
 from tenure.storage.access import AccessStore
 from tenure.storage.aside import AsideStore
 from tenure.storage.draft import Draft
@@ -199,19 +200,21 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
 
         What the report says the attempt used is kept with the attempt.
 
-        Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence, one more
-        attempt each: higher priority first, then in the order they were queued; equal priorities of several
-        lines take turns. One claim in four goes by age as well: there each minute that the first job of a
-        line and priority has waited counts as one step of priority. Locked rows are skipped, never waited
-        for. An order with limit 0 claims nothing. While jobs are plenty, what another process has put in
-        line is seen within a second; within five on a database where looking takes long. Who listens, found
-        nothing the last time and is told where jobs were put in line may be given those alone; whatever else
-        there is, the next call finds.
+        Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence (or
+        several, where not all are found at once), one more attempt each: higher priority first, then in the
+        order they were queued; equal priorities of several lines take turns. One claim in four goes by age as
+        well: there each minute that the first job of a line and priority has waited counts as one step of
+        priority. Locked rows are skipped, never waited for. An order with limit 0 claims nothing. While jobs
+        are plenty, what another process has put in line is seen within a second; within five on a database
+        where looking takes long. Who listens, found nothing the last time and is told where jobs were put in
+        line may be given those alone; whatever else there is, the next call finds.
 
         From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
         limits is claimed only while each of them has room, and takes a place in all of them until its
         attempt ends, however it ends. Never more run under a limit than its size allows; when the size is
-        lowered, those that run go on and none is added until they have become fewer.
+        lowered, those that run go on and none is added until they have become fewer. Fewer than `order.limit`
+        are claimed only where nobody is left whose limits have room, as far as this process can know: what
+        others hold, or are about to, is seen as what they put in line.
         """
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
@@ -242,6 +245,14 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         any claim, with 0 for the fence. It is not added when the job was claimed again, is unknown, or has
         all the notes it may. A finished job itself stays as it is:
         the note bears the next number, and stands in its history and in the feed.
+        """
+
+    async def add_lines(self, lease: Lease, lines: Sequence[LogLine]) -> bool:
+        """Add log lines behind those written under a lease, whatever has become of it; answers whether.
+
+        For what a hook says when the attempt is over. They are numbered anew, in the order given. They are
+        not added where the job is unknown, or that lease is yet to come; 0 is the fence of a job that ended
+        before any claim. Bounded like `record`.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:

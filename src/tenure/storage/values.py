@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from tenure.core.bounds import CALENDAR, LARGEST_BATCH, named, printable, within
+from tenure.core.children import CHILDREN
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
 from tenure.core.fingerprint import fingerprint
@@ -104,7 +105,12 @@ def aware(field: str, moment: datetime | None) -> datetime | None:
 
 
 def binding(job: NewJob) -> bytes | None:
-    """What a key or an id given by the caller binds; nothing when there is neither."""
+    """What a key or an id given by the caller binds; nothing when there is neither.
+
+    The key of a child is made of its params, and binds them by itself.
+    """
+    if job.scope == CHILDREN and job.id is None:
+        return None
     return canonical_hash(job.params) if job.key is not None or job.id is not None else None
 
 

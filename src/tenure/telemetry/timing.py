@@ -11,6 +11,7 @@ Heard = Callable[[str, float, Exception | None], None]
 """Is told of a verb that has ended, after how many seconds, and how if not well."""
 
 TABLES = {
+    "add_lines": "log",
     "annotate": "event",
     "attempts": "attempt",
     "definitions": "definition",

@@ -144,6 +144,13 @@ GARBLED = {
     "a whole address with a user": request("GET", "http://localhost@evil.example/v1/jobs"),
     "a whole address without a path": request("GET", "http://localhost"),
     "an address of another kind": request("GET", "ftp://localhost/v1/jobs"),
+    "an older HTTP": b"GET /healthz HTTP/0.9\r\nHost: localhost\r\n\r\n",
+    "no HTTP behind the address": b"GET /healthz\r\n\r\n",
+    "a newer HTTP": b"GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n",
+    "a newer HTTP to begin with": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "another protocol": b"GET /healthz RTSP/1.0\r\nHost: localhost\r\n\r\n",
+    "one more space": b"GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an HTTP that there is not": b"GET /healthz HTTP/1.7\r\nHost: localhost\r\n\r\n",
     "two hosts": b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
 }
 
@@ -155,6 +162,21 @@ async def test_what_is_not_http_is_refused(api: Api) -> None:
         GARBLED, (400, "malformed-request")
     )
     assert (await api.get("/healthz")).status == 200
+
+
+async def test_the_first_line_counts_however_it_arrives(api: Api) -> None:
+    """Byte by byte, or behind another request; HTTP/1.0 is taken, too."""
+    old = b"GET /healthz HTTP/1.0\r\n\r\n"
+    for whole, status in ((GARBLED["another protocol"], 400), (old, 200)):
+        async with api.wire() as wire:
+            for n in range(len(whole)):
+                await wire.send(whole[n : n + 1])
+                await asyncio.sleep(0)
+            assert (await wire.reply()).status == status
+    async with api.wire() as wire:
+        await wire.send(request(headers=JSON, body=b'{"definitionKey":"mail"}') + GARBLED["another protocol"])
+        assert (await wire.reply()).status == 202
+        assert await wire.is_closed()
 
 
 async def test_after_a_garbled_request_nothing_more_is_read(api: Api) -> None:

@@ -24,8 +24,8 @@ from tenure.storage import aside
 from tenure.storage.aside import Found, Refusal
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.forms import FULL
-from tenure.storage.postgres.places import Offer
-from tenure.storage.postgres.places import Standing as Stood
+from tenure.storage.postgres.offers import Offer
+from tenure.storage.postgres.offers import Standing as Stood
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.refusals import brief
 from tenure.storage.postgres.transaction import Transaction
@@ -117,7 +117,7 @@ def claiming(offers: Sequence[Offer], order: Order) -> Search:
         standing = await run("sift.standing", **places, limit=order.limit, most=aside.MOST_LISTED)
 
         def tried(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
-            alone = [Offer((row["line"], row["rank"]), row["seq"] - 1, _under(limits, row)) for row in some]
+            alone = [_offer(row, limits[row["line"], row["rank"]]) for row in some]
             return _turn([], alone, order.worker, len(alone))
 
         guilty = await _guilty(run, NAMED, standing, tried)
@@ -193,8 +193,9 @@ def _taken_from_owners(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
     return {"named": [row["job"] for row in some], "leases": leases, "limit": len(leases)}
 
 
-def _under(limits: dict[tuple[int, int], Stood], row: asyncpg.Record) -> Stood:
-    return limits[row["line"], row["rank"]]
+def _offer(row: asyncpg.Record, standing: Stood) -> Offer:
+    """Of this job alone."""
+    return Offer((row["line"], row["rank"]), row["seq"] - 1, standing, 1)
 
 
 def _columns(one: Found) -> dict[str, Any]:

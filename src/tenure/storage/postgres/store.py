@@ -3,17 +3,20 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+from msgspec.structs import replace
 
+from tenure.core.aside import Aside
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
-from tenure.core.errors import DataRefused
+from tenure.core.errors import DataRefused, JobsAside, StoreError
 from tenure.core.job import Moved, Standing
 from tenure.core.lease import Beat, Claimed, Lease, Line, Order, Pulse
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import turn, values
@@ -21,17 +24,20 @@ from tenure.storage.contract import Wakeups
 from tenure.storage.findings import MOST, Finding, findings_from
 from tenure.storage.identity import Identity
 from tenure.storage.migrate import Applied, apply_all
-from tenure.storage.postgres import places, rows, schema, sifting
+from tenure.storage.postgres import rows, schema, sifting
 from tenure.storage.postgres.access import Access
 from tenure.storage.postgres.coalesce import Coalescer
 from tenure.storage.postgres.creation import MOST_A_STATEMENT, Creation
 from tenure.storage.postgres.forms import TOLD, Forms
 from tenure.storage.postgres.lines import Lines
+from tenure.storage.postgres.offers import Offer
+from tenure.storage.postgres.offers import Standing as InLine
 from tenure.storage.postgres.operations import Operations
 from tenure.storage.postgres.overview import Overview
-from tenure.storage.postgres.places import Offer, Places
+from tenure.storage.postgres.places import Places
 from tenure.storage.postgres.pool import Pool
 from tenure.storage.postgres.reading import Reading
+from tenure.storage.postgres.search import Search
 from tenure.storage.postgres.sifting import Sifting
 from tenure.storage.postgres.told import Place
 from tenure.storage.postgres.trails import Trails
@@ -130,10 +136,20 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
         given = turn.reported(reports)
         if not given and (claimed := await self._claim_told(order)):
             return Round(Settled({}, []), claimed)
-        known, offers = await self._offers(order, len(given))
+        known = self._known(order)
+        search = Search(self._pool, order, known)
+        offers = await search.offers(len(given))
         if not given and not offers:
             known.forget()
             return Round(Settled({}, []), [])
+        first = await self._turn(given, order, known, offers)
+        if len(first.claimed) == order.limit:
+            return first
+        return await self._go_on(order, known, search, first)
+
+    async def _turn(
+        self, given: Sequence[turn.Reported], order: Order, known: Places, offers: Sequence[Offer]
+    ) -> Round:
         lines = {offer.place[0]: offer.standing for offer in offers}
         limits = {standing.limits for standing in lines.values()}
         is_wide = order.limit > len(given) and any(map(known.has_room, limits))
@@ -153,22 +169,43 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
             await self._sift(refused, sifting.settling(given, order.worker), sifting.claiming(offers, order))
         groups, taken = rows.of_turn(answer)
         begun = Counter(row["line"] for row in taken)
-        if known.turned([(group["line"], len(group["places"])) for group in groups], begun):
+        ended = [(group["line"], len(group["places"])) for group in groups]
+        is_told = all(line in known.known for line, _ in ended)
+        if known.turned(ended, begun) or (not is_told and self._forms.may_free(fences)):
             self._hints.queued()
+            self._note_room(besides=known)
         self._tell_ended(groups)
         if any(group["state"] in TIMED for group in groups):
             self._hints.timed()
-        known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
+        known.claimed(offers, order.limit, rows.by_place(taken))
         self._forms.note({row["fence"] for row in taken}, {lines[line].limits for line in begun})
         return Round(
             turn.settled_from(given, ((group["state"], group["places"]) for group in groups)),
             _claimed(taken, lines),
         )
 
+    async def _go_on(self, order: Order, known: Places, search: Search, first: Round) -> Round:
+        """A turn, and what else there is to claim where it was offered nothing.
+
+        What is claimed stays claimed, though to go on may fail.
+        """
+        claimed, more, asides = list(first.claimed), first.claimed, list[Aside]()
+        with suppress(StoreError):
+            while lacking := order.limit - len(claimed):
+                offers = await search.more(lacking, is_vain=not more)
+                if not offers:
+                    break
+                try:
+                    more = (await self._turn([], replace(order, limit=lacking), known, offers)).claimed
+                except JobsAside as met:  # and it goes on without them
+                    more, asides = [], [*asides, *met.asides]
+                claimed += more
+        return Round(first.settled, claimed, asides)
+
     async def _claim_told(self, order: Order) -> list[Claimed]:
         """Claim where hints say that jobs are. Where that comes to nothing, somebody must look."""
         known = self._known(order)
-        told = known.told() if order.limit and self._hints.are_heard else None
+        told = known.told(order.limit) if order.limit and self._hints.are_heard else None
         if told is None:
             return []
         began = time.monotonic()
@@ -181,7 +218,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
         known.walked(time.monotonic() - began)
         _, taken = rows.of_turn(answer)
         known.forget()
-        known.claimed(rows.furthest(taken), short=len(taken) < order.limit)
+        known.claimed([told], order.limit, rows.by_place(taken))
         self._forms.note({row["fence"] for row in taken}, {()})
         return _claimed(taken, {told.place[0]: told.standing})
 
@@ -209,24 +246,28 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
             answer = await self._pool.run("hand_back", **asked(given))
         except DataRefused as refused:
             await self._sift(refused, sifting.handing_back(worker, given, asked))
-        self._note_moved(answer)
+        self._note_freed(answer)
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return await self._moved("promote", limit, sifting.promoting)
+        answer = await self._steps("promote", limit, sifting.promoting)
+        self._note_moved(answer)
+        return values.moved_from(answer)
 
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return await self._moved("reap", limit, sifting.reaping)
+        answer = await self._steps("reap", limit, sifting.reaping)
+        self._note_freed(answer)
+        return values.moved_from(answer)
 
-    async def _moved(self, duty: str, limit: int, search: Callable[[int], sifting.Search]) -> list[Moved]:
+    async def _steps(
+        self, duty: str, limit: int, search: Callable[[int], sifting.Search]
+    ) -> Sequence[asyncpg.Record]:
         try:
-            answer = await self._pool.run(duty, limit=limit)
+            return await self._pool.run(duty, limit=limit)
         except DataRefused as refused:
             await self._sift(refused, search(limit))
-        self._note_moved(answer)
-        return values.moved_from(answer)
 
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
         whole("limit", limit, 0, LARGEST_BATCH)
@@ -236,6 +277,17 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
         self, *, endings: bool = False, stops: bool = False, changes: bool = False
     ) -> AbstractAsyncContextManager[Wakeups]:
         return self._hints.listen(endings=endings, stops=stops, changes=changes)
+
+    def _note_freed(self, moved: Sequence[asyncpg.Record]) -> None:
+        """Attempts have ended otherwise than in a turn, which counts what they leave free."""
+        if moved:
+            self._note_room()
+        self._note_moved(moved)
+
+    def _note_room(self, besides: Places | None = None) -> None:
+        for known in self._places.values():
+            if known is not besides:
+                known.freed()
 
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)
@@ -261,31 +313,6 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
             known.forget()
         self._hints.queued()
 
-    async def _offers(self, order: Order, returning: int) -> tuple[Places, list[Offer]]:
-        """Where to claim. Who believes that there is nothing looks again, unless that was just seen."""
-        known, is_fresh = await self._look_up(order)
-        offers = known.in_turn(order.limit, returning) if order.limit else []
-        if order.limit and not offers and not is_fresh:
-            known.forget()
-            await self._look_up(order)
-            offers = known.in_turn(order.limit, returning)
-        return known, offers
-
-    async def _look_up(self, order: Order) -> tuple[Places, bool]:
-        """What is known of the lines, and whether it was looked up just now."""
-        known = self._known(order)
-        is_stale = known.are_stale
-        if order.limit and is_stale:
-            began = time.monotonic()
-            found = await self._pool.run(
-                "settle_and_claim.places",
-                **rows.lines(order.lines),
-                after_line=known.after_line,
-                most=places.MOST_REACHED,
-            )
-            known.learn(found, time.monotonic() - began)
-        return known, is_stale
-
     def _known(self, order: Order) -> Places:
         known = self._places.get(order.lines)
         if known is None:
@@ -295,5 +322,5 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
         return known
 
 
-def _claimed(taken: Iterable[asyncpg.Record], lines: Mapping[int, places.Standing]) -> list[Claimed]:
+def _claimed(taken: Iterable[asyncpg.Record], lines: Mapping[int, InLine]) -> list[Claimed]:
     return [turn.claimed_from(lines[row["line"]].line, *row[rows.CLAIM]) for row in taken]

@@ -23,6 +23,7 @@ from tenure.core.errors import (
     StoreUnavailable,
     TenureError,
 )
+from tenure.storage.sqlite.filesystem import make_private
 
 # Each row that `executemany` takes pushes one statement out of the cache: it must outlast a batch.
 _STATEMENTS = 512
@@ -62,6 +63,8 @@ _SYNCS = {"full": "PRAGMA synchronous = FULL", "normal": "PRAGMA synchronous = N
 
 def open_writer(path: Path, opening: Opening = _USUAL, *, create: bool = True) -> apsw.Connection:
     """The connection of the one writer: durable at every commit, with its scratch tables."""
+    if create:
+        make_private(path)
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(str(path), flags=flags, vfs=opening.vfs, statementcachesize=_STATEMENTS)
     try:

@@ -117,12 +117,13 @@ def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
 def trails(given: Sequence[Told]) -> list[tuple[Any, ...]]:
     """What attempts have said, in the columns of the scratch table `given`; lines are JSON arrays."""
     return [
-        (str(one.lease.job), one.lease.fence, _lines(one.lines.values()), written_notes(one.notes))
+        (str(one.lease.job), one.lease.fence, written_lines(one.lines.values()), written_notes(one.notes))
         for one in given
     ]
 
 
-def _lines(lines: Iterable[LogLine]) -> str:
+def written_lines(lines: Iterable[LogLine]) -> str:
+    """Log lines as a JSON array of arrays."""
     told = [(line.n, micros(line.at), line.level, storable(line.text), line.fields) for line in lines]
     return msgspec.json.encode(told).decode()
 

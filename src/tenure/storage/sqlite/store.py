@@ -10,15 +10,16 @@ from pathlib import Path
 from uuid import UUID
 
 import apsw
-from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
+from tenure.core.children import child_of
 from tenure.core.documents import Document
 from tenure.core.errors import DataRefused
 from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import values
@@ -92,7 +93,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         printable("worker", worker, least=1)
         values.check_batch(jobs)
-        children = await self._asked([replace(job, parent=lease.job) for job in jobs])
+        children = await self._asked([child_of(lease.job, job) for job in jobs])
         claim = {"worker": worker, "job": str(lease.job), "fence": lease.fence}
 
         def spawn(connection: apsw.Connection, turn: Turn) -> list[Enqueued] | None:

@@ -4,6 +4,7 @@ import resource
 from collections.abc import Iterator, Sequence
 
 from tenure.core.spec import Spec
+from tenure.execution.assignment import Limits
 
 MEANINGS = {
     "process": "a fresh process for every attempt",
@@ -29,6 +30,17 @@ SHOWN = (
 )
 
 
+def limits(usual: Limits) -> str:
+    """The line for what an attempt may take where its definition does not say."""
+    parts = (
+        ("memory", usual.memory and f"{usual.memory >> 20:,} MiB", "TENURE_CHILD_MEMORY_BYTES"),
+        ("open files", usual.files and f"{usual.files:,}", "TENURE_CHILD_FILES"),
+        ("size of a file", usual.file_size and f"{usual.file_size >> 20:,} MiB", "TENURE_CHILD_FILE_BYTES"),
+    )
+    said = ", ".join(f"{name} {value or 'any'} ({setting})" for name, value, setting in parts)
+    return f"isolation: limits of an attempt, unless its definition says otherwise: {said}"
+
+
 def isolation(specs: Sequence[Spec], *, is_root: bool, user: str | None = None) -> Iterator[str]:
     """The lines for the definitions that a worker serves, whose attempts are root's or a `user`'s."""
     for lane, meaning in MEANINGS.items():
@@ -38,7 +50,7 @@ def isolation(specs: Sequence[Spec], *, is_root: bool, user: str | None = None) 
         yield f"isolation: attempts run as {user}"
     if is_root:
         yield READABLE
-    limited = [_name(spec) for spec in specs if any(getattr(spec, field) is not None for field in CEILINGS)]
+    limited = [_name(spec) for spec in specs if any(getattr(spec, field) for field in CEILINGS)]
     if limited and is_root:
         yield f"isolation: attempts run as root, who may lift the limits of {', '.join(limited)}"
     yield from _reduced(specs)

@@ -10,6 +10,7 @@ from tenure.core.signals import Announce, Troubled, to_all
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name
 from tenure.engine.lane import Lanes as AnyLanes
+from tenure.engine.manner import usual_limits
 from tenure.engine.registering import register
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
@@ -24,7 +25,7 @@ from tenure.sources import FILE, FILE_VARIABLE, Loaded
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.hiding import shown_to_all
-from tenure.surfaces.cli.isolation import SHOWN, isolation
+from tenure.surfaces.cli.isolation import SHOWN, isolation, limits
 from tenure.surfaces.http import metrics as scraped
 from tenure.telemetry.attempts import AttemptSpans
 from tenure.telemetry.lag import watched
@@ -79,6 +80,7 @@ async def workplace(
         is_root = os.geteuid() == 0 and user is None
         for line in isolation(registry.specs(), is_root=is_root, user=user.name if user else None):
             logs.notice(line)
+        logs.notice(limits(usual_limits(settings)))
         if shown_to_all():
             logs.notice(SHOWN)
         if lanes.notice:

@@ -26,7 +26,7 @@ from tenure.surfaces.http.intake import KNOWN
 from tenure.surfaces.http.letting import Letting, written
 from tenure.surfaces.http.peers import Proxies, neighbourhood
 from tenure.surfaces.http.problems import Refusal
-from tenure.surfaces.http.targets import take_host
+from tenure.surfaces.http.targets import check_line, take_host
 
 PROBES = frozenset({b"/healthz", b"/readyz"})
 """Paths that are answered though every place is at work: else whoever watches would end a busy server."""
@@ -99,6 +99,8 @@ class Connection(HttpToolsProtocol):
         """Whether nothing more is read, though answers are still to be written."""
         self._head = 0
         """Bytes that have arrived of the head so far."""
+        self._raw = b""
+        """Where the head began, as it arrived, until it is there."""
         self._header_bytes = 0
         """Bytes of its whole headers."""
 
@@ -130,7 +132,10 @@ class Connection(HttpToolsProtocol):
             return
         if self._phase in {Phase.REST, Phase.HEAD}:
             self._head += len(data)
+        self._raw = self._raw + data if self._phase is Phase.HEAD else data
         super().data_received(data)
+        if self._phase is not Phase.HEAD:
+            self._raw = b""
         if self._phase is Phase.HEAD and self._head > self._limits.head_bytes:
             self._refuse(self._too_long())
         self._stand()
@@ -160,6 +165,7 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is there."""
         try:
+            check_line(self.parser.get_method(), self.url, self._raw)
             take_host(self.url, self.headers)
         except Refusal as refusal:
             self._fail(refusal)
