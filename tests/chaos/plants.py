@@ -328,7 +328,7 @@ PLANTS = (
                 "prune.looked_at",
                 """AND s.finished_at
                        <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
-                   AND (job.key IS NULL OR s.finished_at <= :now - :keyed)""",
+                   AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - :keyed)""",
                 "",
             )
         ),

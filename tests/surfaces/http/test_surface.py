@@ -16,7 +16,8 @@ from tenure.surfaces.http.openapi import document
 from tenure.surfaces.http.problems import KINDS
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
-from tests.storage.telling import EVERY_JOB
+from tests.storage.clock import Clock
+from tests.storage.telling import EVERY_JOB, one_in_each_state, seconds, state_of
 from tests.surfaces.http.serving import Api, request, serving
 from tests.surfaces.keeping import NOBODY
 from tools import calls
@@ -223,6 +224,25 @@ async def test_what_only_looks_changes_nothing(api: Api, store: Store, route: Ro
     before = await _all_that_can_change(store)
     bodies = [(await api.get(path)).body for _ in range(2)]
     assert bodies[0] == bodies[1]
+    assert await _all_that_can_change(store) == before
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in LOOKS if "jobId" in route.names], ids=lambda route: route.path
+)
+async def test_to_look_at_a_job_moves_it_nowhere_whatever_its_state(
+    api: Api, store: Store, clock: Clock, route: Route
+) -> None:
+    """S0.48, S0.53: neither one that is held, nor one whose time has come, nor one whose owner is late."""
+    jobs = await one_in_each_state(store)
+    await clock.advance(seconds(3600))
+    before = await _all_that_can_change(store)
+    for state, job in jobs.items():
+        replies = [await api.get(route.path.format(jobId=job)) for _ in range(2)]
+        # A refusal bears the number of its request.
+        bodies = {re.sub(rb"[0-9a-f-]{36}", b"", reply.body) for reply in replies}
+        assert (len(bodies), replies[0].status) == (1, replies[1].status), state
+        assert await state_of(store, job) is state
     assert await _all_that_can_change(store) == before
 
 
