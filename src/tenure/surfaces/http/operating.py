@@ -1,6 +1,8 @@
 """The control API's ways to act on jobs, queues and workers, and to see what is registered."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from struct import pack
 
 from msgspec import UnsetType
 
@@ -11,6 +13,7 @@ from tenure.core.operations import Definition
 from tenure.core.states import State
 from tenure.surfaces import inputs, views
 from tenure.surfaces.definition_views import Defined
+from tenure.surfaces.http import cursors
 from tenure.surfaces.http.aside_shapes import Asides, aside_item
 from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
@@ -27,6 +30,7 @@ from tenure.surfaces.http.shapes import (
 )
 
 USUAL_PAGE = 50
+_WORKERS = b"workers"
 
 
 async def cancel(desk: Desk, asked: Asked) -> Answer:
@@ -110,9 +114,25 @@ async def resume(desk: Desk, asked: Asked) -> Answer:
     return Answer(200, QueueState(queue, paused=False))
 
 
-async def workers(desk: Desk, _asked: Asked) -> Answer:
-    """Who runs jobs."""
-    return Answer(200, Workers([views.worker_item(known) for known in await desk.client.workers()]))
+async def workers(desk: Desk, asked: Asked) -> Answer:
+    """Who runs jobs, a page at a time.
+
+    All are read for it: they are as many as run, and so many names of each key as a lease lets them be.
+    """
+    limit = asked.query.get("limit", USUAL_PAGE)
+    found = [views.worker_item(known) for known in await desk.client.workers()]
+    if "cursor" in asked.query:
+        behind = cursors.read(asked.query["cursor"], _WORKERS)
+        found = [item for item in found if _place(item) > behind]
+    page = found[:limit]
+    place = cursors.write(_place(page[-1]), _WORKERS) if len(found) > limit else None
+    return Answer(200, Workers(items=page, next_cursor=place))
+
+
+def _place(item: views.WorkerItem) -> bytes:
+    """Where a worker stands in the list: by when it started, and then by its name."""
+    since = item.started_at - datetime.fromtimestamp(0, UTC)
+    return pack(">Q", since // timedelta(microseconds=1)) + item.worker_id.encode()
 
 
 async def drain(desk: Desk, asked: Asked) -> Answer:

@@ -144,10 +144,11 @@ class Logs(Struct, frozen=True, kw_only=True, rename="camel"):
     next_cursor: str | None
 
 
-class Workers(Struct, frozen=True):
-    """Every worker that is known."""
+class Workers(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of the workers that are known, those that started first at the top."""
 
     items: Sequence[views.WorkerItem]
+    next_cursor: str | None
 
 
 class Draining(Struct, frozen=True, kw_only=True, rename="camel"):
