@@ -207,7 +207,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access):
         whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._pool.run("reap", limit=limit)
         self._note_moved(answer)
-        return values.moved_from(answer)
+        return values.reaped_from(answer)
 
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
         whole("limit", limit, 0, LARGEST_BATCH)

@@ -201,7 +201,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
 
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return values.moved_from(await self._run("reap", limit=limit))
+        return values.reaped_from(await self._run("reap", limit=limit))
 
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
         whole("limit", limit, 0, LARGEST_BATCH)
