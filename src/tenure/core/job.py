@@ -128,12 +128,26 @@ class Taken(Struct, frozen=True):
     by: Mapping[int, UUID | None]
 
 
+class Lapsed(Struct, frozen=True):
+    """An attempt whose lease ran out: of what, by whom, which of how many, and how long it was held."""
+
+    definition: str
+    version: int
+    queue: str
+    worker: str
+    attempt: int
+    max_attempts: int
+    held_for: timedelta
+    traceparent: str | None = None
+
+
 class Moved(Struct, frozen=True):
-    """A step that was taken."""
+    """A step that was taken, and the attempt that it ended if it was taken because of a lease."""
 
     job: UUID
     source: State
     target: State
+    lapsed: Lapsed | None = None
 
 
 class Standing(Struct, frozen=True):

@@ -211,7 +211,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
         try:
-            return values.moved_from(await self._run("reap", limit=limit))
+            return values.reaped_from(await self._run("reap", limit=limit))
         except DataRefused as refused:
             await self._sift(refused, sifting.reaping(limit))
 
