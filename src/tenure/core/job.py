@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tenure.core.bounds import (
     CALENDAR,
+    HIGHEST_PRIORITY,
     HORIZON,
     MOST_LIMITS,
     MOST_TAGS,
@@ -68,7 +69,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
         named("queue", self.queue)
         named("namespace", self.namespace)
         whole("version", self.version, 1, 2**31 - 1)
-        whole("priority", self.priority, -100, 100)
+        whole("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
         printable("scope", self.scope)
         if self.key is not None:
             printable("key", self.key, least=1)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.bounds import LARGEST_BATCH, MOST_LIMITS, MOST_TAGS
+from tenure.core.bounds import HIGHEST_PRIORITY, LARGEST_BATCH, MOST_LIMITS, MOST_TAGS
 from tenure.core.flow import Flows
 from tenure.core.operations import LineStatus
 from tenure.core.states import State
@@ -66,7 +66,7 @@ class NewJobBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     definition_key: Name
     definition_version: Version | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
-    priority: Annotated[int, Meta(ge=-100, le=100)] | UnsetType = UNSET
+    priority: Annotated[int, Meta(ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY)] | UnsetType = UNSET
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
     queue: Name | UnsetType = UNSET
     run_at: Moment | UnsetType = UNSET
