@@ -169,6 +169,31 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         _check(method, path, reply.status, reply.headers["content-type"], reply.body)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": None}),
+        ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": True}),
+        ("POST", "/v1/queues/{queue}/pause", {"until": "6854-01-02T06:59:23Z"}),
+        ("POST", "/v1/queues/{queue}/pause", {"until": "1969-12-31T06:59:23Z"}),
+        ("POST", "/v1/jobs", {"definitionKey": "mail", "runAt": "6854-01-02T06:59:23Z"}),
+        ("POST", "/tasks", {"type": "mail", "runAt": "6854-01-02T06:59:23Z"}),
+        ("POST", "/v1/jobs/cancel", {"all": True, "cursor": ""}),
+        ("POST", "/v1/jobs/replay", {"all": True, "cursor": "G\u00c0#"}),
+    ],
+)
+async def test_the_document_promises_no_more_than_is_taken(
+    api: Api, method: str, path: str, body: dict[str, object]
+) -> None:
+    """S1.53: what the server refuses, whatever there is in the store, does not fit the schema either."""
+    filled = path.format(key="mail", version=2, queue="default")
+    assert (await api.call(method, filled, body)).status in {400, 422}
+    told = document()
+    schema = told["paths"][path][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
+    whole = jsonschema_rs.validator_for({**schema, "components": told["components"]})
+    assert not whole.is_valid(body)
+
+
 def _check(method: str, path: str, status: int, media_type: str, body: bytes) -> None:
     told = document()
     responses = told["paths"][path][method.lower()]["responses"]

@@ -15,7 +15,7 @@ from tenure.surfaces.http.creating import moment
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, no_room, spec_of
 from tenure.surfaces.http.problems import Refusal, invalid
-from tenure.surfaces.http.shapes import Moment, Name, Seconds, Timeout, given
+from tenure.surfaces.http.shapes import Name, Planned, Seconds, Timeout, given
 
 FIELDS = {**TASKS.fields, "time": TASKS.fields["run_at"]}
 WAITING = TASKS.matching("Ready") | TASKS.matching("Delayed")
@@ -31,7 +31,7 @@ class NewTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
     type: Name
     payload: Raw | UnsetType = UNSET
     delay_seconds: Seconds | UnsetType = UNSET
-    run_at: Moment | UnsetType = UNSET
+    run_at: Planned | UnsetType = UNSET
     repeat: Repeat | UnsetType = UNSET
     timeout_seconds: Timeout | UnsetType = UNSET
     max_retries: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
