@@ -419,7 +419,6 @@ SELECT served.id AS line, queue, definition, version, standing.rank, standing.se
        END AS waited,
        CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
   FROM served
-  LEFT JOIN unnest(:walked_lines::integer[], :walked_ranks::smallint[]) AS walked (line, rank) ON walked.line = served.id
  CROSS JOIN LATERAL (
            WITH RECURSIVE hop (rank, seq, job, n) AS (
                SELECT served.rank, served.seq, served.job, 1
@@ -429,7 +428,8 @@ SELECT served.id AS line, queue, definition, version, standing.rank, standing.se
                 CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
                                      WHERE ready.line = served.id
                                        AND ready.rank > CASE WHEN hop.n = :front::integer
-                                                             THEN greatest(hop.rank, walked.rank)
+                                                             THEN greatest(hop.rank, (:walked_ranks::smallint[])[
+                                                                      array_position(:walked_lines::integer[], served.id)])
                                                              ELSE hop.rank
                                                         END
                                      ORDER BY ready.rank, ready.seq LIMIT 1) next
