@@ -43,13 +43,16 @@ MEANINGS = {
     "port": "its port; 0 for any that is free",
     "allowed_hosts": "names by which clients call the server, beside `localhost` and its own address, with "
     "commas between and without ports",
+    "trusted_proxies": "addresses or networks of proxies whose `X-Forwarded-For` [is "
+    "believed](http.md#many-connections), with commas between",
     "requests_per_second": "how many requests a second one key may make of one process, and at once; 0 for "
     "any number",
     "max_queue_depth": "how many jobs may stand in line in one queue before a server [takes no "
     "more](http.md#full-queues) for it; 0 for any number",
     "max_namespace_jobs": "how many jobs of one namespace may be unfinished before a server [takes no "
     "more](http.md#full-queues) for it, the namespace `default` apart; 0 for any number",
-    "http_connections": "how many connections a server has at once",
+    "http_connections": "how many connections a server has at once, [half of them](http.md#many-connections) "
+    "with one peer at most",
     "http_streams": "how many [streams of events](../how-to/streams.md) a server has open at once",
     "http_streams_per_key": "how many of them with one key",
     "http_body_bytes": "how large a body may be",
@@ -60,7 +63,8 @@ MEANINGS = {
     "http_headers": "how many headers it may have",
     "http_rest_seconds": "how long a connection stays open without a request",
     "http_head_seconds": "how long the head of a request may be on its way",
-    "http_body_seconds": "how long its body may be",
+    "http_body_seconds": "how long its body may be, where the caller has a key; without one as long as the "
+    "head",
     "http_write_seconds": "how long a connection stays open for a client that does not read",
     "http_request_seconds": "how long the work on a request may take, beyond what it was asked to wait; "
     "after that, or when the database says so, the answer is 503. A batch has 60 at least",

@@ -48,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     requests_per_second: float = 1000.0
     max_queue_depth: int = 0
     max_namespace_jobs: int = 0
@@ -104,8 +105,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         for variable in self.child_env:
             if not _VARIABLE.fullmatch(variable):
                 raise InvalidInput("child_env", f"holds {variable!r:.64}", "give names of variables")
-        for network in self.webhook_allow:
-            _check_network(network)
+        _check_networks("webhook_allow", self.webhook_allow)
+        _check_networks("trusted_proxies", self.trusted_proxies)
         for host in self.allowed_hosts:
             if not _HOST.fullmatch(host):
                 raise InvalidInput("allowed_hosts", f"holds {host!r:.64}", "give names without a port")
@@ -180,10 +181,11 @@ def _check_limits(settings: Settings) -> None:
             raise InvalidInput(name, f"is {value}", f"give {least:,} at least, or 0 for any number")
 
 
-def _check_network(network: str) -> None:
+def _check_networks(name: str, networks: tuple[str, ...]) -> None:
     import ipaddress
 
     try:
-        ipaddress.ip_network(network)
+        for network in networks:
+            ipaddress.ip_network(network)
     except ValueError as error:
-        raise InvalidInput("webhook_allow", str(error), "give networks such as 10.0.0.0/8") from None
+        raise InvalidInput(name, str(error), "give networks such as 10.0.0.0/8") from None

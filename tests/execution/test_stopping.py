@@ -16,6 +16,8 @@ from tests.execution.attempts import BOUND, Heard, eventually, is_alive, run
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SOON = 0.05
+SHORT = 2.0
+"""Seconds; what comes five times later comes afterwards, on a busy machine too."""
 
 
 def pids(ledger: Path) -> list[int]:
@@ -44,7 +46,7 @@ async def halted(
 
 
 async def test_the_task_of_an_async_handler_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
-    """S1.21: asked first, and there is time to clean up."""
+    """Asked first, and there is time to clean up."""
     heard = Heard()
     ended = await halted(lane, "stops_when_cancelled", tmp_path / "on", Halt.CANCELLED, heard=heard)
     assert ended.end == WasStopped()
@@ -57,8 +59,12 @@ async def test_an_async_handler_may_see_it_and_still_return(lane: ProcessLane, t
     assert ended.end == Returned('"told"')  # type: ignore[arg-type]
 
 
-async def test_a_plain_handler_sees_it_and_is_not_interrupted(lane: ProcessLane, tmp_path: Path) -> None:
-    ended = await halted(lane, "stops_plainly", tmp_path / "on", Halt.CANCELLED)
+@pytest.mark.parametrize("definition", ["stops_plainly", "stops_at_a_glance"])
+async def test_a_plain_handler_sees_it_and_is_not_interrupted(
+    lane: ProcessLane, definition: str, tmp_path: Path
+) -> None:
+    """S1.57: by asking whether it is set, or by `while not ctx.cancelled` as everybody writes it first."""
+    ended = await halted(lane, definition, tmp_path / "on", Halt.CANCELLED)
     assert ended.end == Returned('"stopped by itself"')  # type: ignore[arg-type]
 
 
@@ -109,8 +115,36 @@ async def test_who_ignores_it_is_killed_after_the_grace(hostile: ProcessLane, tm
     assert ended.usage.signal == 9
 
 
+async def test_the_grace_is_as_long_as_was_said(
+    lane: ProcessLane, hostile: ProcessLane, tmp_path: Path
+) -> None:
+    """S1.71: who ignores the signal is killed long before another has met its time limit, not after."""
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(run(lane, "stops_plainly", str(tmp_path / "beside"), timeout=5 * SHORT))
+        await eventually(partial(pids, tmp_path / "beside"))
+        ended = await halted(
+            hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=SHORT, present=1
+        )
+        assert ended.end == WasStopped()
+        assert not beside.done()
+        os.kill(pids(tmp_path / "beside")[0], signal.SIGTERM)
+    assert beside.result().end == Returned('"stopped by itself"')  # type: ignore[arg-type]
+
+
+async def test_the_grace_is_not_cut_short(lane: ProcessLane, hostile: ProcessLane, tmp_path: Path) -> None:
+    """S1.71: another that meets its time limit meanwhile is over first."""
+    async with asyncio.TaskGroup() as group:
+        begun = group.create_task(
+            halted(hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=5 * SHORT, present=1)
+        )
+        beside = await run(lane, "stops_plainly", str(tmp_path / "beside"), timeout=SHORT)
+        assert isinstance(beside.end, TimedOut)
+        assert not begun.done()
+    assert begun.result().end == WasStopped()
+
+
 async def test_the_time_limit_ends_an_attempt_the_same_way(hostile: ProcessLane, tmp_path: Path) -> None:
-    """S4.23: an attempt that takes too long is over."""
+    """An attempt that takes too long is over."""
     ledger = tmp_path / "on"
     ended = await run(hostile, "ignores_sigterm", str(ledger), timeout=1, grace=SOON)
     assert isinstance(ended.end, TimedOut)

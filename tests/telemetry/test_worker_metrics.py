@@ -18,8 +18,12 @@ from tenure.core.states import State
 from tenure.storage.contract import Store
 from tenure.telemetry import standing
 from tenure.telemetry.instruments import OTHER
+from tenure.telemetry.logs import Entry, Logs
 from tenure.telemetry.timing import timed
 from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
+from tests.storage.backends import Backend
+from tests.storage.clock import Clock
+from tests.storage.telling import claim, enqueue_one
 from tests.telemetry.documented import OF_WORKERS, check_whole
 from tests.telemetry.saying import WORKER
 from tests.telemetry.scraping import Scrape
@@ -42,6 +46,9 @@ ENDED = {
 }
 """Attempts by how they ended."""
 
+KILLED = {("wait", "queued"): 1, ("wait", "buried"): 1}
+"""Attempts that had begun and were given back, by what became of their jobs."""
+
 BURIED = {"on_lost": OnLost.BURY, "max_attempts": 1}
 GIVEN_BACK = {("wait", "queued"): 2, ("wait", "buried"): 1}
 """Of two slots and one place to wait: what was killed, what must not run twice, and what never began."""
@@ -52,7 +59,7 @@ def waiting(folder: Path, name: str) -> dict[str, str]:
 
 
 async def test_attempts_are_counted_by_how_they_ended(store: Store, tmp_path: Path) -> None:
-    """S2.51, S2.52, S2.53: every outcome that a worker has a say in, and the whole of what it tells."""
+    """S2.51, S2.53, S1.75: every outcome that a worker has a say in, and the whole of what it tells."""
     metrics = WorkerMetrics()
     async with employ(store, slots=2, buffer=1, shutdown=0, metrics=metrics) as employed:
         ended = await end_in_every_way(store, tmp_path, metrics)
@@ -94,14 +101,15 @@ async def end_in_every_way(store: Store, folder: Path, metrics: WorkerMetrics) -
 
 
 def check_counts(told: Scrape) -> None:
-    for (job_type, status), n in ENDED.items():
+    for (job_type, status), n in {**ENDED, **KILLED}.items():
         labels = {"job_type": job_type, "status": status}
         assert told.value("job_processed_total", **labels) == n
         assert told.value("job_processing_duration_seconds_count", **labels) == n
         assert told.value("job_processing_duration_seconds_sum", **labels) > 0
     for (job_type, state), n in GIVEN_BACK.items():
         assert told.value("tenure_handed_back_total", job_type=job_type, state=state) == n
-    assert sum(told.families["job_processed_total"].samples.values()) == sum(ENDED.values())
+    processed = told.families["job_processed_total"].samples
+    assert sum(processed.values()) == sum(ENDED.values()) + sum(KILLED.values())
     assert sum(told.families["tenure_handed_back_total"].samples.values()) == sum(GIVEN_BACK.values())
     assert told.value("job_queue_latency_milliseconds_count", job_type="fail_first") == 3
     assert told.value("tenure_retries_total", job_type="fail_first") == 1
@@ -111,14 +119,90 @@ def check_counts(told: Scrape) -> None:
     assert told.value("tenure_worker_slots") == 2
 
 
+async def test_how_long_a_job_stood_in_line_is_told_in_milliseconds(backend: Backend, clock: Clock) -> None:
+    """S2.52: from when it was put in line to its claim, each time that it was."""
+    metrics, store = WorkerMetrics(), backend.store()
+    await store.open()
+    await enqueue_one(store)
+    await clock.advance(timedelta(milliseconds=1250))
+    [first] = await claim(store)
+    metrics(AttemptStarted(first))
+    told = await scraped(metrics)
+    assert told.value("job_queue_latency_milliseconds_sum", job_type="mail") == pytest.approx(1250)
+    assert told.value("job_queue_latency_milliseconds_bucket", job_type="mail", le="1000.0") == 0
+    assert told.value("job_queue_latency_milliseconds_bucket", job_type="mail", le="1500.0") == 1
+
+    await store.hand_back("a", unstarted=[first.lease], killed=[])
+    await clock.advance(timedelta(milliseconds=40))
+    metrics(AttemptStarted(*await claim(store)))
+    told = await scraped(metrics)
+    assert told.value("job_queue_latency_milliseconds_sum", job_type="mail") == pytest.approx(1290)
+    assert told.value("job_queue_latency_milliseconds_bucket", job_type="mail", le="50.0") == 1
+    await store.close()
+
+
+async def test_attempts_that_run_are_counted_by_their_definition(store: Store, tmp_path: Path) -> None:
+    """S2.61: as many as there are, while they are."""
+    metrics = WorkerMetrics()
+    async with employ(store, slots=3, metrics=metrics):
+        jobs = [await enqueue(store, "wait", waiting(tmp_path, name)) for name in ("one", "two")]
+        for name in ("one", "two"):
+            await appear(tmp_path / name)
+        told = await scraped(metrics)
+        assert told.value("job_active_count", job_type="wait") == 2
+        assert told.value("job_active_count", job_type="echo") == 0
+        (tmp_path / "end").touch()
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+        assert (await scraped(metrics)).value("job_active_count", job_type="wait") == 0
+
+
+async def test_attempts_of_a_lost_worker_are_counted_by_who_reaps_them(store: Store) -> None:
+    """S2.43, S2.51, S2.53: with their definition, how long they were held and what became of their jobs."""
+    metrics = WorkerMetrics()
+    entries: list[Entry] = []
+    logs = Logs(entries.append)
+    await enqueue(store, "echo", policy={"max_attempts": 1})
+    order = Order(worker="ghost", lines=(Line("default", "echo"),), limit=1, lease_for=timedelta(seconds=1))
+    [lost] = (await store.settle_and_claim([], order)).claimed
+    async with employ(store, metrics=metrics) as employed:
+        await reach(store, lost.lease.job, State.FAILED)
+        reaping = await employed.hears(DutyDone)
+    logs(reaping)
+    told = await scraped(metrics)
+    labels = {"job_type": "echo", "status": "failed"}
+    assert told.value("job_processed_total", **labels) == 1
+    assert told.value("job_processing_duration_seconds_count", **labels) == 1
+    assert told.value("job_processing_duration_seconds_sum", **labels) >= 1
+    [reaped] = [entry for entry in entries if entry.event == "attempt.reaped"]
+    assert reaped.level == "error"
+    assert reaped.fields["durationSeconds"] >= 1
+    known = (
+        "jobId",
+        "definition",
+        "attempt",
+        "worker",
+        "state",
+        "outcome",
+        "retries",
+        "maxAttempts",
+        "reason",
+    )
+    assert [reaped.fields[name] for name in known] == [
+        *(lost.lease.job, "echo", 1, "ghost", "failed", "lost", 0, 1, "WorkerLost: the lease ran out")
+    ]
+
+
 async def test_what_stands_in_line_is_told_for_all_of_the_store(store: Store) -> None:
     """S2.62, S1.75, S3.66: depth and age of what nobody has claimed, whoever serves it."""
     metrics = WorkerMetrics()
     metrics.on(store)
-    for _ in range(3):
+    for _ in range(4):
         await enqueue(store, "echo")
     await enqueue(store, "die", hold=True)
+    assert len(await claim(store, limit=1, lines=[Line("default", "echo")])) == 1
     told = await scraped(metrics)
+    assert told.value("tenure_jobs", job_type="echo", state="running") == 1
     assert told.value("job_queue_depth", job_type="echo") == 3
     assert told.value("job_queue_depth", job_type="die") == 0
     assert told.value("tenure_queue_oldest_seconds", job_type="echo") > 0

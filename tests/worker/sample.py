@@ -15,7 +15,10 @@ from typing import Any
 
 import msgspec
 
+from tenure.core.documents import write
 from tenure.core.errors import Snooze
+from tenure.core.job import NewJob
+from tenure.core.policy import Policy
 from tenure.execution.context import Context
 from tenure.execution.handler import Handler
 
@@ -28,6 +31,36 @@ async def fail_first(params: Any, ctx: Context) -> int:
     if ctx.attempt <= params.get("failures", 1):
         raise ValueError(f"attempt {ctx.attempt} fails")
     return ctx.attempt
+
+
+def return_what_cannot_be_kept(params: Any, _ctx: Context) -> Any:
+    begin(params)
+    return {"a", "b"} if params["what"] == "set" else "x" * 300_000
+
+
+async def fan_out(params: Any, ctx: Context) -> list[dict[str, Any]]:
+    """Enqueue what it is asked to, in one of four ways, and fail or snooze as often as it is asked to."""
+    while ctx.attempt > 1 and "end" in params and not is_told_to_end(params):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    asked = params["asked"] + params.get("more_each_time", []) * ctx.attempt
+    policy = Policy(max_attempts=1)
+    jobs = [NewJob(definition=params.get("of", "echo"), params=write(one), policy=policy) for one in asked]
+    options = {"unkeyed": True} if params.get("unkeyed") else {}
+    match params["how"]:
+        case "one by one":
+            made = [await ctx.enqueue(job, **options) for job in jobs]
+        case "together":
+            made = await asyncio.gather(*(ctx.enqueue(job, **options) for job in jobs))
+        case "plainly":
+            made = ctx.enqueue_many_sync(jobs[1:], **options)
+            made += [ctx.enqueue_sync(jobs[0], **options)]
+        case _:
+            made = await ctx.enqueue_many(jobs, **options)
+    if ctx.attempt <= params["failures"]:
+        raise ValueError("not yet")
+    if params.get("snoozes") and any(one.fresh for one in made):
+        raise Snooze(for_=0.005)
+    return [{"id": str(one.id), "fresh": one.fresh, "state": one.state} for one in made]
 
 
 def snooze_once(params: Any, _ctx: Context) -> str:
@@ -87,6 +120,19 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.progress(0.5, "half")
 
 
+async def speak_when_told(params: Any, ctx: Context) -> None:
+    await wait(params, ctx)
+    ctx.log.info("heard")
+    ctx.emit("said")
+
+
+async def progress(params: Any, ctx: Context) -> None:
+    """Says how far it has come, up to the very end."""
+    for step in range(params["steps"]):
+        ctx.progress(step / params["steps"])
+    ctx.progress(1.0, "all of it")
+
+
 async def chatter(params: Any, ctx: Context) -> None:
     """Says more in one go than a store takes in one."""
     for n in range(params["lines"]):
@@ -125,6 +171,13 @@ def broken_hook(_ctx: Context) -> None:
     raise RuntimeError("the hook is broken")
 
 
+def talking_hook(ctx: Context, error: Any) -> None:
+    """Says what it can, by every way there is."""
+    print(f"printed by a hook, {error and error.kind}", flush=True)
+    ctx.log.info("logged by a hook", attempt=ctx.attempt)
+    ctx.emit("told", {"attempt": ctx.attempt})
+
+
 def endless_hook(ctx: Context) -> None:
     with Path(ctx.params["hooks"]).open("a") as file:
         file.write('"begun"\n')
@@ -136,16 +189,23 @@ HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on
 HANDLERS = {
     "echo": Handler(echo, json.loads),
     "fail_first": Handler(fail_first, json.loads),
+    "return_what_cannot_be_kept": Handler(return_what_cannot_be_kept, json.loads),
+    "fan_out": Handler(fan_out, json.loads),
     "snooze_once": Handler(snooze_once, json.loads),
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
+    "speak_when_told": Handler(speak_when_told, json.loads),
     "fail_when_told": Handler(fail_when_told, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "roam": Handler(roam, json.loads),
     "speak": Handler(speak, json.loads),
     "chatter": Handler(chatter, json.loads),
+    "progress": Handler(progress, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),
+    "talking": Handler(
+        fail_first, json.loads, dict.fromkeys(("on_success", "on_fail", "on_end"), talking_hook)
+    ),
     "endlessly_hooked": Handler(echo, json.loads, {"on_success": endless_hook}),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
     "half_hooked": Handler(echo, json.loads, {"on_success": broken_hook, "on_end": HOOKS["on_end"]}),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from tenure.core.aside import Aside
 from tenure.core.job import Moved
 from tenure.core.lease import Claimed
 from tenure.core.operations import Worker
@@ -57,10 +58,14 @@ class AttemptSettled(Struct, frozen=True):
 
 
 class AttemptLost(Struct, frozen=True):
-    """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves."""
+    """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves.
+
+    `took` is how many seconds it ran. What becomes of the job, whoever reaps it tells.
+    """
 
     claimed: Claimed
     fenced: bool
+    took: float = 0.0
 
 
 class AttemptHandedBack(Struct, frozen=True):
@@ -70,6 +75,7 @@ class AttemptHandedBack(Struct, frozen=True):
     state: State
     has_begun: bool
     took: float = 0.0
+    reason: str = ""
 
 
 class Measured(Struct, frozen=True):
@@ -104,6 +110,12 @@ class DutyDone(Struct, frozen=True):
     moved: tuple[Moved, ...]
 
 
+class JobPutAside(Struct, frozen=True):
+    """The database refuses to move a job: it was put aside, so that it holds nobody up."""
+
+    aside: Aside
+
+
 class Troubled(Struct, frozen=True):
     """A loop of the engine could not do its work and will try again."""
 
@@ -130,6 +142,7 @@ Signal = (
     | SpanEnded
     | HookFailed
     | DutyDone
+    | JobPutAside
     | Troubled
     | Recovered
 )

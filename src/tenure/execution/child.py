@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from tenure.core.documents import NULL, write
 from tenure.core.errors import InvalidJson
 from tenure.core.outcome import Failure
-from tenure.core.retry import OutOfMemory, Raised, Returned, describe
+from tenure.core.retry import OutOfMemory, Raised, Returned, describe, unkept
 from tenure.execution.assignment import Assignment
 from tenure.execution.channel import Channel
 from tenure.execution.context import Context
@@ -191,8 +191,7 @@ def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Retu
     try:
         return Returned(write(result))
     except InvalidJson as error:
-        kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
-        return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+        return unkept(error)
 
 
 def params_if_any(handler: Handler, assignment: Assignment) -> Any:

@@ -10,7 +10,7 @@ from tenure.core.bounds import named
 from tenure.core.documents import Document, check, write
 from tenure.core.errors import InvalidInput, InvalidJson, TenureError
 from tenure.core.outcome import Failure
-from tenure.core.retry import OutOfMemory, Raised, Returned, failure_of
+from tenure.core.retry import OutOfMemory, Raised, Returned, failure_of, unkept
 from tenure.core.span import Span
 from tenure.core.text import storable
 from tenure.core.trail import Note
@@ -85,6 +85,10 @@ class Conversation:
             while self.report is None and (data := await wire.receive()):
                 has_heard = True
                 await self._take_all(frames.feed(data), wire)
+                if self.report is None:
+                    # To receive what has arrived already does not wait: a child that is never silent would
+                    # keep the loop, and with it the very timer that is to end it.
+                    await asyncio.sleep(0)
         except ConnectionError:
             self.is_unread = not has_heard
         except (Garbage, InvalidInput) as error:
@@ -109,12 +113,14 @@ class Conversation:
             case Logged(level, text, fields):
                 if level not in _LEVELS:
                     raise Garbage("a log line of no known level")
-                self._lines.add(level, text[:LONGEST_TEXT], _object(fields))
+                if not self._lines.is_spent:  # to drop what comes must not cost the worker its time
+                    self._lines.add(level, text[:LONGEST_TEXT], _object(fields))
             case Progressed(progress):
                 self._listener.progress(progress)
             case Emitted(name, payload):
-                named("name", name)
-                self._note(f"custom:{name}", _payload(payload))
+                if not self._has_noted_enough:
+                    named("name", name)
+                    self._note(f"custom:{name}", _payload(payload))
             case Measured(what, labels, value):
                 self._measure(what, labels, value)
             case SpanEnded(span):
@@ -174,8 +180,7 @@ def trusted(end: Report) -> Report:
             try:
                 return Returned(check(result))
             except InvalidJson as error:
-                kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
-                return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+                return unkept(error)
         case Raised(error, lineage, asked):
             return Raised(
                 trusted_failure(error), tuple(storable(kind)[:_LONGEST_NAME] for kind in lineage[:64]), asked

@@ -10,7 +10,7 @@ from typing import Any
 from tenure.core.documents import NULL, write
 from tenure.core.errors import InvalidJson
 from tenure.core.outcome import Failure
-from tenure.core.retry import OutOfMemory, Raised, Returned, describe
+from tenure.core.retry import OutOfMemory, Raised, Returned, describe, unkept
 from tenure.execution.assignment import Assignment
 from tenure.execution.child import params_if_any, told
 from tenure.execution.context import Context
@@ -71,8 +71,7 @@ async def _perform(strand: Strand, assignment: Assignment, handler: Handler, run
     try:
         return Returned(write(result))
     except InvalidJson as error:
-        kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
-        return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+        return unkept(error)
 
 
 async def _call_hook(

@@ -47,7 +47,7 @@ async def test_a_worker_is_told_all_that_it_needs_to_run_a_job(api: Api, store: 
 
 
 async def test_success_is_reported_once_and_may_be_said_again(api: Api, store: Store) -> None:
-    """S1.59: an answer that was lost is no reason to be told that the work was in vain."""
+    """An answer that was lost is no reason to be told that the work was in vain."""
     held = await one(api, store)
     replies = [await held.say("complete", result={"sent": [1, 2.50]}) for _ in range(2)]
     assert [(reply.status, reply.json) for reply in replies] == [
@@ -192,6 +192,20 @@ async def test_lines_of_a_log_come_with_heartbeats_and_may_be_sent_again(api: Ap
     said = [(line.n, line.at, line.level, line.text) for line in await lines_of(store, UUID(held.job))]
     assert said == [(1, START, "info", "hello"), (2, START, "error", "oh")]
     assert (await held.say("heartbeat", logs=[{"n": 1025, "text": ""}])).kind == "validation"
+
+
+async def test_one_key_has_so_many_names_of_workers(
+    api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is kept for a day, and shown to everybody."""
+    monkeypatch.setattr("tenure.engine.leasing.MOST_NAMES", 2)
+    for name in ("a", "b", "a"):
+        assert (await ask(api, name)).status == 200
+    reply = await ask(api, "c")
+    assert (reply.status, reply.kind) == (422, "validation")
+    assert reply.json["errors"][0]["pointer"] == "/workerId"
+    assert (await api.call("DELETE", "/v1/workers/a")).status == 200
+    assert (await ask(api, "c")).status == 200
 
 
 async def test_a_worker_is_seen_beside_the_others_and_can_be_asked_to_drain(

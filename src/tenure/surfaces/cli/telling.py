@@ -97,14 +97,20 @@ def said(event: str, fields: dict[str, Any]) -> str:
 
 
 def _said_of_attempt(event: str, fields: dict[str, Any]) -> str:
-    text = f"{fields['definition']} {str(fields['jobId'])[-8:]} attempt {fields['attempt']}"
+    text = f"{fields['definition']} {str(fields['jobId'])[-8:]}"
+    if event == "job.put_aside":
+        verb, reason = fields["verb"], fields["reason"]
+        return f"{text} put aside, {fields['state']}: the database refuses to {verb} it: {reason}"
+    text += f" attempt {fields['attempt']}"
     match event:
         case "attempt.started":
             return f"{text} started"
         case "attempt.lost":
             return f"{text} lost: {fields['reason']}"
         case "attempt.handed_back":
-            return f"{text} handed back, {fields['state']}"
+            return f"{text} handed back, {fields['state']}: {fields['reason']}"
+        case "attempt.reaped":
+            return f"{text} of {fields['worker']} taken back, {fields['state']}: {fields['reason']}"
     used = f"{fields['durationSeconds']:.3f} s"
     if "cpuSeconds" in fields:
         used += f", {1000 * fields['cpuSeconds']:.0f} ms of CPU, {fields['peakMemoryBytes'] >> 20} MiB"

@@ -2,11 +2,12 @@
 -- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
 -- PostgreSQL takes longer to get ready for what it then need not do than to do the rest. For the same reason a turn
 -- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own; and so
--- have turns that settle nothing: one for what was looked up just now, and `told`.
+-- have turns that settle nothing: one for what was looked up just now, and `told`. The form `named` claims the first job
+-- behind each number alone: it finds out which of them is refused.
 
 -- part: turn
 WITH
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
 given AS MATERIALIZED (
     SELECT *
       FROM unnest(:jobs::uuid[], :fences::bigint[], :endings::text[], :results::text[], :errors::text[],
@@ -86,7 +87,7 @@ shelved AS (
       FROM settled WHERE state IN ('failed', 'cancelled')
 ),
 -- only: end
--- only: limits
+-- only: limits, named
 -- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the
 -- limits which the lines on offer stand under. Those above a limit's size are left from when it was larger. While jobs
 -- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; nobody goes
@@ -152,12 +153,12 @@ picked AS MATERIALIZED (
     SELECT next.*, place.turn
       FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[])
            WITH ORDINALITY AS place (line, rank, after, turn)
--- only: limits
+-- only: limits, named
      CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
 -- only: end
       JOIN LATERAL (
                SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at
--- only: limits
+-- only: limits, named
                       , under.limits
 -- only: end
                  FROM tenure.ready r
@@ -166,9 +167,12 @@ picked AS MATERIALIZED (
 -- only: passing
                   AND place.line = ANY ((SELECT lines FROM alike)::integer[])
 -- only: end
+-- only: named
+                  AND r.seq = place.after + 1
+-- only: end
                 ORDER BY r.line, r.rank, r.seq
                 LIMIT least(:limit::integer
--- only: limits
+-- only: limits, named
                            , (SELECT min(coalesce(cardinality(offered.slots), 0))
                                 FROM unnest(under.limits) AS need (limited) LEFT JOIN offered USING (limited))
 -- only: end
@@ -180,11 +184,11 @@ picked AS MATERIALIZED (
                 , (SELECT cardinality(slots) FROM given_back)
 -- only: end
                 )
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
            + 0 * (SELECT count(*) FROM settled)
 -- only: end
 ),
--- only: limits
+-- only: limits, named
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
 -- that misses a single slot stays in line.
 granted AS MATERIALIZED (
@@ -201,18 +205,18 @@ granted AS MATERIALIZED (
 -- only: end
 taken AS MATERIALIZED (
     SELECT picked.*
--- only: limits
+-- only: limits, named
            , granted.slots
 -- only: end
 -- only: passing
            , (SELECT slots FROM given_back)[row_number() OVER ()] AS slots
 -- only: end
       FROM picked
--- only: limits
+-- only: limits, named
       LEFT JOIN granted USING (job)
 -- only: end
      WHERE picked.state = 'queued'
--- only: limits
+-- only: limits, named
        AND (picked.limits = '{}' OR granted.slots IS NOT NULL)
 -- only: end
 ),
@@ -227,7 +231,7 @@ freed AS (
      WHERE slot.limited = held.limited AND slot.n = held.n
 ),
 -- only: end
--- only: limits
+-- only: limits, named
 -- A slot that goes from a job that ends to one that begins stays as it is: only the difference is written.
 changed AS (
     UPDATE tenure.slot SET is_held = NOT is_held
@@ -255,7 +259,7 @@ started AS (
        SET state      = 'running',
            lease      = leased.id,
            fence      = leased.id,
--- only: limits, passing
+-- only: limits, passing, named
            slots      = taken.slots,
 -- only: end
            n          = s.n + 1,
@@ -277,7 +281,7 @@ tallied AS (
     INSERT INTO tenure.tally (line, state, n)
     SELECT line, step.state, sum(step.n)
       FROM (
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
             SELECT line, source, state AS target FROM settled
              UNION ALL
 -- only: end
@@ -287,7 +291,7 @@ tallied AS (
     HAVING sum(step.n) <> 0
 )
 -- What was settled by the reports' places in the call, which is shorter than naming each; then what was claimed.
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
 SELECT NULL::uuid AS job, NULL::bigint AS fence, NULL::smallint AS attempt, NULL::timestamptz AS queued_at,
        NULL::timestamptz AS started_at, NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent,
        NULL::smallint AS max_attempts, NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,
@@ -371,8 +375,9 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
 -- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused, the number
 -- of its first job and, where ranks differ, for how long that one has waited. Hops from one line to the next and from
 -- one rank to the next, so that a long line costs no more than a short one, and one that is empty nothing; what was
--- claimed long ago and cannot be cleaned up is walked through once. A look-up that reached the most lines it may look
--- at ends with a row that says where.
+-- claimed long ago and cannot be cleaned up is walked through once. Of a line with very many ranks these are those in
+-- front, and a few further ones behind where the last look-up has ended, for the claims that go by age. A look-up that
+-- reached the most lines it may look at ends with a row that says where.
 WITH RECURSIVE
 hops (line, rank, seq, job) AS (
     (SELECT line, rank, seq, job FROM tenure.ready WHERE line > :after_line::integer ORDER BY line, rank, seq LIMIT 1)
@@ -408,23 +413,29 @@ room AS MATERIALIZED (
       JOIN tenure.limited ON limited.id = wanted.id
       JOIN tenure.limit_size USING (name)
 )
-SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits,
+SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits, standing.n,
        CASE WHEN min(standing.rank) OVER () < max(standing.rank) OVER ()
             THEN (SELECT tenure.now() - s.queued_at FROM tenure.job_state s WHERE s.id = standing.job)
        END AS waited,
        CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
   FROM served
+  LEFT JOIN unnest(:walked_lines::integer[], :walked_ranks::smallint[]) AS walked (line, rank) ON walked.line = served.id
  CROSS JOIN LATERAL (
-           WITH RECURSIVE hop (rank, seq, job) AS (
-               SELECT served.rank, served.seq, served.job
+           WITH RECURSIVE hop (rank, seq, job, n) AS (
+               SELECT served.rank, served.seq, served.job, 1
                UNION ALL
-               SELECT next.*
+               SELECT next.*, hop.n + 1
                  FROM hop
                 CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
-                                     WHERE ready.line = served.id AND ready.rank > hop.rank
+                                     WHERE ready.line = served.id
+                                       AND ready.rank > CASE WHEN hop.n = :front::integer
+                                                             THEN greatest(hop.rank, walked.rank)
+                                                             ELSE hop.rank
+                                                        END
                                      ORDER BY ready.rank, ready.seq LIMIT 1) next
+                WHERE hop.n < :front::integer + :further::integer
            )
            SELECT * FROM hop
        ) standing
  UNION ALL
-SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;
+SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;

@@ -7,9 +7,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- part: decided
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes.
 INSERT INTO temp.moving (
-    place, id, line, source, fence, attempt, ending, result, error, due_at, cpu_ms, peak_bytes, exit_code, signal, target)
-SELECT place, s.id, s.line, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
-       given.cpu_ms, given.peak_bytes, given.exit_code, given.signal,
+    place, id, line, source, fence, n, attempt, started_at, ending, result, error, due_at, cpu_ms, peak_bytes, exit_code,
+    signal, target)
+SELECT place, s.id, s.line, s.state, s.fence, s.n, s.attempt, s.started_at, given.ending, given.result, given.error,
+       :now + given.after, given.cpu_ms, given.peak_bytes, given.exit_code, given.signal,
        CASE WHEN given.ending = 'succeeded'                                          THEN 'succeeded'
             WHEN given.ending = 'unrecoverable'                                      THEN 'failed'
             WHEN s.state = 'cancelling'                                              THEN 'cancelled'
@@ -39,15 +40,13 @@ UPDATE tenure_job_state AS s
 
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
-SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker, :mark
-  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
+SELECT id, n + 1, target, source, target, attempt, fence, :now, :worker, :mark FROM temp.moving;
 
 -- part: ended
 INSERT INTO tenure_attempt (
     job, fence, number, worker, started_at, ended_at, ending, error, cpu_ms, peak_bytes, exit_code, signal)
-SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending, m.error, m.cpu_ms, m.peak_bytes, m.exit_code,
-       m.signal
-  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
+SELECT id, fence, attempt, :worker, started_at, :now, ending, error, cpu_ms, peak_bytes, exit_code, signal
+  FROM temp.moving;
 
 -- part: answered
 INSERT INTO tenure_result (job, body)
@@ -68,8 +67,10 @@ UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed
 -- Where jobs stand that may be claimed, in the order to serve them: hops from one line to the next and from one rank
 -- to the next, so that a long line costs no more than a short one. Lines of equal rank take turns in going first.
 -- Jobs with different limits stand in different lines, so there may be many to a definition, most of them empty: a
--- few are asked one by one, many are found where jobs stand. A claim that goes by age has a step: a place stands as
--- many ranks further in front as its first job has waited steps. As a place is put in, `pick` takes jobs from it.
+-- few are asked one by one, many are found where jobs stand. At each rank there is a job or more, so that no claim hops
+-- further than it takes jobs. One that goes by age has a step: a place stands as many ranks further in front as its
+-- first job has waited steps; and it looks at a few more ranks of each line, behind where the last such claim has ended.
+-- As a place is put in, `pick` takes jobs from it.
 INSERT INTO temp.place (line, rank, limits, most)
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
@@ -102,12 +103,18 @@ open (line, limits) AS (
                                JOIN tenure_limited limited ON limited.id = part.value
                                JOIN tenure_limit_size USING (name)) > 0
 ),
-hop (line, limits, rank) AS (
-    SELECT line, limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = open.line) FROM open
+hop (line, limits, rank, n) AS (
+    SELECT line, limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = open.line), 1 FROM open
      UNION ALL
     SELECT line, limits, (SELECT min(rank) FROM tenure_ready
-                           WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
-      FROM hop WHERE rank IS NOT NULL
+                           WHERE tenure_ready.line = hop.line
+                             AND tenure_ready.rank > CASE WHEN hop.n = :limit
+                                                          THEN max(hop.rank, coalesce((SELECT walked.rank FROM temp.walked
+                                                                                        WHERE walked.line = hop.line),
+                                                                                      hop.rank))
+                                                          ELSE hop.rank
+                                                     END), n + 1
+      FROM hop WHERE rank IS NOT NULL AND n < CASE WHEN :step THEN :limit + :further ELSE :limit END
 ),
 standing (line, rank, limits, moved_up) AS (
     SELECT line, rank, limits,
@@ -123,6 +130,15 @@ standing (line, rank, limits, moved_up) AS (
 SELECT line, rank, limits, :limit FROM standing
 WINDOW equals AS (PARTITION BY moved_up, rank)
  ORDER BY moved_up, rank, (row_number() OVER (equals ORDER BY line) + :turn) % count(*) OVER equals;
+
+-- part: walked
+-- Where a claim that goes by age has ended in a line with more ranks; from the end of a line it begins anew.
+INSERT OR REPLACE INTO temp.walked (line, rank)
+SELECT line, CASE WHEN count(*) = :limit + :further THEN max(rank) END
+  FROM temp.place
+ WHERE :step
+ GROUP BY line
+HAVING count(*) = :limit + :further OR line IN (SELECT line FROM temp.walked);
 
 -- part: out_of_line
 DELETE FROM tenure_ready WHERE (line, rank, seq) IN (SELECT line, rank, seq FROM temp.picked);
@@ -151,8 +167,9 @@ UPDATE tenure_job_state AS s
 
 -- part: announced
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
-SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :worker, :mark
-  FROM temp.picked CROSS JOIN tenure_job_state s ON s.id = picked.job;
+SELECT job, picked.n + 1, 'started', 'queued', 'running', attempt + 1, lease.n, :now, :worker, :mark
+  FROM tenure_sequence lease CROSS JOIN temp.picked
+ WHERE lease.name = 'fence';
 
 -- part: tallied
 INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
@@ -167,10 +184,11 @@ SELECT NULL AS job, NULL AS fence, NULL AS attempt, NULL AS queued_at, NULL AS s
   FROM temp.moving
  GROUP BY target
  UNION ALL
-SELECT s.id, s.fence, s.attempt, s.queued_at, s.started_at, namespace, params, traceparent, job.max_attempts, on_lost,
+SELECT job.id, lease.n, attempt + 1, queued_at, :now, namespace, params, traceparent, max_attempts, on_lost,
        timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, line.queue, line.definition,
        line.version, NULL, NULL
-  FROM temp.picked
- CROSS JOIN tenure_job_state s ON s.id = picked.job
- CROSS JOIN tenure_job job ON job.id = s.id
- CROSS JOIN tenure_line line ON line.id = job.line;
+  FROM tenure_sequence lease
+ CROSS JOIN temp.picked
+ CROSS JOIN tenure_job job ON job.id = picked.job
+ CROSS JOIN tenure_line line ON line.id = job.line
+ WHERE lease.name = 'fence';
