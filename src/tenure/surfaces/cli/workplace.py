@@ -87,9 +87,9 @@ async def workplace(
         is_root = os.geteuid() == 0 and user is None
         for line in isolation(registry.specs(), is_root=is_root, user=user.name if user else None):
             logs.notice(line)
-        logs.notice(limits(usual_limits(settings)))
         if settings.child_signals == OWN and not kernel.can_keep_signals():
             logs.notice(OPEN_TO_SIGNALS)
+        logs.notice(limits(usual_limits(settings)))
         if shown_to_all():
             logs.notice(SHOWN)
         if lanes.notice:
