@@ -32,6 +32,8 @@ job. `enqueue --wait` prints one when the job is kept, and the whole job when it
 | 3 | the database cannot be reached or used |
 | 6 | the database is not there, or its schema is not this version's |
 | 130 | interrupted |
+
+An error is one line. Where an app cannot be imported its own traceback stands before that line.
 """
 
 

@@ -7,6 +7,7 @@ imported when they are first used: no handler's process should have to carry the
 import typing as _typing
 
 from tenure.core.errors import (
+    DataRefused,
     Fatal,
     IdempotencyConflict,
     InvalidInput,
@@ -15,7 +16,9 @@ from tenure.core.errors import (
     JobBuried,
     JobCancelled,
     JobFailed,
+    JobIsAside,
     JobNotFound,
+    JobsAside,
     JobUnfinished,
     LeaseLost,
     NoResult,
@@ -58,6 +61,7 @@ __all__ = [
     "Client",
     "Conflict",
     "Context",
+    "DataRefused",
     "Fatal",
     "IdempotencyConflict",
     "InvalidInput",
@@ -67,8 +71,10 @@ __all__ = [
     "JobCancelled",
     "JobFailed",
     "JobHandle",
+    "JobIsAside",
     "JobNotFound",
     "JobUnfinished",
+    "JobsAside",
     "LeaseLost",
     "NoResult",
     "NotAllowed",

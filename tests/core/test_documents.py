@@ -5,7 +5,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
+from decimal import Decimal
 from enum import Enum
 from functools import partial
 from hashlib import blake2b
@@ -254,6 +256,31 @@ class TestWriting:
     ) -> None:
         error = refusal(write, value)
         assert (error.code, error.pointer) == (code, pointer)
+
+    def test_a_refusal_names_every_type_that_is_taken(self) -> None:
+        taken: dict[str, object] = {
+            "dict": {"a": 1},
+            "list": [1],
+            "tuple": (1,),
+            "str": "a",
+            "int": 1,
+            "float": 1.5,
+            "bool": True,
+            "None": None,
+            "enum": Colour.RED,
+            "datetime": datetime(2026, 1, 2, tzinfo=UTC),
+            "date": date(2026, 1, 2),
+            "time": clock_time(1, 2),
+            "timedelta": timedelta(1),
+            "UUID": UUID(int=7),
+            "Decimal": Decimal("1.5"),
+            "dataclass": Pair(1, 2),
+            "msgspec.Struct": Point(1),
+        }
+        for value in taken.values():
+            write(value)
+        words = refusal(write, object()).remedy.replace(",", " ").split()
+        assert set(taken) <= set(words)
 
     def test_a_value_that_holds_itself_is_too_deep(self) -> None:
         loop: dict[str, Any] = {}

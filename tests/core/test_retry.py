@@ -187,6 +187,16 @@ class TestPrecedence:
     def test_part_of_a_name_is_not_the_name(self) -> None:
         assert after(raised(), fatal_on=("Declined", "shop")) == Recoverable(ERROR, seconds(2))
 
+    @pytest.mark.parametrize("kind", ["ResultNotJson", "ResultTooLarge"])
+    @pytest.mark.parametrize("bases", [(), ("ProgramFailed", "TenureError", "Exception")])
+    def test_a_result_that_cannot_be_kept_is_fatal_unless_it_is_named(
+        self, kind: str, bases: tuple[str, ...]
+    ) -> None:
+        error = Failure(kind, "the handler's result")
+        end = Raised(error, (kind, *bases))
+        assert after(end) == after(end, retry_on=("shop.Busy",)) == Unrecoverable(error)
+        assert after(end, retry_on=(kind,)) == Recoverable(error, seconds(2))
+
     def test_asking_for_a_retry_beats_the_lists(self) -> None:
         assert after(raised(RetryAsked(seconds(9))), fatal_on=LINEAGE) == Recoverable(ERROR, seconds(9))
         assert after(raised(RetryAsked()), fatal_on=LINEAGE) == Recoverable(ERROR, seconds(2))

@@ -151,6 +151,14 @@ def stops_plainly(params: Any, ctx: Context) -> str:
     return "stopped by itself"
 
 
+def stops_at_a_glance(params: Any, ctx: Context) -> str:
+    was_told = bool(ctx.cancelled)
+    _mark(params)
+    while not ctx.cancelled:
+        time.sleep(0.01)
+    return "stopped before it was asked" if was_told else "stopped by itself"
+
+
 def blocks_until_cancelled(params: Any, ctx: Context) -> str:
     _mark(params)
     ctx.cancelled.block()

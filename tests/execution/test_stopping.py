@@ -44,7 +44,7 @@ async def halted(
 
 
 async def test_the_task_of_an_async_handler_is_cancelled(lane: ProcessLane, tmp_path: Path) -> None:
-    """S1.21: asked first, and there is time to clean up."""
+    """Asked first, and there is time to clean up."""
     heard = Heard()
     ended = await halted(lane, "stops_when_cancelled", tmp_path / "on", Halt.CANCELLED, heard=heard)
     assert ended.end == WasStopped()
@@ -57,8 +57,12 @@ async def test_an_async_handler_may_see_it_and_still_return(lane: ProcessLane, t
     assert ended.end == Returned('"told"')  # type: ignore[arg-type]
 
 
-async def test_a_plain_handler_sees_it_and_is_not_interrupted(lane: ProcessLane, tmp_path: Path) -> None:
-    ended = await halted(lane, "stops_plainly", tmp_path / "on", Halt.CANCELLED)
+@pytest.mark.parametrize("definition", ["stops_plainly", "stops_at_a_glance"])
+async def test_a_plain_handler_sees_it_and_is_not_interrupted(
+    lane: ProcessLane, definition: str, tmp_path: Path
+) -> None:
+    """S1.57: by asking whether it is set, or by `while not ctx.cancelled` as everybody writes it first."""
+    ended = await halted(lane, definition, tmp_path / "on", Halt.CANCELLED)
     assert ended.end == Returned('"stopped by itself"')  # type: ignore[arg-type]
 
 
@@ -110,7 +114,7 @@ async def test_who_ignores_it_is_killed_after_the_grace(hostile: ProcessLane, tm
 
 
 async def test_the_time_limit_ends_an_attempt_the_same_way(hostile: ProcessLane, tmp_path: Path) -> None:
-    """S4.23: an attempt that takes too long is over."""
+    """An attempt that takes too long is over."""
     ledger = tmp_path / "on"
     ended = await run(hostile, "ignores_sigterm", str(ledger), timeout=1, grace=SOON)
     assert isinstance(ended.end, TimedOut)

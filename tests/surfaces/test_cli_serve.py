@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -96,16 +97,25 @@ def submit(client: httpx.Client, params: dict[str, str]) -> str:
 
 
 def until_there(path: str) -> None:
+    end = time.monotonic() + BOUND
     while not Path(path).exists():
-        pass
+        assert time.monotonic() < end, f"{Path(path).name} has not come"
+
+
+def until_said(process: "subprocess.Popen[str]", words: str) -> None:
+    assert process.stderr is not None
+    while words not in (line := process.stderr.readline()):
+        assert line
 
 
 def until_refused(address: tuple[str, int]) -> None:
-    while True:
+    end = time.monotonic() + BOUND
+    while time.monotonic() < end:
         try:
             socket.create_connection(address, timeout=BOUND).close()
         except ConnectionError:
             return
+    raise AssertionError("it still takes connections")
 
 
 def test_one_command_takes_jobs_runs_them_and_answers_meanwhile(
@@ -193,13 +203,32 @@ def test_it_says_that_no_job_is_run(start: Start, database: str) -> None:
     assert "no job is run" in process.stderr.readline()
 
 
-def test_a_worker_that_is_sent_away_takes_the_server_with_it(start: Start, database: str) -> None:
+def test_a_worker_that_is_drained_claims_no_more_and_the_server_stays(
+    start: Start, database: str, tmp_path: Path
+) -> None:
+    """S3.54: what runs comes to its end, what comes is another's, and clients see nothing of it."""
     with served(start, database, "app:app", "--lease-seconds", "1") as one:
+        running = submit(one.client, ran := wish(tmp_path, "before"))
+        until_there(ran["begun"])
         [worker] = one.client.get("/v1/workers").json()["items"]
         assert one.client.post(f"/v1/workers/{worker['workerId']}/drain").status_code == 202
-        said = one.process.communicate(timeout=BOUND)[1]
-        assert "the worker has ended; the server ends with it" in said
-        assert one.process.returncode == 0
+        until_said(one.process, '"event":"worker.draining"')
+        waiting = submit(one.client, params := wish(tmp_path, "after"))
+        Path(ran["end"]).touch()
+        assert one.client.get(f"/v1/jobs/{running}/result?waitSeconds=30").json()["result"] == "done"
+        assert one.client.get("/readyz").status_code == 200
+        assert one.client.get(f"/v1/jobs/{waiting}").json()["status"] == "queued"
+        [listed] = one.client.get("/v1/workers").json()["items"]
+        assert (listed["workerId"], listed["status"]) == (worker["workerId"], "draining")
+
+        other = start("worker", "app:app", "--database", database)
+        until_there(params["begun"])
+        assert one.client.get(f"/v1/jobs/{waiting}").json()["workerId"] != worker["workerId"]
+        Path(params["end"]).touch()
+        assert one.client.get(f"/v1/jobs/{waiting}/result?waitSeconds=30").json()["result"] == "done"
+        other.terminate()
+        other.communicate(timeout=BOUND)
+        assert "told by SIGTERM" in one.told_to_stop()
 
 
 def test_what_cannot_be_served_is_told_at_the_start(tmp_path: Path, database: str) -> None:
@@ -212,7 +241,7 @@ def test_what_cannot_be_served_is_told_at_the_start(tmp_path: Path, database: st
 
 
 def test_both_registries_can_be_scraped(start: Start, database: str, tmp_path: Path) -> None:
-    """S2.44, S2.53: what one name means in one of them it need not mean in the other."""
+    """S2.53: what one name means in one of them it need not mean in the other."""
     with served(start, database, "app:app") as one:
         job = submit(one.client, params := wish(tmp_path, "a"))
         Path(params["end"]).touch()

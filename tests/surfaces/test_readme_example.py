@@ -20,8 +20,13 @@ def test_the_job_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     work, enqueue, look = (
         shlex.split(line) for line in re.findall(r"^\$ tenure (.*?)  +#", README, re.MULTILINE)
     )
-    worker = subprocess.Popen([*COMMAND, *work], cwd=tmp_path, env=environment())
+    worker = subprocess.Popen(
+        [*COMMAND, *work], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8"
+    )
     try:
+        assert worker.stderr is not None
+        while "worker.ready" not in worker.stderr.readline():
+            assert worker.poll() is None
         called = subprocess.run(
             [sys.executable, "-c", caller],
             cwd=tmp_path,
@@ -35,12 +40,12 @@ def test_the_job_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
         listed = tenure(tmp_path, *look)
     finally:
         worker.terminate()
-        ended = worker.wait(timeout=60)
+        worker.communicate(timeout=60)
     assert (called.stdout, called.stderr) == ("{'sent': 'ada@example.com', 'attempt': 1}\n", "")
     assert enqueued.returncode == 0
     assert enqueued.stdout.strip() in listed.stdout
     assert listed.stdout.count("email.welcome@1") == 2
-    assert ended == 0
+    assert worker.returncode == 0
 
 
 def test_the_calls_of_the_readme_are_answered_by_the_command_above_them(tmp_path: Path) -> None:

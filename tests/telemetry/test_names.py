@@ -66,12 +66,38 @@ def check(told: Scrape, wanted: dict[str, Asked]) -> None:
         assert found.bounds == ((*(str(float(end)) for end in asked.bounds), "+Inf") if asked.bounds else ())
 
 
-async def test_a_worker_s_registry_is_the_list_and_what_is_marked_as_ours(store: Store) -> None:
-    """S2.51, S2.61, S2.62."""
+async def measured_by(store: Store) -> WorkerMetrics:
+    """What a worker has counted whose job has measured something of every kind."""
     metrics = WorkerMetrics()
     handlers = {"measure.process": HANDLERS["echo"]}
     async with employ(store, target="tests.telemetry.measuring:app", handlers=handlers, metrics=metrics):
         await reach(store, await enqueue(store, "measure.process"), State.SUCCEEDED)
+    return metrics
+
+
+async def test_what_workers_time_is_counted_in_the_buckets_of_the_list(store: Store) -> None:
+    """S2.52, S2.55, S2.57."""
+    told = Scrape(await (await measured_by(store)).text())
+    timed = {name: asked for name, asked in OF_WORKERS.items() if asked.bounds}
+    assert len(timed) == 5
+    check(told, timed)
+
+
+async def test_what_servers_time_and_weigh_is_counted_in_the_buckets_of_the_list(store: Store) -> None:
+    """S2.44, S2.46, S2.47."""
+    metrics = ApiMetrics()
+    metrics.on(store)
+    async with serving(store, metrics=metrics) as api:
+        await api.post("/v1/jobs", {"definitionKey": "nope"})
+    metrics.external.called("mailer", "send", 0.2, "503")
+    timed = {name: asked for name, asked in OF_THE_API.items() if asked.bounds}
+    assert len(timed) == 4
+    check(Scrape(await metrics.text()), timed)
+
+
+async def test_a_worker_s_registry_is_the_list_and_what_is_marked_as_ours(store: Store) -> None:
+    """S2.51, S2.62."""
+    metrics = await measured_by(store)
     measured = metrics.on(store)
     failing = "db_query_errors_total"
     check(Scrape(await metrics.text()), {name: OF_WORKERS[name] for name in OF_WORKERS if name != failing})

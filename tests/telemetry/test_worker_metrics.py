@@ -21,6 +21,9 @@ from tenure.telemetry.instruments import OTHER
 from tenure.telemetry.logs import Entry, Logs
 from tenure.telemetry.timing import timed
 from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
+from tests.storage.backends import Backend
+from tests.storage.clock import Clock
+from tests.storage.telling import claim, enqueue_one
 from tests.telemetry.documented import OF_WORKERS, check_whole
 from tests.telemetry.saying import WORKER
 from tests.telemetry.scraping import Scrape
@@ -56,7 +59,7 @@ def waiting(folder: Path, name: str) -> dict[str, str]:
 
 
 async def test_attempts_are_counted_by_how_they_ended(store: Store, tmp_path: Path) -> None:
-    """S2.51, S2.52, S2.53: every outcome that a worker has a say in, and the whole of what it tells."""
+    """S2.51, S2.53, S1.75: every outcome that a worker has a say in, and the whole of what it tells."""
     metrics = WorkerMetrics()
     async with employ(store, slots=2, buffer=1, shutdown=0, metrics=metrics) as employed:
         ended = await end_in_every_way(store, tmp_path, metrics)
@@ -152,14 +155,54 @@ async def test_attempts_of_a_lost_worker_are_counted_by_who_reaps_them(store: St
     ]
 
 
+async def test_how_long_a_job_stood_in_line_is_told_in_milliseconds(backend: Backend, clock: Clock) -> None:
+    """S2.52: from when it was put in line to its claim, each time that it was."""
+    metrics, store = WorkerMetrics(), backend.store()
+    await store.open()
+    await enqueue_one(store)
+    await clock.advance(timedelta(milliseconds=1250))
+    [first] = await claim(store)
+    metrics(AttemptStarted(first))
+    told = await scraped(metrics)
+    assert told.value("job_queue_latency_milliseconds_sum", job_type="mail") == pytest.approx(1250)
+    assert told.value("job_queue_latency_milliseconds_bucket", job_type="mail", le="1000.0") == 0
+    assert told.value("job_queue_latency_milliseconds_bucket", job_type="mail", le="1500.0") == 1
+
+    await store.hand_back("a", unstarted=[first.lease], killed=[])
+    await clock.advance(timedelta(milliseconds=40))
+    metrics(AttemptStarted(*await claim(store)))
+    told = await scraped(metrics)
+    assert told.value("job_queue_latency_milliseconds_sum", job_type="mail") == pytest.approx(1290)
+    assert told.value("job_queue_latency_milliseconds_bucket", job_type="mail", le="50.0") == 1
+    await store.close()
+
+
+async def test_attempts_that_run_are_counted_by_their_definition(store: Store, tmp_path: Path) -> None:
+    """S2.61: as many as there are, while they are."""
+    metrics = WorkerMetrics()
+    async with employ(store, slots=3, metrics=metrics):
+        jobs = [await enqueue(store, "wait", waiting(tmp_path, name)) for name in ("one", "two")]
+        for name in ("one", "two"):
+            await appear(tmp_path / name)
+        told = await scraped(metrics)
+        assert told.value("job_active_count", job_type="wait") == 2
+        assert told.value("job_active_count", job_type="echo") == 0
+        (tmp_path / "end").touch()
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+        assert (await scraped(metrics)).value("job_active_count", job_type="wait") == 0
+
+
 async def test_what_stands_in_line_is_told_for_all_of_the_store(store: Store) -> None:
     """S2.62, S1.75, S3.66: depth and age of what nobody has claimed, whoever serves it."""
     metrics = WorkerMetrics()
     metrics.on(store)
-    for _ in range(3):
+    for _ in range(4):
         await enqueue(store, "echo")
     await enqueue(store, "die", hold=True)
+    assert len(await claim(store, limit=1, lines=[Line("default", "echo")])) == 1
     told = await scraped(metrics)
+    assert told.value("tenure_jobs", job_type="echo", state="running") == 1
     assert told.value("job_queue_depth", job_type="echo") == 3
     assert told.value("job_queue_depth", job_type="die") == 0
     assert told.value("tenure_queue_oldest_seconds", job_type="echo") > 0

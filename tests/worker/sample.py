@@ -15,7 +15,10 @@ from typing import Any
 
 import msgspec
 
+from tenure.core.documents import write
 from tenure.core.errors import Snooze
+from tenure.core.job import NewJob
+from tenure.core.policy import Policy
 from tenure.execution.context import Context
 from tenure.execution.handler import Handler
 
@@ -28,6 +31,36 @@ async def fail_first(params: Any, ctx: Context) -> int:
     if ctx.attempt <= params.get("failures", 1):
         raise ValueError(f"attempt {ctx.attempt} fails")
     return ctx.attempt
+
+
+def return_what_cannot_be_kept(params: Any, _ctx: Context) -> Any:
+    begin(params)
+    return {"a", "b"} if params["what"] == "set" else "x" * 300_000
+
+
+async def fan_out(params: Any, ctx: Context) -> list[dict[str, Any]]:
+    """Enqueue what it is asked to, in one of four ways, and fail or snooze as often as it is asked to."""
+    while ctx.attempt > 1 and "end" in params and not is_told_to_end(params):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    asked = params["asked"] + params.get("more_each_time", []) * ctx.attempt
+    policy = Policy(max_attempts=1)
+    jobs = [NewJob(definition=params.get("of", "echo"), params=write(one), policy=policy) for one in asked]
+    options = {"unkeyed": True} if params.get("unkeyed") else {}
+    match params["how"]:
+        case "one by one":
+            made = [await ctx.enqueue(job, **options) for job in jobs]
+        case "together":
+            made = await asyncio.gather(*(ctx.enqueue(job, **options) for job in jobs))
+        case "plainly":
+            made = ctx.enqueue_many_sync(jobs[1:], **options)
+            made += [ctx.enqueue_sync(jobs[0], **options)]
+        case _:
+            made = await ctx.enqueue_many(jobs, **options)
+    if ctx.attempt <= params["failures"]:
+        raise ValueError("not yet")
+    if params.get("snoozes") and any(one.fresh for one in made):
+        raise Snooze(for_=0.005)
+    return [{"id": str(one.id), "fresh": one.fresh, "state": one.state} for one in made]
 
 
 def snooze_once(params: Any, _ctx: Context) -> str:
@@ -85,6 +118,12 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.log.info("a line of the log", number=7)
     ctx.emit("said", {"words": 2})
     ctx.progress(0.5, "half")
+
+
+async def speak_when_told(params: Any, ctx: Context) -> None:
+    await wait(params, ctx)
+    ctx.log.info("heard")
+    ctx.emit("said")
 
 
 async def progress(params: Any, ctx: Context) -> None:
@@ -150,10 +189,13 @@ HOOKS = {name: hook(name) for name in ("on_start", "on_retry", "on_success", "on
 HANDLERS = {
     "echo": Handler(echo, json.loads),
     "fail_first": Handler(fail_first, json.loads),
+    "return_what_cannot_be_kept": Handler(return_what_cannot_be_kept, json.loads),
+    "fan_out": Handler(fan_out, json.loads),
     "snooze_once": Handler(snooze_once, json.loads),
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
+    "speak_when_told": Handler(speak_when_told, json.loads),
     "fail_when_told": Handler(fail_when_told, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "roam": Handler(roam, json.loads),

@@ -32,7 +32,7 @@ AT_REST = 4
 async def test_a_job_that_breaks_the_rules_breaks_its_own_attempt_alone(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S1.3, S3.44, S3.58: each ends by its own name, nobody is left, and the worker stays until told."""
+    """S1.3: each ends by its own name, nobody is left, and the worker stays until told."""
     ledger, family, daemon = Ledger(tmp_path), tmp_path / "family", tmp_path / "daemon"
     async with commanded(address, target=PROGRAM) as worker:
         neighbour = await enqueue(store, "neighbour", ledger.params, policy=ONCE)

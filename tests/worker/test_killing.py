@@ -145,7 +145,7 @@ async def test_a_worker_that_slept_through_its_lease_changes_nothing(
 async def test_a_worker_that_is_told_to_stop_finishes_what_it_has_begun(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S3.54, S3.56: it claims no more, waits for what runs, and ends well."""
+    """S3.54, S3.56, S3.44: it claims no more, waits for what runs, and ends well."""
     ledger = Ledger(tmp_path)
     job = await enqueue(store, "wait", ledger.params)
     async with commanded(address, "--slots", "1") as worker:

@@ -1,23 +1,29 @@
 """A worker claims, runs and settles; what attempts do to themselves stays theirs."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+from msgspec import structs
+
 from tenure.core.lease import Order
-from tenure.core.outcome import Report, Round
+from tenure.core.outcome import Report
+from tenure.core.round import Round
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.worker.employing import PATIENCE, appear, employ, enqueue, is_alive, reach, written
+from tests.worker.employing import PATIENCE, QUICK, appear, employ, enqueue, is_alive, reach, written
+from tests.worker.meddling import Meddled
 
 SHORT = timedelta(milliseconds=100)
 
 
 async def test_a_job_is_run_and_its_result_kept(store: Store) -> None:
-    """S1.15, S1.56, S1.59: claimed, run in a child, settled with what it returned."""
+    """S1.15, S1.56: claimed, run in a child, settled with what it returned."""
     async with employ(store) as employed:
         job = await enqueue(store, "echo", {"greeting": "hello"})
         done = await reach(store, job, State.SUCCEEDED)
@@ -51,6 +57,24 @@ async def test_a_failure_is_tried_again_and_counted(store: Store) -> None:
     assert failed.error.message == "attempt 3 fails"
 
 
+@pytest.mark.parametrize(("what", "kind"), [("set", "ResultNotJson"), ("text", "ResultTooLarge")])
+async def test_a_result_that_cannot_be_kept_does_not_make_it_run_again(
+    store: Store, what: str, kind: str, tmp_path: Path
+) -> None:
+    """S1.60: the next one would be the same, and what it does is done. Its policy may say otherwise."""
+    once, often = {"begun": str(tmp_path / "once")}, {"begun": str(tmp_path / "often")}
+    retry = structs.replace(QUICK, retry_on=(kind,))
+    async with employ(store):
+        job = await enqueue(store, "return_what_cannot_be_kept", {"what": what, **once})
+        asked = await enqueue(
+            store, "return_what_cannot_be_kept", {"what": what, **often}, policy={"retry": retry}
+        )
+        failed = await reach(store, job, State.FAILED)
+        assert (await reach(store, asked, State.FAILED)).attempt == 3
+    assert failed.error is not None
+    assert (failed.attempt, failed.error.kind) == (1, kind)
+
+
 async def test_a_child_that_is_killed_costs_its_own_attempt_alone(store: Store) -> None:
     """S3.42, S3.43: its neighbours and its worker go on."""
     async with employ(store):
@@ -66,13 +90,34 @@ async def test_a_child_that_is_killed_costs_its_own_attempt_alone(store: Store) 
 
 
 async def test_a_job_that_is_cancelled_stops_and_ends_cancelled(store: Store, tmp_path: Path) -> None:
-    """S1.61, S1.70: the worker hears of it and stops the child; long before the next heartbeat."""
+    """S1.61: the worker hears of it and stops the child; long before the next heartbeat."""
     async with employ(store, lease=600):
         job = await enqueue(store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")})
         child = int(await appear(tmp_path / "begun"))
         await store.cancel([job])
         await reach(store, job, State.CANCELLED)
         assert not is_alive(child)
+
+
+async def test_a_worker_that_no_hint_reaches_is_told_by_its_heartbeat(store: Store, tmp_path: Path) -> None:
+    """S1.70: what was asked is on record, and the next heartbeat passes it on."""
+    meddled = Meddled(store)
+
+    def deaf(listen: Callable[..., Any]) -> Callable[..., Any]:
+        @asynccontextmanager
+        async def silent() -> AsyncIterator[None]:
+            await asyncio.Event().wait()
+            yield
+
+        return lambda **what: silent() if what.get("stops") else listen(**what)
+
+    meddled.interferences["listen"] = deaf
+    async with employ(meddled.seen, lease=3):
+        job = await enqueue(store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")})
+        await appear(tmp_path / "begun")
+        await store.cancel([job])
+        stopped = await reach(store, job, State.CANCELLED)
+    assert stopped.cancel_requested_at is not None
 
 
 async def test_who_ignores_the_signal_is_killed_after_the_grace(store: Store, tmp_path: Path) -> None:
@@ -85,6 +130,17 @@ async def test_who_ignores_the_signal_is_killed_after_the_grace(store: Store, tm
         await store.cancel([job])
         await reach(store, job, State.CANCELLED)
         assert not is_alive(child)
+
+
+async def test_a_job_that_takes_longer_than_it_may_has_timed_out(store: Store, tmp_path: Path) -> None:
+    """S4.23: in the job's own time, and not in that of its lease."""
+    params = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")}
+    async with employ(store, lease=600):
+        policy = {"timeout": timedelta(seconds=1), "max_attempts": 1}
+        failed = await reach(store, await enqueue(store, "wait", params, policy=policy), State.FAILED)
+        assert not is_alive(int((tmp_path / "begun").read_text()))
+    assert failed.error is not None
+    assert failed.error.kind == "TimedOut"
 
 
 async def test_what_an_attempt_says_is_on_record(store: Store) -> None:
@@ -113,7 +169,7 @@ async def test_how_far_an_attempt_is_can_be_seen_before_the_next_heartbeat(
 
 
 async def test_hooks_follow_the_steps_they_speak_of(store: Store, tmp_path: Path) -> None:
-    """S1.6, S1.26, S1.62: each once, in order, with the error where there is one."""
+    """S1.6, S1.59, S1.62: each once, in order, with the error where there is one."""
     good, bad = tmp_path / "good", tmp_path / "bad"
     async with employ(store):
         lucky = await enqueue(store, "hooked", {"failures": 1, "hooks": str(good)})

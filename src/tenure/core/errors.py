@@ -7,6 +7,7 @@
     │   ├── UnknownDefinition   no definition of that key and version is known
     │   └── IdempotencyConflict the key was used before, for something else
     ├── JobNotFound             there is no such job, or no longer
+    ├── JobIsAside              the database refuses to move the job; it is aside until it is put back
     ├── NoResult                the job that was waited for has no result
     │   ├── JobUnfinished       not yet
     │   ├── JobFailed           it is a dead letter; `error` says why
@@ -18,7 +19,9 @@
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
     │   ├── StoreBusy           somebody holds what was needed; nothing was written, try again
-    │   ├── StoreRefused        the database's own guard refused the statement; nothing was written
+    │   ├── StoreRefused        the database itself refused the statement; nothing was written
+    │   │   └── DataRefused     for a reason in the data: in a row that is there, or in what was sent
+    │   ├── JobsAside           jobs that cannot be moved were put aside, and nothing else done: try again
     │   ├── SchemaMismatch      the database does not have the schema this code was written for
     │   └── StoreForbidden      a handler's process tried to open a store
     ├── ProgramFailed           a program that was run as a job did not do its work
@@ -37,6 +40,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 if TYPE_CHECKING:
+    from tenure.core.aside import Aside
     from tenure.core.outcome import Failure
 
 
@@ -121,6 +125,19 @@ class JobNotFound(TenureError, LookupError):
         return f"there is no job {self.job}"
 
 
+class JobIsAside(TenureError):
+    """The database refuses to move a job, which is aside until somebody has mended it and puts it back."""
+
+    def __init__(self, job: UUID, why: str) -> None:
+        super().__init__(job, why)
+        self.job = job
+        self.why = why
+
+    def __str__(self) -> str:
+        said = f": {self.why}" if self.why else ""
+        return f"job {self.job} is aside, and goes on when it was mended and is put back{said}"
+
+
 class NoResult(TenureError):
     """A job that has no result, or not yet."""
 
@@ -200,6 +217,28 @@ class StoreBusy(StoreError):
 
 class StoreRefused(StoreError):
     """The database itself refused the statement. Nothing was written."""
+
+
+class DataRefused(StoreRefused):
+    """The database refused the statement for what is in it or in its own rows; `code` is its word for why."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class JobsAside(StoreError):
+    """Jobs that the database refuses to move stood in the way. They were put aside, nothing else was done.
+
+    The same call goes without them. What each had reported is kept with it until it is put back.
+    """
+
+    def __init__(self, asides: "Sequence[Aside]") -> None:
+        super().__init__(asides)
+        self.asides = tuple(asides)
+
+    def __str__(self) -> str:
+        return "put aside: " + "; ".join(f"job {one.job} ({one.verb}, {one.why})" for one in self.asides)
 
 
 class SchemaMismatch(StoreError):

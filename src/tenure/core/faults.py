@@ -9,6 +9,10 @@ MOST_DIGITS = 308  # every integer of that many digits is within the range of a 
 
 _LONGEST_ECHO = 64
 
+_TAKEN = (
+    "dict (its keys str), list, tuple, str, int, float, bool, None, enum, datetime, date, time, timedelta, "
+    "UUID, Decimal, dataclass, attrs or msgspec.Struct"
+)
 _WORDS = {
     "malformed-json": ("is not JSON", "send one JSON value in UTF-8"),
     "duplicate-key": ("stands more than once in its object", "send each key once"),
@@ -17,7 +21,7 @@ _WORDS = {
     "number-range": ("is a number that a 64-bit float cannot hold", "send it as a string"),
     "invalid-character": ("holds a NUL or a lone surrogate", "leave the character out, or encode the text"),
     "too-large": ("is too large", "keep large data elsewhere and pass a reference to it"),
-    "not-json": ("has no form in JSON", "use dict, list, str, int, float, bool, None or a msgspec struct"),
+    "not-json": ("has no form in JSON", f"use {_TAKEN}"),
 }
 
 

@@ -56,15 +56,20 @@ def checked_keys(keys: Sequence[str], most: int) -> Sequence[str]:
     return keys
 
 
+def steps_of(place: str) -> list[str]:
+    """The names that lead to a place in the params: a field's own, or those of a JSON pointer."""
+    if not place.startswith("/"):
+        return [place]
+    return [step.replace("~1", "/").replace("~0", "~") for step in place.removeprefix("/").split("/")]
+
+
 def key_in(definition: str, params: Document, place: str) -> str:
     """The text at a field's name or JSON pointer in the params; empty when nothing is there.
 
     Raises InvalidParams when what is there can be no key.
     """
     value = json.loads(params)
-    steps = place.removeprefix("/").split("/") if place.startswith("/") else [place]
-    for step in steps:
-        name = step.replace("~1", "/").replace("~0", "~") if place.startswith("/") else step
+    for name in steps_of(place):
         if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
             value = value[int(name)]
         else:

@@ -89,7 +89,11 @@ class WorkerStatus(Struct, frozen=True, kw_only=True):
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """How long finished jobs are kept after their end; those with a key never shorter than `keyed`."""
+    """How long finished jobs are kept after their end; those with a key never shorter than `keyed`.
+
+    A child that is known by the key that its worker made is kept for as long as its parent has not finished,
+    and `keyed` is not for it.
+    """
 
     succeeded: timedelta = timedelta(days=7)
     others: timedelta = timedelta(days=30)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tenure.core.bounds import HORIZON
 from tenure.core.documents import Document
-from tenure.core.errors import Fatal, ProgramFailed, Retry, Snooze, TenureError
+from tenure.core.errors import Fatal, InvalidJson, ProgramFailed, Retry, Snooze, TenureError
 from tenure.core.outcome import Failure, Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
 from tenure.core.policy import RetryPolicy
 from tenure.core.text import storable
@@ -20,7 +20,14 @@ from tenure.core.text import storable
 LONGEST_MESSAGE = 8_192
 LONGEST_TRACEBACK = 65_536
 
+OUT_OF_MEMORY = (
+    "the attempt took more memory than it may, or than there was; its definition's memory, or else "
+    "TENURE_CHILD_MEMORY_BYTES, says how much an attempt may have"
+)
+
 _MOST_DOUBLINGS = 64
+_UNKEPT = frozenset({"ResultNotJson", "ResultTooLarge"})
+"""Kinds of a result that cannot be kept: another attempt would do its work twice, for as little."""
 _PLAIN = frozenset({"builtins", TenureError.__module__})
 """Modules that nobody has to be told: of Python's own exceptions, and of those that users import from us."""
 
@@ -118,6 +125,17 @@ def describe(error: BaseException) -> Raised:
     return Raised(failure, names, _asked(error))
 
 
+def unkept(error: InvalidJson) -> Raised:
+    """What a handler's return comes to whose result cannot be kept."""
+    kind = unkept_kind(error)
+    return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+
+
+def unkept_kind(error: InvalidJson) -> str:
+    """The name by which a policy's lists know a result that cannot be kept."""
+    return "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
+
+
 def failure_of(kind: str, message: str, trace: str | None) -> Failure:
     """What went wrong, in no more words than are kept."""
     return Failure(kind, _head(message), None if trace is None else _tail(trace))
@@ -137,7 +155,7 @@ def _is_fatal(end: Raised, policy: RetryPolicy) -> bool:
             return True
         if name in policy.retry_on:
             return False
-    return bool(policy.retry_on)
+    return bool(policy.retry_on) or not _UNKEPT.isdisjoint(end.lineage[:1])
 
 
 def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
@@ -147,7 +165,7 @@ def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
         case TimedOut(after):
             return Failure("TimedOut", f"the attempt had not ended after {after}")
         case OutOfMemory():
-            return Failure("OutOfMemory", "the attempt took more memory than it may")
+            return Failure("OutOfMemory", OUT_OF_MEMORY)
 
 
 def _bounded(wait: timedelta) -> timedelta:

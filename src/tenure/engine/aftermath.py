@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from tenure.core.children import CHILDREN
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Claimed, Progress
 from tenure.core.signals import Announce, Measured, SpanEnded
@@ -51,8 +52,11 @@ class Aftermath:
         self._announce(SpanEnded(self._claimed, span))
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Enqueue jobs as children of the one that is over."""
-        return await self._store.enqueue([replace(job, parent=self._claimed.lease.job) for job in jobs])
+        """Enqueue jobs as children of the one that is over. A hook runs once: it need not find them again."""
+        own = self._claimed.lease.job
+        return await self._store.enqueue(
+            [replace(job, parent=own, scope="" if job.scope == CHILDREN else job.scope) for job in jobs]
+        )
 
     async def keep(self) -> None:
         """Write down what it has said; of what is not written, a line in the job's log tells."""

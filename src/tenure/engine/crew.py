@@ -62,7 +62,7 @@ class Crew:
         self._lines = manner.lines
         self._poll = manner.poll_seconds
         self._is_draining = False
-        self.hooks = Hooks(lanes.named("process"), store, specs, manner.slots, tasks, announce)
+        self.hooks = Hooks(lanes.named("process"), store, specs, manner, tasks, announce)
         told = self._telling(announce)
         self.desks = [
             Desk(
@@ -86,6 +86,7 @@ class Crew:
             manner,
             is_ready=lambda: self.is_ready,
             drain=lambda: drain("an operator asked for it"),
+            announce=announce,
         )
         upkeep = Upkeep(
             store, manner, announce=announce, told=told, waiting=self._jobs_wait, owed=self._follow_up

@@ -39,7 +39,7 @@ class Desk:
         self._lanes = lanes
         self._poll = manner.poll_seconds
         self.attempts = Attempts(
-            lanes, specs, share, spawn, tasks, ended=self._slot_is_free, announce=announce
+            lanes, specs, share, spawn, tasks, manner.limits, ended=self._slot_is_free, announce=announce
         )
         self.dispatcher = Dispatcher(
             *(store, self.attempts, share, manner),
@@ -67,6 +67,7 @@ class Desk:
         """Claim no more, and hand back what has not begun."""
         self.dispatcher.draining = True
         self.attempts.give_back_waiting()
+        self.service.poke()
 
     async def mend(self) -> None:
         """Get a lane going again that could start nothing, if it is time to try."""

@@ -10,10 +10,12 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from tenure.core.errors import InvalidInput, StoreRefused
+from tenure.core.aside import Aside
+from tenure.core.errors import DataRefused, InvalidInput, JobsAside, StoreRefused
 from tenure.core.lease import Lease, Order
 from tenure.core.outcome import Settled
-from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled
+from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled, JobPutAside
+from tenure.core.trail import Trail
 from tenure.engine.attempts import Attempts, Done
 from tenure.engine.manner import Manner
 from tenure.engine.portions import portions
@@ -115,6 +117,10 @@ class Dispatcher:
             answer = await self._store.settle_and_claim(
                 [one.report for one in done.values()], self._order(max(0, limit))
             )
+        except JobsAside as met:
+            self._hinted = True
+            self._put_aside(met.asides)
+            return GATHER  # and then again, without them
         except BaseException:
             self._hinted = True
             raise
@@ -129,6 +135,10 @@ class Dispatcher:
             self._slow()
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
+        self._put_aside(answer.asides)
+        if answer.settled.lost:
+            lost = [done[lease].report for lease in answer.settled.lost]
+            self._put_aside(await self._store.strand(self._manner.worker, lost))
         if self._attempts.is_settled:
             return self._manner.poll_seconds
         return 0.0 if self.is_due() else self._gathers_for()
@@ -138,9 +148,14 @@ class Dispatcher:
         unstarted, killed = dict(self._attempts.unstarted), dict(self._attempts.killed)
         if not unstarted and not killed:
             return
-        returned = await self._store.hand_back(
-            self._manner.worker, unstarted=list(unstarted), killed=list(killed)
-        )
+        try:
+            returned = await self._store.hand_back(
+                self._manner.worker, unstarted=list(unstarted), killed=list(killed)
+            )
+        except JobsAside as met:
+            self._put_aside(met.asides)
+            await self.give_back()
+            return
         self.handed_back += len(returned.accepted)
         for lease, running in (unstarted | killed).items():
             self._attempts.unstarted.pop(lease, None)
@@ -157,16 +172,30 @@ class Dispatcher:
         """Write down what attempts have said; before their outcome, since that ends their lease."""
         async with self._recording:  # what somebody else has in hand would come too late otherwise
             waiting = deque(portions(self._attempts.trails()))
+            refusal: DataRefused | None = None
             try:
                 while waiting:
-                    await self._store.record(self._manner.worker, waiting[0])
-                    waiting.popleft()
+                    try:
+                        await self._store.record(self._manner.worker, waiting[0])
+                        waiting.popleft()
+                    except DataRefused as refused:
+                        refusal = refused
+                        waiting.extendleft(reversed(_taken_apart(waiting.popleft())))
             except (InvalidInput, StoreRefused):
                 # It never will be taken: it must not keep the rest, and outcomes, from being told.
                 waiting.popleft()
                 raise
             finally:
                 self._attempts.put_back([trail for portion in waiting for trail in portion])
+        if refusal is not None:
+            raise refusal  # which is told of; all that could be recorded is
+
+    def _put_aside(self, asides: Sequence[Aside]) -> None:
+        """Nobody asks for these attempts any more: what they reported is kept with their jobs."""
+        for aside in asides:
+            self._announce(JobPutAside(aside))
+            for running in self._attempts.drop(aside.job):
+                self._announce(AttemptLost(running.claimed, fenced=False))
 
     def _order(self, limit: int) -> Order:
         manner = self._manner
@@ -183,3 +212,12 @@ class Dispatcher:
                 accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)
                 self._announce(accepted)
                 self._settled(accepted)
+
+
+def _taken_apart(portion: list[Trail]) -> list[list[Trail]]:
+    """A portion that was refused, in halves; of a single trail what is no event, if that is not all of it."""
+    if len(portion) > 1:
+        middle = len(portion) // 2
+        return [portion[:middle], portion[middle:]]
+    [trail] = portion
+    return [[Trail(trail.lease, trail.lines, ())]] if trail.notes and trail.lines else []

@@ -7,10 +7,13 @@ end: another worker may take the job from then on.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from tenure.core.errors import InvalidInput, StoreRefused, StoreUnavailable
+from msgspec.structs import replace
+
+from tenure.core.errors import DataRefused, InvalidInput, StoreRefused, StoreUnavailable
 from tenure.core.lease import Beat, Lease, Progress, Pulse
+from tenure.core.signals import Announce, JobPutAside
 from tenure.engine.attempts import Attempts
 from tenure.engine.manner import Manner
 from tenure.engine.running import Running
@@ -31,6 +34,7 @@ class Heartbeat:
         *,
         is_ready: Callable[[], bool],
         drain: Callable[[], None],
+        announce: Announce,
     ) -> None:
         """`attempts` are those of every desk; `drain` is called when an operator wants no more claims."""
         self._store = store
@@ -38,6 +42,7 @@ class Heartbeat:
         self._manner = manner
         self._is_ready = is_ready
         self._drain = drain
+        self._announce = announce
         self._saying = asyncio.Lock()
 
     async def beat(self) -> float:
@@ -58,7 +63,15 @@ class Heartbeat:
         self._sift()
         if beat.drain:
             self._drain()
+        await self._strand(beat.lost)
         return self._manner.heartbeat_seconds
+
+    async def _strand(self, lost: Collection[Lease]) -> None:
+        """What is lost because the row of its lease is gone is nobody's: somebody has to be told."""
+        ours = {running.lease for attempts in self._attempts for running in attempts.unended()}
+        if stranded := [lease for lease in lost if lease in ours]:
+            for aside in await self._store.strand(self._manner.worker, stranded):
+                self._announce(JobPutAside(aside))
 
     async def finish(self, ended: Sequence[Running]) -> None:
         """Tell how far attempts have come that have ended: with their outcome, their lease is gone."""
@@ -91,7 +104,10 @@ class Heartbeat:
         try:
             # One at a time: what an earlier one says of progress must not arrive after a later one.
             async with asyncio.timeout(patience), self._saying:
-                return await self._store.heartbeat(pulse)
+                try:
+                    return await self._store.heartbeat(pulse)
+                except DataRefused:  # what some of them say must not cost the others their leases
+                    return await self._store.heartbeat(replace(pulse, progress={}))
         except TimeoutError:
             raise StoreUnavailable(f"no answer to a heartbeat within {patience:g} s") from None
 

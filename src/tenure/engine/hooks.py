@@ -24,7 +24,9 @@ from tenure.core.trail import Note
 from tenure.engine.aftermath import Aftermath
 from tenure.engine.attempts import Specs, assignment
 from tenure.engine.lane import Lane
+from tenure.engine.manner import Manner
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Unstarted
+from tenure.execution.limits import MEMORY
 from tenure.storage.contract import Store
 
 AFTER: dict[State, tuple[str, ...]] = {
@@ -48,19 +50,19 @@ class Hooks:
         lane: Lane,
         store: Store,
         specs: Specs,
-        slots: int,
+        manner: Manner,
         tasks: asyncio.TaskGroup,
         announce: Announce,
     ) -> None:
-        """`slots` is how many run at once."""
         self._lane = lane
         self._store = store
         self._specs = specs
+        self._limits = manner.limits
         self._tasks = tasks
         self._announce = announce
         self._halts: set[Halting] = set()
         self._is_halted = False
-        self._room = asyncio.Semaphore(slots)
+        self._room = asyncio.Semaphore(manner.slots)
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -127,7 +129,7 @@ class Hooks:
         spec = self._specs[claimed.definition, claimed.version]
         aftermath = Aftermath(self._store, claimed, self._announce)
         ended = await self._lane.run(
-            assignment(claimed, spec, hook=name, error=error),
+            assignment(claimed, spec, self._limits, hook=name, error=error),
             timeout=claimed.policy.timeout,
             grace=claimed.policy.grace,
             halt=halting,
@@ -158,7 +160,7 @@ def _problem(ended: Ended) -> Failure | None:
         case TimedOut(after):
             return Failure("TimedOut", f"the hook had not ended after {after}")
         case OutOfMemory():
-            return Failure("OutOfMemory", "the hook took more memory than it may")
+            return Failure("OutOfMemory", f"the hook took more memory than it may; {MEMORY}")
         case WasStopped():
             return Failure("Stopped", "the hook was stopped")
 

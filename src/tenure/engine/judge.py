@@ -13,6 +13,7 @@ from tenure.core.job import NewJob
 from tenure.core.operations import Definition
 from tenure.core.override import Override
 from tenure.core.spec import Spec, refuse_reserved
+from tenure.engine.pointing import check_concurrency_key
 from tenure.engine.registering import register
 from tenure.engine.registry import Registry
 from tenure.engine.schemas import check_schema
@@ -89,6 +90,7 @@ class Judge:
         """
         refuse_reserved(spec.key)
         check_schema(spec.params_schema)
+        check_concurrency_key(spec)
         document = spec.document()
         known = await self._on_record(spec)
         if known is None or (known.spec != document and replace):

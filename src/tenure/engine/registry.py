@@ -13,6 +13,7 @@ from tenure.core.documents import Document
 from tenure.core.errors import Fatal, InvalidInput, InvalidParams, Problem, UnknownDefinition
 from tenure.core.spec import HOOKS, Spec, refuse_reserved
 from tenure.engine.params import ParamsCheck, pointer_to
+from tenure.engine.pointing import check_concurrency_key
 from tenure.execution.context import is_confined
 from tenure.execution.handler import Handler
 
@@ -75,6 +76,7 @@ class Registry:
             )
         if not is_confined():  # the worker that is sent the manifest checks them; no child needs the judge
             self._check(spec.params_schema)
+            check_concurrency_key(spec)
         self._specs[name] = spec
         if code:
             self._code[name] = code

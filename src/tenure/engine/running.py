@@ -10,6 +10,7 @@ from tenure.core.lease import Claimed, Lease, Progress
 from tenure.core.signals import Announce, Measured, SpanEnded
 from tenure.core.span import Span
 from tenure.core.trail import LogLine, Note, Trail
+from tenure.engine.children import Children
 from tenure.engine.manner import Hold
 from tenure.execution.halting import Halting
 
@@ -33,6 +34,7 @@ class Running:
         self.unsaid: Progress | None = None
         """How far it has come, until the store was told."""
         self._spawn = spawn
+        self._children = Children(claimed.lease.job)
         self._announce = announce
         self._lines: list[LogLine] = []
         self._notes: list[Note] = []
@@ -77,8 +79,14 @@ class Running:
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue jobs as its children, in its own namespace unless they name another one."""
         own = self.claimed.namespace
-        inside = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
-        return await self._spawn(self.lease, inside)
+        if own != USUAL_NAMESPACE:
+            jobs = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
+        named = self._children.named(jobs)
+        try:
+            return await self._spawn(self.lease, named)
+        except BaseException:
+            self._children.take_back(named)
+            raise
 
     def take_trail(self) -> Trail:
         """What it has said since this was last asked."""

@@ -14,9 +14,8 @@ from functools import partial
 from resource import struct_rusage
 from time import monotonic
 
-from tenure.core.retry import describe
 from tenure.execution import child, kernel
-from tenure.execution.handler import App, AppFailed, load
+from tenure.execution.handler import App, AppFailed, import_failure, load
 from tenure.execution.outbox import Outbox
 from tenure.execution.protocol import Exited, Unborn
 
@@ -231,7 +230,7 @@ def _imported(target: str) -> App:
     try:
         return _load(target)
     except Exception as error:
-        raise AppFailed(target, describe(error).error) from error
+        raise AppFailed(target, import_failure(error)) from error
 
 
 def _load(target: str) -> App:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID, uuid5
 
 from tenure.core.bounds import named
+from tenure.core.children import marked
 from tenure.core.documents import Document, write
 from tenure.core.errors import InvalidJson
 from tenure.core.job import Enqueued, NewJob, following
@@ -56,6 +57,10 @@ class Cancellation:
         if not self._channel.is_cancelled:
             self._channel.look()
         return self._channel.is_cancelled
+
+    def __bool__(self) -> bool:
+        """The same, for `if ctx.cancelled:`."""
+        return self.is_set()
 
     async def wait(self) -> None:
         """Wait until the attempt is to stop. An async handler is cancelled then in any case."""
@@ -160,16 +165,20 @@ class Context:
         """A key for somebody else's API: the same in every attempt of this job, and in no other job."""
         return str(uuid5(self.job_id, name))
 
-    async def enqueue(self, job: NewJob | Maker, params: object = None, **options: Any) -> Enqueued:
+    async def enqueue(
+        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued:
         """Enqueue a child of this job; refused when this attempt has lost its lease.
 
         As `ctx.enqueue(welcome, Welcome(to=…), delay=30)`, or with a job made by `welcome.new_job(…)`.
+        What an earlier attempt has enqueued with the same definition and params is found, whatever became of
+        it; with `unkeyed` another one is made.
         """
-        [enqueued] = await self.enqueue_many([_made(job, params, options)])
+        [enqueued] = await self.enqueue_many([_made(job, params, options)], unkeyed=unkeyed)
         return enqueued
 
-    async def enqueue_many(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Enqueue children of this job, all or none."""
+    async def enqueue_many(self, jobs: Sequence[NewJob], *, unkeyed: bool = False) -> list[Enqueued]:
+        """Enqueue children of this job, all or none; finds those of an earlier attempt, as `enqueue` does."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -179,21 +188,25 @@ class Context:
             # Whichever thread took it in: the future belongs to the loop.
             loop.call_soon_threadsafe(_resolve, answered, answer)
 
-        self._channel.ask(self._following(jobs), deliver)
+        self._channel.ask(self._born_here(jobs, unkeyed=unkeyed), deliver)
         return outcome(await answered)
 
-    def enqueue_sync(self, job: NewJob | Maker, params: object = None, **options: Any) -> Enqueued:
+    def enqueue_sync(
+        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued:
         """The same as `enqueue` for a plain handler."""
-        return self.enqueue_many_sync([_made(job, params, options)])[0]
+        return self.enqueue_many_sync([_made(job, params, options)], unkeyed=unkeyed)[0]
 
-    def enqueue_many_sync(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    def enqueue_many_sync(self, jobs: Sequence[NewJob], *, unkeyed: bool = False) -> list[Enqueued]:
         """The same as `enqueue_many` for a plain handler."""
-        return self._channel.exchange(self._following(jobs))
+        return self._channel.exchange(self._born_here(jobs, unkeyed=unkeyed))
 
-    def _following(self, jobs: Sequence[NewJob]) -> Sequence[NewJob]:
-        """The jobs, as what follows in a trace from what is done here."""
+    def _born_here(self, jobs: Sequence[NewJob], *, unkeyed: bool) -> Sequence[NewJob]:
+        """The jobs, as children of this one, and as what follows in a trace from what is done here."""
         traceparent = current() or self.traceparent
-        return jobs if traceparent is None else [following(job, traceparent) for job in jobs]
+        if traceparent is not None:
+            jobs = [following(job, traceparent) for job in jobs]
+        return jobs if unkeyed else [marked(job) for job in jobs]
 
 
 def _made(job: NewJob | Maker, params: object, options: dict[str, Any]) -> NewJob:

@@ -10,7 +10,7 @@ from tenure.core.bounds import named
 from tenure.core.documents import Document, check, write
 from tenure.core.errors import InvalidInput, InvalidJson, TenureError
 from tenure.core.outcome import Failure
-from tenure.core.retry import OutOfMemory, Raised, Returned, failure_of
+from tenure.core.retry import OutOfMemory, Raised, Returned, failure_of, unkept
 from tenure.core.span import Span
 from tenure.core.text import storable
 from tenure.core.trail import Note
@@ -180,8 +180,7 @@ def trusted(end: Report) -> Report:
             try:
                 return Returned(check(result))
             except InvalidJson as error:
-                kind = "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
-                return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+                return unkept(error)
         case Raised(error, lineage, asked):
             return Raised(
                 trusted_failure(error), tuple(storable(kind)[:_LONGEST_NAME] for kind in lineage[:64]), asked

@@ -9,6 +9,10 @@ from msgspec import Struct
 
 from tenure.core.errors import TenureError
 from tenure.core.outcome import Failure
+from tenure.core.retry import describe
+
+_OURS = frozenset({"__main__", "tenure", "importlib", "_frozen_importlib"})
+"""Packages whose frames stand above the app's in a traceback of its import."""
 
 
 class Handler(Struct, frozen=True):
@@ -56,3 +60,14 @@ def load(target: str) -> App:
             raise TenureError(f"{target} is no app but of type {type(found).__name__}")
     app: App = found
     return app
+
+
+def import_failure(error: BaseException) -> Failure:
+    """What went wrong at the import of an app; its traceback begins where the app's own code does."""
+    trace = error.__traceback__
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
+        trace = trace.tb_next
+    said = describe(error.with_traceback(trace)).error
+    if trace is None and not isinstance(error, SyntaxError):  # which names the line by itself
+        return Failure(said.kind, said.message)
+    return said

@@ -42,10 +42,9 @@ import time
 from io import TextIOWrapper
 from typing import NoReturn
 
-from tenure.core.retry import describe
 from tenure.execution import child, context, guard, kernel, limits, tracing
 from tenure.execution.brood import Brood
-from tenure.execution.handler import App, load
+from tenure.execution.handler import App, import_failure, load
 from tenure.execution.outbox import Outbox
 from tenure.execution.protocol import (
     ANEW,
@@ -218,7 +217,7 @@ def _introduced(connection: socket.socket, target: str) -> tuple[App, int]:
         app = load(target)
         message = Ready(app.manifest(), kernel.threads() - 1)
     except BaseException as error:  # whatever the module does at import, SystemExit too
-        connection.sendall(frame(Broken(describe(error).error), LARGEST_MANIFEST))
+        connection.sendall(frame(Broken(import_failure(error)), LARGEST_MANIFEST))
         os._exit(0)
     connection.sendall(frame(message, LARGEST_MANIFEST))
     return app, message.threads

@@ -80,6 +80,12 @@ def _sqlite_file(database: str) -> Path | None:
     return Path(name) if scheme.lower() == "sqlite" else None
 
 
+def shown(database: str) -> str:
+    """The address without passwords, and with the whole path of a file: a relative one says too little."""
+    file = _sqlite_file(database)
+    return masked(database) if file is None else f"sqlite:///{file.absolute()}"
+
+
 def is_fresh(database: str) -> bool:
     """Whether the address names a file that is not there yet, or empty."""
     file = _sqlite_file(database)

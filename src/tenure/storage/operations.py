@@ -68,7 +68,8 @@ class OperationsStore(Protocol):
         Looks at up to `limit` jobs by id from behind `after` on; the answer says where to go on. With
         `by_age` the end is where jobs are too young by the time in their ids, a day allowed for: what is kept
         is not looked at, and neither are jobs whose ids, of their caller's making, say something else. Jobs
-        that somebody has locked are left for another time.
+        that somebody has locked are left for another time. So are children in the scope of `CHILDREN` whose
+        parent has not finished.
         """
 
     async def tidy(self) -> int:

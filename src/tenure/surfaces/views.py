@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tenure.core.children import given_key
 from tenure.core.documents import Document
 from tenure.core.job import Event, Job
 from tenure.core.lease import Line, Progress
@@ -51,6 +52,8 @@ class JobItem(Struct, frozen=True, kw_only=True, rename="camel"):
     queued_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
+    aside_since: datetime | None
+    """Since when the database refuses to move it; it goes on when it was mended and is put back."""
     status_word: str | UnsetType | None = UNSET
     """Its status in the vocabulary that was asked for."""
 
@@ -172,7 +175,7 @@ def job_item(listed: Listed | Job) -> JobItem:
         priority=listed.priority,
         queue=listed.queue,
         tags=listed.tags,
-        idempotency_key=listed.key,
+        idempotency_key=given_key(listed),
         parent_id=listed.parent,
         replay_of=listed.replay_of,
         created_at=listed.created_at,
@@ -181,6 +184,7 @@ def job_item(listed: Listed | Job) -> JobItem:
         queued_at=listed.queued_at,
         started_at=listed.started_at,
         finished_at=listed.finished_at,
+        aside_since=listed.aside_at,
     )
 
 

@@ -12,6 +12,7 @@ from logging import ERROR, LogRecord
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tenure.core.aside import Aside
 from tenure.core.job import Lapsed, Moved
 from tenure.core.lease import Claimed
 from tenure.core.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
@@ -22,6 +23,7 @@ from tenure.core.signals import (
     AttemptStarted,
     DutyDone,
     HookFailed,
+    JobPutAside,
     Measured,
     Recovered,
     Signal,
@@ -161,6 +163,8 @@ class Logs:
                 course = _course(took, claimed.attempt, claimed.policy.max_attempts, reason)
                 fields = {**self._of_job(claimed), "outcome": Ending.LOST, **course}
                 self._say("warning", "attempt.lost", fields)
+            case JobPutAside(aside):
+                self._say("error", "job.put_aside", self._of_aside(aside))
             case HookFailed(job, hook, error, known):
                 of_job = {"jobId": job} if known is None else self._of_job(known)
                 self._say("warning", "hook.failed", {**of_job, "hook": hook, "reason": error})
@@ -195,6 +199,19 @@ class Logs:
             **_course(held_for, lapsed.attempt, lapsed.max_attempts, "WorkerLost: the lease ran out"),
         }
         self._say(_LEVEL_OF.get(moved.target, "warning"), "attempt.reaped", fields)
+
+    def _of_aside(self, aside: Aside) -> dict[str, Any]:
+        line = aside.line
+        return {
+            "jobId": aside.job,
+            "definition": line.definition,
+            "version": line.version,
+            "queue": line.queue,
+            "verb": str(aside.verb),
+            "state": aside.state,
+            "reason": aside.why,
+            "worker": self._worker,
+        }
 
     def _of_worker(self, signal: Signal) -> None:
         match signal:

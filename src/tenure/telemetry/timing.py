@@ -24,6 +24,7 @@ TABLES = {
     "feed": "event",
     "flows": "event",
     "heartbeat": "lease",
+    "inspect": "job_state",
     "last_logs": "log",
     "limits": "limit",
     "lines": "line",

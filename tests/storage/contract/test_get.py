@@ -85,7 +85,7 @@ async def test_all_that_was_asked_for_of_plain_jobs_is_there(store: Store, numbe
 
 
 async def test_what_was_not_asked_for_has_its_default(store: Store) -> None:
-    """S1.39, S1.40: version 1, empty params, priority 0, three attempts, none used; a definition."""
+    """S1.39: version 1, empty params, priority 0, three attempts, none used; a definition."""
     job = await found(store, await enqueue_one(store))
     assert (job.definition, job.version, job.params, job.priority) == ("mail", 1, "{}", 0)
     assert (job.queue, job.namespace, job.scope, job.key) == ("default", "default", "", None)

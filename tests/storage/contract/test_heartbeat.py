@@ -165,7 +165,7 @@ async def test_a_heartbeat_prolongs_only_what_it_names(store: Store, clock: Cloc
 
 
 async def test_a_worker_hears_which_jobs_to_stop(store: Store) -> None:
-    """The lease of a cancelling job is kept, so that the worker has time to stop it."""
+    """S1.70: the lease of a cancelling job is kept, so that the worker has time to stop it."""
     stop, go_on = await enqueue_one(store), await enqueue_one(store)
     first, second = await claim(store)
     assert (first.lease.job, second.lease.job) == (stop, go_on)
@@ -188,7 +188,7 @@ async def test_a_lost_job_is_not_among_those_to_stop(store: Store, clock: Clock)
 
 
 async def test_progress_is_seen_by_who_asks(store: Store) -> None:
-    """S0.7: how far an attempt has come is kept in the store, not in the worker."""
+    """How far an attempt has come is kept in the store, not in the worker."""
     first, second = await enqueue_one(store), await enqueue_one(store)
     one, two = await claim(store)
     pulse = Pulse(

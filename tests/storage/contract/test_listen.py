@@ -224,7 +224,7 @@ async def test_nobody_needs_to_listen(store: Store, other: Store) -> None:
 async def test_who_runs_jobs_is_woken_when_one_is_asked_to_stop(
     store: Store, other: Store, here: bool
 ) -> None:
-    """S1.70: the heartbeat would tell too, but later. Jobs put in line do not wake who listens for this."""
+    """The heartbeat would tell too, but later. Jobs put in line do not wake who listens for this."""
     job = await enqueue_one(store)
     await claim(store)
     async with store.listen(stops=True) as wakeups:

@@ -41,6 +41,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "migrate": lambda store: store.migrate(),
     "migration_sql": lambda store: store.migration_sql(),
     "verify": lambda store: store.verify(),
+    "inspect": lambda store: store.inspect(),
     "now": lambda store: store.now(),
     "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
     "enqueue_strictly": lambda store: store.enqueue_strictly([NewJob(definition="mail")]),

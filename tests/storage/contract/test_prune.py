@@ -5,8 +5,10 @@ from uuid import UUID
 
 import pytest
 
+from tenure.core.children import CHILDREN
 from tenure.core.documents import Document
 from tenure.core.ids import uuid7
+from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order
 from tenure.core.limit import Limit
 from tenure.core.operations import Pruned, Retention
@@ -292,3 +294,43 @@ async def test_by_age_nothing_is_missed_but_ids_that_lie(store: Store, clock: Cl
     assert await store.get(honest) is None
     assert await store.get(lying) is not None
     assert (await store.prune(Retention())).jobs == 1
+
+
+async def test_a_child_stays_while_its_parent_may_ask_for_it_again(store: Store, clock: Clock) -> None:
+    """However long ago it ended: that is what its key is for. Other children go when their time is over."""
+    await enqueue_one(store)
+    [parent] = await claim(store)
+    known = NewJob(definition="child", scope=CHILDREN, key=f"{parent.lease.job}/child/0/1")
+    other = NewJob(definition="child")
+    first = await store.spawn("a", parent.lease, [known, other])
+    assert first is not None
+    owned = await claim(store, limit=2, lines=[Line("default", "child")])
+    await settle(store, [succeeded(one) for one in owned])
+    await store.hand_back("a", unstarted=[parent.lease], killed=[])
+    await clock.advance(400 * DAY)
+    await store.prune(EVERYTHING)
+    assert [await store.get(one.id) is not None for one in first] == [True, False]
+
+    [again] = await claim(store)
+    [found_again] = await store.spawn("a", again.lease, [known]) or []
+    assert (found_again.id, found_again.fresh) == (first[0].id, False)
+    await settle(store, [succeeded(again)])
+    await store.prune(EVERYTHING)
+    assert await listed(store) == []
+
+
+async def test_a_child_whose_parent_is_gone_is_kept_as_long_as_one_without_a_key(
+    store: Store, clock: Clock
+) -> None:
+    """It is for its parent alone: once that has ended, nobody asks for it any more."""
+    await enqueue_one(store)
+    [parent] = await claim(store)
+    known = NewJob(definition="child", scope=CHILDREN, key=f"{parent.lease.job}/child/0/1")
+    asked_for = NewJob(definition="child", scope="child", key="own")
+    made = await store.spawn("a", parent.lease, [known, asked_for])
+    assert made is not None
+    owned = await claim(store, limit=2, lines=[Line("default", "child")])
+    await settle(store, [succeeded(one) for one in [*owned, parent]])
+    await clock.advance(2 * DAY)
+    await store.prune(Retention(succeeded=DAY, others=DAY, keyed=7 * DAY))
+    assert [one.id for one in await listed(store)] == [made[1].id]

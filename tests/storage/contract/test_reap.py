@@ -79,7 +79,7 @@ async def test_an_orphan_is_on_record(store: Store, clock: Clock) -> None:
 async def test_a_worker_that_crashed_with_its_connection_loses_no_job(
     store: Store, backend: Backend, clock: Clock
 ) -> None:
-    """S0.5, S0.7, S0.73: what it had claimed and not settled is found in the store and run again."""
+    """S0.5, S0.73: what it had claimed and not settled is found in the store and run again."""
     await store.enqueue([NewJob(definition="mail") for _ in range(5)])
     crashing = backend.store()
     await crashing.open()
@@ -182,7 +182,7 @@ async def test_a_job_asked_to_stop_whose_worker_was_lost_is_cancelled(
 
 
 async def test_what_was_settled_under_the_lease_stays_settled(store: Store, clock: Clock) -> None:
-    """S0.7: of one claim, only what was not yet reported is run again."""
+    """Of one claim, only what was not yet reported is run again."""
     await store.enqueue([NewJob(definition="mail") for _ in range(4)])
     done, backing_off, given_back, lost = await claim(store, lease_for=seconds(30))
     await settle(store, [succeeded(done), recoverable(backing_off, after=seconds(60))])

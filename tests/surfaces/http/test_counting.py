@@ -24,7 +24,7 @@ async def test_an_empty_store_has_figures(api: Api) -> None:
 
 
 async def test_what_ended_is_counted_where_it_ended(api: Api, store: Store, clock: Clock) -> None:
-    """S1.75: with how long it had waited and ran."""
+    """With how long it had waited and ran."""
     for _ in range(2):
         await enqueue_one(store)
     await clock.advance(seconds(4))

@@ -218,6 +218,11 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "a time-out too fine": ("resize/1", {"timeoutSeconds": 1.00001}, "/timeoutSeconds"),
     "a cap below its base": ("resize/1", {"retry": {"baseSeconds": 5, "capSeconds": 1}}, "/retry/capSeconds"),
     "a key without a limit": ("resize/1", {"concurrencyKey": "to"}, "/concurrencyKey"),
+    "a key that no params have": (
+        "resize/1",
+        {"concurrency": 1, "concurrencyKey": "to", "paramsSchema": {**SCHEMA, "additionalProperties": False}},
+        "/concurrencyKey",
+    ),
     "a limit of 0": ("resize/1", {"limits": {"gpu": 0}}, "/limits/..."),
     "lost and never found": ("resize/1", {"onLost": "cry"}, "/onLost"),
     "a lane": ("resize/1", {"lane": "process"}, "/lane"),

@@ -47,7 +47,7 @@ async def test_a_worker_is_told_all_that_it_needs_to_run_a_job(api: Api, store: 
 
 
 async def test_success_is_reported_once_and_may_be_said_again(api: Api, store: Store) -> None:
-    """S1.59: an answer that was lost is no reason to be told that the work was in vain."""
+    """An answer that was lost is no reason to be told that the work was in vain."""
     held = await one(api, store)
     replies = [await held.say("complete", result={"sent": [1, 2.50]}) for _ in range(2)]
     assert [(reply.status, reply.json) for reply in replies] == [

@@ -117,7 +117,7 @@ async def test_definitions_are_shown_by_key_and_version(api: Api) -> None:
 
 
 async def test_a_queue_tells_what_passes_through_it(api: Api, store: Store) -> None:
-    """S1.75: in a minute, by the last one; a queue in which nothing moves has its noughts."""
+    """In a minute, by the last one; a queue in which nothing moves has its noughts."""
     await _create(api)
     await settle(store, [succeeded(claimed) for claimed in await claim(store)])
     await store.pause("still")

@@ -296,6 +296,15 @@ def test_what_makes_no_sense_is_refused(app: Tenure, said: Any) -> None:
         app.job("mail", **said)
 
 
+def test_a_concurrency_key_that_no_param_has_is_refused(app: Tenure) -> None:
+    """It would count all jobs as one, without a word."""
+    with pytest.raises(InvalidInput, match="concurrency_key: 'too' is no param of mail@1; give one of to, "):
+        app.job("mail", concurrency=1, concurrency_key="too")(params_alone)
+    with pytest.raises(InvalidInput, match="'to' is no param of mail@1; leave it out"):
+        app.job("mail", concurrency=1, concurrency_key="to")(neither)
+    app.job("mail", concurrency=1, concurrency_key="to")(params_alone)
+
+
 def test_a_misspelt_term_is_refused(app: Tenure) -> None:
     with pytest.raises(TypeError, match="timeuot"):
         app.job("mail", timeuot=1)  # type: ignore[call-arg]

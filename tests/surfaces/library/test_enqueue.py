@@ -218,7 +218,7 @@ async def test_a_definition_is_known_by_its_key(app: Tenure, mail: Mails) -> Non
 async def test_what_a_worker_has_registered_is_known_without_its_code(
     app: Tenure, mail: Mails, store: Store, backend: Backend
 ) -> None:
-    """One program enqueues what another one runs, by the schema and policy that the other one says."""
+    """S1.40: one program enqueues what another one runs, as that has it on record, and nothing else."""
     spec = mail.spec
     async with Tenure(backend.address, settings=Settings()) as other:
         with pytest.raises(UnknownDefinition, match="mail is not known"):

@@ -22,6 +22,7 @@ from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend
 from tests.storage.telling import claim, settle, succeeded
 from tests.surfaces.command import environment, sql
+from tests.surfaces.command import tenure as command
 
 
 def define(app: Tenure) -> Any:
@@ -160,6 +161,43 @@ def test_without_a_word_jobs_go_into_a_file_in_the_current_folder(tmp_path: Path
         assert app.handle(job).status_sync() is State.QUEUED
 
 
+def test_a_file_that_the_library_makes_is_named_once(tmp_path: Path) -> None:
+    """Where a program is started in another folder than its worker, its jobs would wait there unseen."""
+    assert said_by_program(tmp_path) == (
+        f"no database was there, so a new one was made: {tmp_path}/tenure.db; "
+        "its jobs are run by workers that are started on this very file\n"
+    )
+    assert said_by_program(tmp_path) == ""
+    (tmp_path / "elsewhere").mkdir()
+    assert f" made: {tmp_path}/elsewhere/tenure.db; " in said_by_program(tmp_path / "elsewhere")
+
+
+def test_of_a_file_that_was_there_nothing_is_said(tmp_path: Path) -> None:
+    assert command(tmp_path, "migrate").returncode == 0
+    assert said_by_program(tmp_path) == ""
+
+
+async def test_a_program_may_choose_where_that_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Tenure(f"sqlite:///{tmp_path}/new.db", settings=Settings()) as app:
+        await define(app).enqueue()
+    [record] = caplog.records
+    assert (record.name, record.levelname) == ("tenure", "WARNING")
+
+
+def test_an_app_shows_its_database_and_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    secret = "postgresql://me:hidden@here/db?password=hidden"
+    assert repr(Tenure(secret, settings=Settings())) == "Tenure('postgresql://me:***@here/db?password=***')"
+    assert repr(Tenure(settings=Settings())) == f"Tenure('sqlite:///{tmp_path}/tenure.db')"
+    assert (
+        repr(Tenure("sqlite:////srv/a.db", namespace="shop", settings=Settings()))
+        == "Tenure('sqlite:////srv/a.db', namespace='shop')"
+    )
+    assert repr(Tenure("no address", settings=Settings())) == "Tenure('no address')"
+
+
 def test_a_program_leaves_no_log_behind(tmp_path: Path) -> None:
     run(tmp_path)
     assert not list(tmp_path.glob("*-wal"))
@@ -173,11 +211,22 @@ def test_the_environment_says_where_jobs_go(tmp_path: Path) -> None:
 
 def run(folder: Path, **changed: str) -> str:
     """The id that a program of its own prints."""
+    return _ran(folder, **changed).stdout.strip()
+
+
+def said_by_program(folder: Path) -> str:
+    """What it says beside that."""
+    return _ran(folder).stderr
+
+
+def _ran(folder: Path, **changed: str) -> subprocess.CompletedProcess[str]:
     here = str(Path(tenure.__file__).parents[1])
-    return subprocess.check_output(
+    return subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=folder,
         env=environment(PYTHONPATH=here, **changed),
+        capture_output=True,
         text=True,
         timeout=60,
-    ).strip()
+        check=True,
+    )

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -291,6 +292,45 @@ async def test_an_app_may_be_used_first_inside_a_transaction_on_its_file(tmp_pat
     assert await job.status() is State.QUEUED
     connection.close()
     await app.close()
+
+
+WITHOUT_GREENLET = """
+import sys
+sys.modules["greenlet"] = None  # as where it is not installed, which SQLAlchemy 2.1 leaves to who wants it
+import sqlalchemy
+from sqlalchemy.orm import Session
+from tenure import InvalidInput, Tenure
+
+app = Tenure(sys.argv[1])
+engine = sqlalchemy.create_engine(sys.argv[1].replace(":", "+psycopg:", 1))
+
+@app.job("mail")
+def mail(params: dict) -> None: ...
+
+with engine.begin() as connection:
+    print(mail.enqueue_sync({}, connection=connection).id)
+with Session(engine) as session, session.begin():
+    print(mail.enqueue_sync({}, connection=session).id)
+try:
+    mail.enqueue_sync({}, connection=engine)
+except InvalidInput as refusal:
+    print(refusal)
+app.close_sync()
+"""
+
+
+async def test_plain_sqlalchemy_needs_no_greenlet(postgres: PostgresBackend) -> None:
+    await postgres.prepare()
+    ran = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WITHOUT_GREENLET, postgres.address, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(PATIENCE):
+        said, _ = await ran.communicate()
+    *jobs, refusal = said.decode().splitlines() or [""]
+    assert {UUID(job) for job in jobs} == await kept(postgres)
+    assert len(jobs) == 2
+    assert refusal.startswith("connection: is a sqlalchemy.engine.base.Engine; give a connection")
+    await postgres.dispose()
 
 
 async def test_transactions_of_one_program_wait_for_each_other_and_for_nothing_else(

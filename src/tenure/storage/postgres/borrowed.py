@@ -6,6 +6,7 @@ caller believes that it can still be taken back.
 """
 
 import re
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -117,12 +118,11 @@ def _require_transaction_of_psycopg(connection: Connection) -> None:
 
 def _sqlalchemy(lent: Connection) -> Fetch | None:
     from sqlalchemy import Connection as Plain
-    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
     from sqlalchemy.orm import Session, scoped_session
 
-    if isinstance(lent, AsyncConnection | AsyncSession | async_scoped_session):
-        return None
     if not isinstance(lent, Plain | Session | scoped_session):
+        if _is_of_async_sqlalchemy(lent):
+            return None
         raise unknown_connection(lent, _KNOWN)
     connection = lent if isinstance(lent, Plain) else lent.connection()
     _require_transaction_of_sqlalchemy(connection.connection.dbapi_connection)
@@ -131,6 +131,15 @@ def _sqlalchemy(lent: Connection) -> Fetch | None:
         return connection.execute(*_for_sqlalchemy(asked)).mappings().all()
 
     return fetch
+
+
+def _is_of_async_sqlalchemy(lent: Connection) -> bool:
+    if "sqlalchemy.ext.asyncio" not in sys.modules:
+        # Whoever has such a connection has imported it. For others it may not be there: it needs greenlet.
+        return False
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
+
+    return isinstance(lent, AsyncConnection | AsyncSession | async_scoped_session)
 
 
 async def _sqlalchemy_async(lent: Connection) -> FetchAsync:

@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-from msgspec.structs import replace
 
 from tenure.core.bounds import printable
+from tenure.core.children import child_of
 from tenure.core.documents import Document
 from tenure.core.errors import StoreBusy, StoreError, StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, NewJob, Taken
@@ -107,7 +107,7 @@ class Creation(ABC):
             return recorded[0]
 
         try:
-            return await self._enqueue([replace(job, parent=lease.job) for job in jobs], record)
+            return await self._enqueue([child_of(lease.job, job) for job in jobs], record)
         except _LeaseLost:
             return None
 

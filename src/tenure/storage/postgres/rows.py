@@ -15,7 +15,7 @@ from tenure.core.limit import Limit
 from tenure.core.policy import Policy
 from tenure.core.text import storable
 from tenure.core.trail import LogLine
-from tenure.storage.postgres.places import Offer
+from tenure.storage.postgres.offers import Offer
 from tenure.storage.postgres.told import Place
 from tenure.storage.trails import Told, written_notes
 from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
@@ -227,9 +227,12 @@ def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return groups, sorted(answer[len(groups) :], key=_place_in_line)
 
 
-def furthest(taken: Iterable[Record]) -> dict[Place, Record]:
-    """How far each place was emptied: the last job claimed there."""
-    return {row[_PLACE]: row for row in taken}
+def by_place(taken: Iterable[Record]) -> dict[Place, list[Record]]:
+    """What was claimed from each place, in order."""
+    found: dict[Place, list[Record]] = {}
+    for row in taken:
+        found.setdefault(row[_PLACE], []).append(row)
+    return found
 
 
 def _is_group(row: Record) -> bool:

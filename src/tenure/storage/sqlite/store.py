@@ -10,14 +10,16 @@ from pathlib import Path
 from uuid import UUID
 
 import apsw
-from msgspec.structs import replace
 
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
+from tenure.core.children import child_of
 from tenure.core.documents import Document
+from tenure.core.errors import DataRefused
 from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import values
@@ -25,7 +27,7 @@ from tenure.storage.aging import STEP, goes_by_age
 from tenure.storage.draft import Draft
 from tenure.storage.identity import Identity
 from tenure.storage.reading import replayed_from, written_lines
-from tenure.storage.sqlite import rows
+from tenure.storage.sqlite import rows, sifting
 from tenure.storage.sqlite.access import Access
 from tenure.storage.sqlite.clock import StoreClock, Turn
 from tenure.storage.sqlite.connection import Durability, Opening, intact, translated
@@ -34,11 +36,12 @@ from tenure.storage.sqlite.gathering import MOST_ROWS
 from tenure.storage.sqlite.operations import Operations
 from tenure.storage.sqlite.overview import Overview
 from tenure.storage.sqlite.reading import Reading
+from tenure.storage.sqlite.sifting import Sifting
 from tenure.storage.sqlite.trails import Trails
 from tenure.storage.turn import reported, settled_from
 
 
-class SqliteStore(Reading, Overview, Operations, Trails, Access):
+class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
     """Jobs in one file, shared by any number of processes of one machine."""
 
     def __init__(
@@ -90,7 +93,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         printable("worker", worker, least=1)
         values.check_batch(jobs)
-        children = await self._asked([replace(job, parent=lease.job) for job in jobs])
+        children = await self._asked([child_of(lease.job, job) for job in jobs])
         claim = {"worker": worker, "job": str(lease.job), "fence": lease.fence}
 
         def spawn(connection: apsw.Connection, turn: Turn) -> list[Enqueued] | None:
@@ -160,11 +163,14 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
             "turn": self._turn,
             "step": rows.duration(STEP) if goes_by_age(self._turn) else None,
         }
-        answer = await self._writer.run(
-            lambda connection, turn: self._scripts.bare(
-                connection, "settle_and_claim", rows.reports(given), **turn._asdict(), **values
+        try:
+            answer = await self._writer.run(
+                lambda connection, turn: self._scripts.bare(
+                    connection, "settle_and_claim", rows.reports(given), **turn._asdict(), **values
+                )
             )
-        )
+        except DataRefused as refused:
+            await self._sift(refused, sifting.settling(given, values), sifting.claiming(values))
         with intact(self._path):
             return Round(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
 
@@ -187,21 +193,27 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         printable("worker", worker, least=1)
         given, dead = sorted({*unstarted, *killed}), set(killed)
-        answer = await self._run(
-            "hand_back",
-            [(str(lease.job), lease.fence, lease in dead) for lease in given],
-            worker=worker,
-            most=MOST_HAND_BACKS,
-        )
+        leases = [(str(lease.job), lease.fence, lease in dead) for lease in given]
+        named = {"worker": worker, "most": MOST_HAND_BACKS}
+        try:
+            answer = await self._run("hand_back", leases, **named)
+        except DataRefused as refused:
+            await self._sift(refused, sifting.handing_back(leases, named))
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return values.moved_from(await self._run("promote", limit=limit))
+        try:
+            return values.moved_from(await self._run("promote", limit=limit))
+        except DataRefused as refused:
+            await self._sift(refused, sifting.promoting(limit))
 
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return values.reaped_from(await self._run("reap", limit=limit))
+        try:
+            return values.reaped_from(await self._run("reap", limit=limit))
+        except DataRefused as refused:
+            await self._sift(refused, sifting.reaping(limit))
 
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
         whole("limit", limit, 0, LARGEST_BATCH)

@@ -1,4 +1,7 @@
-"""The root of the command line, and how every command ends: its exit code, and one line when it failed."""
+"""The root of the command line, and how every command ends: its exit code, and one line when it failed.
+
+Before that line stand those of the user's app, where it is the app that failed.
+"""
 
 import io
 import os
@@ -38,7 +41,7 @@ INTERRUPTED = 130
 
 
 class Commands(click.Group):
-    """A group whose commands end in an exit code and at most one line, never in a traceback."""
+    """A group whose commands end in an exit code and at most one line, never in a traceback of ours."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command as click does, which sees to usage, help and closed pipes, and say what it cannot."""
@@ -47,6 +50,8 @@ class Commands(click.Group):
         except Exception as error:
             if isinstance(error, OSError):
                 _drop_output()
+            for line in _trace_of_app(error):
+                click.echo(plain(masked_in(line)), err=True)
             click.echo(f"Error: {plain(masked_in(_said(error)))}", err=True)
             sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 
@@ -88,6 +93,11 @@ def _said(error: Exception) -> str:
         return " ".join(str(error).split())
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"unexpected {error!r} in {PurePath(frame.filename).name}, line {frame.lineno}; please report it"
+
+
+def _trace_of_app(error: Exception) -> list[str]:
+    trace = error.error.traceback if isinstance(error, AppFailed) else None
+    return trace.splitlines() if trace else []
 
 
 def _drop_output() -> None:

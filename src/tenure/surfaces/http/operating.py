@@ -11,6 +11,7 @@ from tenure.core.operations import Definition
 from tenure.core.states import State
 from tenure.surfaces import inputs, views
 from tenure.surfaces.definition_views import Defined
+from tenure.surfaces.http.aside_shapes import Asides, aside_item
 from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
@@ -25,6 +26,8 @@ from tenure.surfaces.http.shapes import (
     queue_items,
 )
 
+USUAL_PAGE = 50
+
 
 async def cancel(desk: Desk, asked: Asked) -> Answer:
     """Ask a job to stop."""
@@ -33,6 +36,22 @@ async def cancel(desk: Desk, asked: Asked) -> Answer:
     if standing.state is not State.CANCELLED:
         _require_unfinished(standing)
     return accepted(standing.job, standing.state)
+
+
+async def put_back(desk: Desk, asked: Asked) -> Answer:
+    """Let a job go on that was put aside."""
+    standing = await desk.client.mending.put_back(asked.job)
+    if not standing.moved:
+        raise Refusal("job-state", "the job is not aside", job_status=standing.state)
+    return accepted(standing.job, standing.state)
+
+
+async def asides(desk: Desk, asked: Asked) -> Answer:
+    """The jobs that the database refuses to move."""
+    found = await desk.client.mending.look(
+        namespace=asked.caller.namespace, limit=asked.query.get("limit", USUAL_PAGE)
+    )
+    return Answer(200, Asides([aside_item(one, desk.redaction) for one in found.jobs], found.in_all))
 
 
 async def release(desk: Desk, asked: Asked) -> Answer:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.errors import NoRoom
+from tenure.core.errors import JobIsAside, NoRoom
 from tenure.core.job import Job
 from tenure.core.states import State
 from tenure.surfaces.dialects.tasks import TASKS
@@ -98,7 +98,12 @@ async def status(desk: Desk, asked: Asked) -> Answer:
 async def abort(desk: Desk, asked: Asked) -> Answer:
     """Let a task that waits never be done. One that runs, or has ended, stays as it is."""
     _check_own(asked.caller, await desk.client.get(asked.job))
-    standing = await desk.client.cancel(asked.job, actor=asked.caller.actor, states=WAITING)
+    try:
+        standing = await desk.client.cancel(asked.job, actor=asked.caller.actor, states=WAITING)
+    except JobIsAside:
+        raise Refusal(
+            "job-state", "the task cannot be moved at present; an operator has to see to it"
+        ) from None
     if not standing.moved:
         said = f"the task is {_word(standing.state)}; only one that is Ready or Delayed can be aborted"
         raise Refusal("job-state", said)

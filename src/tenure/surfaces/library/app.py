@@ -52,6 +52,13 @@ class Tenure:
         self._registry = Registry()
         self._runtimes = Runtimes(database or self.settings.database, self._registry)
 
+    def __repr__(self) -> str:
+        from tenure.storage.address import shown  # which loads more than a handler's process needs
+
+        address = shown(self._named_database or self.settings.database)
+        namespace = "" if self.namespace == "default" else f", namespace={self.namespace!r}"
+        return f"Tenure({address!r}{namespace})"
+
     def job(self, key: str, **terms: Unpack[Terms]) -> Callable[[Callable[P, R]], JobDefinition[P, R]]:
         """Make a function a job: `async def` or `def`, of `(params)`, `(params, ctx)`, `(ctx)` or `()`.
 

@@ -11,6 +11,7 @@ begins anew, and leaves alone what it was born with.
 
 import asyncio
 import atexit
+import logging
 import os
 import threading
 import weakref
@@ -22,7 +23,7 @@ from tenure.core.errors import StoreForbidden
 from tenure.engine.client import Client
 from tenure.engine.registry import Registry
 from tenure.execution import context
-from tenure.storage.address import is_served, open_store
+from tenure.storage.address import is_fresh, is_served, open_store, shown
 from tenure.storage.contract import Store
 from tenure.surfaces.library.stays import Stays
 
@@ -102,7 +103,10 @@ class Runtime:
             return self._client
         async with self._opening:
             if self._client is None:
+                was_fresh = is_fresh(self._database)
                 self._store = await open_store(self._database)
+                if was_fresh:
+                    _tell_of_new(self._database)
                 self._client = Client(self._store, self._registry)
             return self._client
 
@@ -156,6 +160,15 @@ def _close_at_exit(runtime: Runtime) -> None:
     register: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
     with suppress(RuntimeError):
         register(close)
+
+
+def _tell_of_new(database: str) -> None:
+    """A file that nobody asked for is often in a folder where no worker looks."""
+    logging.getLogger("tenure").warning(
+        "no database was there, so a new one was made: %s; "
+        "its jobs are run by workers that are started on this very file",
+        shown(database).removeprefix("sqlite:///"),
+    )
 
 
 def _close_quietly(runtime: Runtime) -> None:

@@ -120,6 +120,11 @@ async def release(wire: Wire, job: JobId) -> State:
     return await _change(wire, job, "release", met_by={State.SUCCEEDED, State.FAILED, State.BURIED})
 
 
+async def put_back(wire: Wire, job: JobId) -> State:
+    """Let a job go on that was put aside, once it is mended; answers with its state then."""
+    return await _change(wire, job, "put-back", met_by=frozenset(State))
+
+
 async def give_up(wire: Wire, job: JobId) -> State:
     """Let a job that waits for another attempt be a dead letter; answers with its state then."""
     return await _change(wire, job, "give-up", met_by={State.FAILED})

@@ -5,7 +5,9 @@ permitted AS MATERIALIZED (
     SELECT set_config('tenure.pruning', 'on', true)
 ),
 looked_at AS MATERIALIZED (
-    SELECT id, key, tags FROM tenure.job WHERE id >= :first::uuid AND id <= :last::uuid ORDER BY id LIMIT :limit::integer
+    SELECT id, key, tags, CASE WHEN scope = '(child)' THEN parent END AS asked_by
+      FROM tenure.job
+     WHERE id >= :first::uuid AND id <= :last::uuid ORDER BY id LIMIT :limit::integer
 ),
 -- Everything is looked up by what was found before it, one by one: a planner that takes a batch for much of the table
 -- would rather walk all of history beside it.
@@ -20,7 +22,12 @@ over AS MATERIALIZED (
                   AND s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
                   AND s.finished_at <= tenure.now()
                                        - CASE WHEN s.state = 'succeeded' THEN :succeeded::interval ELSE :others::interval END
-                  AND (looked_at.key IS NULL OR s.finished_at <= tenure.now() - :keyed::interval)
+                  AND (looked_at.key IS NULL OR looked_at.asked_by IS NOT NULL
+                       OR s.finished_at <= tenure.now() - :keyed::interval)
+                  -- The next attempt of its parent will ask for it again. A parent that has finished stays so.
+                  AND NOT EXISTS (SELECT 1 FROM tenure.job_state parent
+                                   WHERE parent.id = looked_at.asked_by
+                                     AND parent.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried'))
                   FOR UPDATE SKIP LOCKED
            ) s
 ),
@@ -67,6 +74,7 @@ places AS (
                                      WHERE ready.line = over.line AND ready.rank = over.rank AND ready.seq = over.seq
                                      LIMIT 1) place))
 ),
+asides AS (DELETE FROM tenure.aside WHERE job = ANY (ARRAY(SELECT id FROM over))),
 timers AS (
     DELETE FROM tenure.timer
      WHERE kind = ANY (ARRAY['hold', 'scheduled', 'retry', 'resume', 'give_up'])

@@ -9,8 +9,14 @@ INSERT INTO temp.pruning (id, line, state, is_over)
 SELECT s.id, s.line, s.state,
        s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
        AND s.finished_at <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
-       AND (job.key IS NULL OR s.finished_at <= :now - :keyed)
-  FROM (SELECT id, key FROM tenure_job WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit) job
+       AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - :keyed)
+       -- The next attempt of its parent will ask for it again.
+       AND NOT EXISTS (SELECT 1 FROM tenure_job_state parent
+                        WHERE parent.id = job.asked_by
+                          AND parent.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried'))
+  FROM (SELECT id, key, CASE WHEN scope = '(child)' THEN parent END AS asked_by
+          FROM tenure_job
+         WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit) job
  CROSS JOIN tenure_job_state s ON s.id = job.id;
 
 -- part: permitted
@@ -32,6 +38,9 @@ DELETE FROM tenure_aftermath
  WHERE (queue, definition, version, job) IN (SELECT line.queue, line.definition, line.version, pruning.id
                                                FROM temp.pruning CROSS JOIN tenure_line line ON line.id = pruning.line
                                               WHERE pruning.is_over);
+
+-- part: asides
+DELETE FROM tenure_aside WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 
 -- part: results
 DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);

@@ -1,0 +1,86 @@
+"""What a handler enqueues: a job that is tried again finds the children it has made before."""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tenure.core.reading import Filter
+from tenure.core.states import State
+from tenure.storage.contract import Store
+from tests.storage.telling import listed
+from tests.worker.employing import PATIENCE, employ, enqueue, reach
+
+ASKED = [{"to": "ada"}, {"to": "bob"}, {"to": "ada"}]
+"""What the sample's handlers ask for in every attempt: the same twice is two jobs."""
+
+
+async def children(store: Store, parent: UUID) -> list[str]:
+    """Whom the children of a job are for."""
+    ids = [one.id for one in await listed(store, Filter(definition="echo")) if one.parent == parent]
+    found = [await store.get(job) for job in ids]
+    return sorted(json.loads(job.params)["to"] for job in found if job is not None)
+
+
+@pytest.mark.parametrize("how", ["one by one", "at once", "plainly", "together"])
+async def test_a_parent_that_is_tried_again_finds_its_children(store: Store, how: str) -> None:
+    """S0.56: each as often as one attempt asks for it, however many attempts there are."""
+    async with employ(store):
+        job = await enqueue(store, "fan_out", {"asked": ASKED, "how": how, "failures": 2})
+        done = await reach(store, job, State.SUCCEEDED)
+    assert done.attempt == 3
+    made = json.loads(done.result or "")
+    assert len({one["id"] for one in made}) == len(ASKED)
+    assert not any(one["fresh"] for one in made)
+    assert await children(store, job) == ["ada", "ada", "bob"]
+
+
+async def test_a_parent_that_comes_back_from_a_snooze_finds_them_too(store: Store) -> None:
+    async with employ(store):
+        job = await enqueue(store, "fan_out", {"asked": ASKED, "how": "at once", "failures": 0, "snoozes": 1})
+        await reach(store, job, State.SUCCEEDED)
+    assert await children(store, job) == ["ada", "ada", "bob"]
+
+
+async def test_one_that_asks_for_more_gets_more(store: Store) -> None:
+    """Of what it asks for again, the rest is new."""
+    async with employ(store):
+        params = {"asked": ASKED, "how": "at once", "failures": 1, "more_each_time": [{"to": "bob"}]}
+        job = await enqueue(store, "fan_out", params)
+        done = await reach(store, job, State.SUCCEEDED)
+    assert [one["fresh"] for one in json.loads(done.result or "")] == [False] * 4 + [True]
+    assert Counter(await children(store, job)) == {"ada": 2, "bob": 3}
+
+
+async def test_who_wants_new_ones_each_time_says_so(store: Store) -> None:
+    async with employ(store):
+        job = await enqueue(
+            store, "fan_out", {"asked": ASKED, "how": "at once", "failures": 1, "unkeyed": True}
+        )
+        await reach(store, job, State.SUCCEEDED)
+    assert await children(store, job) == ["ada", "ada", "ada", "ada", "bob", "bob"]
+
+
+async def test_a_child_that_has_failed_is_not_made_again(store: Store, tmp_path: Path) -> None:
+    async with employ(store):
+        params = {"how": "one by one", "of": "fail_first", "failures": 1, "end": str(tmp_path / "end")}
+        job = await enqueue(store, "fan_out", {"asked": [{"failures": 9}], **params})
+        async with asyncio.timeout(PATIENCE):
+            while not (made := await listed(store, Filter(definition="fail_first"))):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        await reach(store, made[0].id, State.FAILED)
+        (tmp_path / "end").touch()
+        [found] = json.loads((await reach(store, job, State.SUCCEEDED)).result or "")
+    assert found == {"id": str(made[0].id), "fresh": False, "state": "failed"}
+
+
+async def test_two_parents_have_children_of_their_own(store: Store) -> None:
+    async with employ(store):
+        asked = {"asked": ASKED, "how": "at once", "failures": 0}
+        parents = [await enqueue(store, "fan_out", asked) for _ in range(2)]
+        for parent in parents:
+            await reach(store, parent, State.SUCCEEDED)
+    assert [await children(store, parent) for parent in parents] == [["ada", "ada", "bob"]] * 2
