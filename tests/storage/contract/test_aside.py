@@ -256,6 +256,22 @@ async def test_a_job_aside_gives_its_room_to_others(store: Store, backend: Backe
     assert use.held == 1
 
 
+async def test_who_waits_for_a_slot_that_its_turn_gives_back_is_sifted_too(
+    store: Store, backend: Backend
+) -> None:
+    """By itself neither half of that turn is refused: what was reported is settled all the same."""
+    ending, guilty, other = await many(store, 3, limits=(LIMIT,))
+    [owned] = await claim(store)
+    await harm.next_event(backend.address, guilty)
+
+    turn = await store.settle_and_claim([succeeded(owned)], Order(worker="a", lines=(MAIL,), limit=5))
+
+    assert turn.settled.accepted == {owned.lease: State.SUCCEEDED}
+    assert await state_of(store, ending) is State.SUCCEEDED
+    assert [(one.job, one.verb) for one in turn.asides] == [(guilty, Met.CLAIM)]
+    assert [one.lease.job for one in turn.claimed] == [other]
+
+
 async def test_the_lease_stays_its_neighbours(store: Store, backend: Backend, clock: Clock) -> None:
     """S0.14: neither longer nor shorter than it was, though it is lent to settle the one that was aside."""
     await many(store, 3)
