@@ -217,6 +217,7 @@ def _columns(one: Found) -> dict[str, Any]:
 async def _put_back(run: Transaction, job: UUID) -> Standing | None:
     kept = await run("put_back.take", job=job)
     found = await run("put_back.found", job=job)
+    kept = kept or await run("put_back.stranded", job=job)
     if not found or not kept:
         return Standing(job, State(found[0]["state"]), moved=False) if found else None
     [row], state = kept, State(found[0]["state"])
