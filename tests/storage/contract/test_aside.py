@@ -272,6 +272,20 @@ async def test_who_waits_for_a_slot_that_its_turn_gives_back_is_sifted_too(
     assert [one.lease.job for one in turn.claimed] == [other]
 
 
+async def test_who_shares_a_limit_with_a_longer_line_is_found(store: Store, backend: Backend) -> None:
+    """The search comes to it as the claim does: past those who wait for a limit of their own."""
+    shared = Limit("shared", "", 4)
+    long, short = ((Limit("own", key, 2), shared) for key in "ab")
+    jobs = await many(store, 10, limits=long, priority=1)
+    guilty, other = await many(store, 2, limits=short)
+    await harm.next_event(backend.address, guilty)
+
+    asides, turn = await put_aside(store, [], Order(worker="a", lines=(MAIL,), limit=50))
+
+    assert [one.job for one in asides] == [guilty]
+    assert [one.lease.job for one in turn.claimed] == [*jobs[:2], other]
+
+
 async def test_the_lease_stays_its_neighbours(store: Store, backend: Backend, clock: Clock) -> None:
     """S0.14: neither longer nor shorter than it was, though it is lent to settle the one that was aside."""
     await many(store, 3)

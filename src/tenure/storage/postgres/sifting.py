@@ -114,7 +114,7 @@ def claiming(offers: Sequence[Offer], order: Order) -> Search:
     async def search(run: Transaction) -> list[Found]:
         places = {name: column for name, column in rows.offers(offers).items() if name != "limits"}
         limits = {offer.place: offer.standing for offer in offers}
-        standing = await run("sift.standing", **places, limit=order.limit, most=aside.MOST_LISTED)
+        standing = await run("sift.standing", **places, limit=order.limit)
 
         def tried(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
             alone = [_offer(row, limits[row["line"], row["rank"]]) for row in some]
