@@ -17,6 +17,7 @@ from tenure.core.states import State
 from tenure.core.urls import masked
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
+from tenure.surfaces.cli import hiding
 from tenure.surfaces.cli.isolation import SHOWN
 from tests import canaries
 from tests.postgres_server import PostgresServer
@@ -118,6 +119,16 @@ def test_the_kernel_shows_nobody_a_password_that_was_given_to_a_command(
             assert "SHOP_PASSWORD" not in environ
         else:
             assert prying.secrets_of(process.pid) == []
+
+
+def test_a_password_with_a_space_in_it_is_hidden_as_well(address: str, place: Path) -> None:
+    """S1.78: nobody need write it so, and who does is connected all the same."""
+    odd = f"postgresql://shop:odd {canaries.PASSWORD}@db/jobs"
+    with started([SCRIPT, "worker", APP, "--database", address], place, ODD=odd) as process:
+        says(process, " serves ")
+        assert not any(b"odd" in piece for piece in prying._content(f"/proc/{process.pid}/environ"))
+    assert hiding._masked(odd) == masked(odd)
+    assert hiding._masked(f"--database={odd}") == f"--database={masked(odd)}"
 
 
 def test_somebody_elses_program_is_not_started_anew(address: str, place: Path) -> None:

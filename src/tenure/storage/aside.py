@@ -52,8 +52,8 @@ class AsideStore(Protocol):
 
         One whose attempt was under way is settled by the report that was kept, which had come in time; where
         there is none, it is taken from its owner as `reap` does. Others go back to their place in line, or to
-        their timer. Nothing is moved that is not aside. DataRefused when it still cannot be moved: then it
-        stays where it is.
+        their timer. One that is owned under a lease whose row is gone counts as aside; nothing else is moved.
+        DataRefused when it still cannot be moved: then it stays where it is.
         """
 
 

@@ -19,7 +19,7 @@ _STUCK = {
     "no_timer": ("it waits for a time that no timer keeps, so it will wait for ever", _AGAIN),
     "no_lease": (
         "it is owned under a lease that is not there, so nobody will take it back",
-        f"set it in job_state to queued (or cancelled), with lease = NULL, n = n + 1; then {_AGAIN}",
+        "`tenure jobs put-back {job}`",
     ),
     "aside": (
         "it is aside, since the database refused to move it",

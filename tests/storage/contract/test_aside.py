@@ -256,6 +256,36 @@ async def test_a_job_aside_gives_its_room_to_others(store: Store, backend: Backe
     assert use.held == 1
 
 
+async def test_who_waits_for_a_slot_that_its_turn_gives_back_is_sifted_too(
+    store: Store, backend: Backend
+) -> None:
+    """By itself neither half of that turn is refused: what was reported is settled all the same."""
+    ending, guilty, other = await many(store, 3, limits=(LIMIT,))
+    [owned] = await claim(store)
+    await harm.next_event(backend.address, guilty)
+
+    turn = await store.settle_and_claim([succeeded(owned)], Order(worker="a", lines=(MAIL,), limit=5))
+
+    assert turn.settled.accepted == {owned.lease: State.SUCCEEDED}
+    assert await state_of(store, ending) is State.SUCCEEDED
+    assert [(one.job, one.verb) for one in turn.asides] == [(guilty, Met.CLAIM)]
+    assert [one.lease.job for one in turn.claimed] == [other]
+
+
+async def test_who_shares_a_limit_with_a_longer_line_is_found(store: Store, backend: Backend) -> None:
+    """The search comes to it as the claim does: past those who wait for a limit of their own."""
+    shared = Limit("shared", "", 4)
+    long, short = ((Limit("own", key, 2), shared) for key in "ab")
+    jobs = await many(store, 10, limits=long, priority=1)
+    guilty, other = await many(store, 2, limits=short)
+    await harm.next_event(backend.address, guilty)
+
+    asides, turn = await put_aside(store, [], Order(worker="a", lines=(MAIL,), limit=50))
+
+    assert [one.job for one in asides] == [guilty]
+    assert [one.lease.job for one in turn.claimed] == [*jobs[:2], other]
+
+
 async def test_the_lease_stays_its_neighbours(store: Store, backend: Backend, clock: Clock) -> None:
     """S0.14: neither longer nor shorter than it was, though it is lent to settle the one that was aside."""
     await many(store, 3)

@@ -146,6 +146,28 @@ async def test_a_running_job_whose_lease_was_deleted_is_named(store: Store, back
     assert await found_by_inspection(store) == {job: "no_lease"}
 
 
+@pytest.mark.parametrize("state", [State.RUNNING, State.CANCELLING])
+async def test_a_job_whose_lease_was_deleted_goes_on_though_its_worker_is_dead(
+    store: Store, backend: Backend, state: State
+) -> None:
+    """S0.14: put back, it is taken from its owner, and its room is free again."""
+    lines = [Line("default", state.value)]
+    job = await job_in(store, state, limits=(Limit("narrow", "", 1),))
+    other = await enqueue_one(store, state.value, limits=(Limit("narrow", "", 1),))
+    await backend.sql("DELETE FROM tenure.lease")
+    [finding] = await store.inspect()
+    assert finding.cure == f"`tenure jobs put-back {job}`"
+    assert await claim(store, lines=lines) == []
+
+    moved = [standing.moved for _ in range(2) if (standing := await store.put_back(job))]
+
+    assert moved == [True, False]
+    after = {State.RUNNING: State.QUEUED, State.CANCELLING: State.CANCELLED}[state]
+    assert await state_of(store, job) is after
+    assert [one.lease.job for one in await claim(store, lines=lines)] == [other]
+    assert await store.inspect() == []
+
+
 async def test_nothing_is_said_of_jobs_that_verbs_have_moved(store: Store, clock: Clock) -> None:
     """S0.11: an inspection names nobody who goes on by itself, or has ended."""
     await one_in_each_state(store)

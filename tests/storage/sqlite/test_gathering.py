@@ -73,6 +73,15 @@ async def busy(recording: Recording) -> AsyncIterator[asyncio.TaskGroup]:
     await holding
 
 
+async def test_what_was_urgent_when_the_writer_was_closed_is_done_all_the_same(recording: Recording) -> None:
+    """As all else that was handed in: nobody waits in vain for the end of his patience."""
+    async with busy(recording) as tasks:
+        tasks.create_task(recording.note("beat", is_urgent=True))
+        await asyncio.sleep(0)
+        tasks.create_task(recording._writer.close())
+    assert recording.groups[-1] == ["beat"]
+
+
 async def test_what_is_urgent_goes_before_all_that_came_earlier(recording: Recording) -> None:
     """S1.58: a heartbeat does not wait for what its process has in line."""
     async with busy(recording) as tasks:

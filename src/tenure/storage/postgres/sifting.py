@@ -114,7 +114,7 @@ def claiming(offers: Sequence[Offer], order: Order) -> Search:
     async def search(run: Transaction) -> list[Found]:
         places = {name: column for name, column in rows.offers(offers).items() if name != "limits"}
         limits = {offer.place: offer.standing for offer in offers}
-        standing = await run("sift.standing", **places, limit=order.limit, most=aside.MOST_LISTED)
+        standing = await run("sift.standing", **places, limit=order.limit)
 
         def tried(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
             alone = [_offer(row, limits[row["line"], row["rank"]]) for row in some]
@@ -217,6 +217,7 @@ def _columns(one: Found) -> dict[str, Any]:
 async def _put_back(run: Transaction, job: UUID) -> Standing | None:
     kept = await run("put_back.take", job=job)
     found = await run("put_back.found", job=job)
+    kept = kept or await run("put_back.stranded", job=job)
     if not found or not kept:
         return Standing(job, State(found[0]["state"]), moved=False) if found else None
     [row], state = kept, State(found[0]["state"])

@@ -142,7 +142,13 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
         if not given and not offers:
             known.forget()
             return Round(Settled({}, []), [])
-        first = await self._turn(given, order, known, offers)
+        try:
+            first = await self._turn(given, order, known, offers)
+        except DataRefused:
+            if not given or not order.limit:
+                raise
+            # None is to blame alone: one on offer may stand behind a slot that these have yet to give back.
+            first = await self._turn(given, replace(order, limit=0), known, [])
         if len(first.claimed) == order.limit:
             return first
         return await self._go_on(order, known, search, first)

@@ -85,7 +85,7 @@ class Gathering:
             with suppress(queue.Empty):
                 self._sort(self._came.get(timeout=seconds))
         self._take_in()
-        return bool(self._small or self._large) or not self._is_over
+        return self.has_small or self.has_large or not self._is_over
 
     @property
     def has_small(self) -> bool:

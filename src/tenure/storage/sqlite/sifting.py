@@ -82,7 +82,7 @@ class Sifting(Database):
         def one(part: str, **values: Any) -> list[dict[str, Any]]:
             return self._scripts.one(connection, f"put_back.{part}", **turn._asdict(), job=job, **values)
 
-        kept, found = one("kept"), one("found")
+        kept, found = one("kept") or one("stranded"), one("found")
         if not found or not kept:
             return Standing(UUID(job), State(found[0]["state"]), moved=False) if found else None
         [row], state = kept, State(found[0]["state"])

@@ -6,15 +6,18 @@ attempts leave behind in `trails`.
 
 import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
 import apsw
+from msgspec.structs import replace
 
+from tenure.core.aside import Aside
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.children import child_of
 from tenure.core.documents import Document
-from tenure.core.errors import DataRefused
+from tenure.core.errors import DataRefused, JobsAside, StoreError
 from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
@@ -176,9 +179,29 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
                 )
             )
         except DataRefused as refused:
-            await self._sift(refused, sifting.settling(given, values), sifting.claiming(values))
+            try:
+                await self._sift(refused, sifting.settling(given, values), sifting.claiming(values))
+            except DataRefused:
+                if not given or not order.limit:
+                    raise
+            # None is to blame alone: one in line may stand behind a slot that these have yet to give back.
+            return await self._settle_then_claim(reports, order)
         with intact(self._path):
             return Round(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
+
+    async def _settle_then_claim(self, reports: Sequence[Report], order: Order) -> Round:
+        """A turn in two. What is settled stays settled, though to claim may fail."""
+        settled = (await self.settle_and_claim(reports, replace(order, limit=0))).settled
+        asides: list[Aside] = []
+        with suppress(StoreError):
+            while True:
+                try:
+                    claimed = (await self.settle_and_claim([], order)).claimed
+                except JobsAside as met:  # and it goes on without them
+                    asides += met.asides
+                else:
+                    return Round(settled, claimed, asides)
+        return Round(settled, [], asides)
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))

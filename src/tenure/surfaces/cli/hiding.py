@@ -14,10 +14,10 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from tenure.core.urls import masked_in
+from tenure.core.urls import masked
 from tenure.execution import kernel
 from tenure.settings import REDACTED
 from tenure.surfaces.redaction import Redaction
@@ -49,7 +49,7 @@ def hide() -> None:
 def shown_to_all() -> bool:
     """Whether a secret stands in the arguments of this process, because it could not be started anew."""
     arguments = os.fsdecode(Path("/proc/self/cmdline").read_bytes())
-    return any(masked_in(one) != one for one in arguments.split("\0"))
+    return any(_masked(one) != one for one in arguments.split("\0"))
 
 
 def _is_the_program() -> bool:
@@ -65,16 +65,18 @@ def _is_the_program() -> bool:
 
 
 def _has_secrets() -> bool:
-    return _masked(sys.orig_argv) != sys.orig_argv or bool(_withheld(os.environ))
+    return any(_masked(one) != one for one in sys.argv[1:]) or bool(_withheld(os.environ))
 
 
-def _masked(arguments: Sequence[str]) -> list[str]:
-    return [masked_in(one) for one in arguments]
+def _masked(argument: str) -> str:
+    """An argument of ours without what may be a password: rather too much is hidden, since none is read."""
+    option, given, value = argument.partition("=") if argument.startswith("--") else ("", "", argument)
+    return f"{option}{given}{masked(value)}"
 
 
 def _withheld(environment: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: value for name, value in environment.items() if _SECRET.hides(name) or masked_in(value) != value
+        name: value for name, value in environment.items() if _SECRET.hides(name) or masked(value) != value
     }
 
 
@@ -84,7 +86,9 @@ def _start_anew() -> None:
     kept = {name: value for name, value in os.environ.items() if name not in withheld}
     try:
         file = _sealed(json.dumps([sys.argv, withheld]).encode())
-        arguments = [sys.executable, *_masked(sys.orig_argv[1:])]
+        own = sys.argv[1:]
+        interpreter = sys.orig_argv[1 : -len(own)]  # which does read its own
+        arguments = [sys.executable, *interpreter, *map(_masked, own)]
         os.execve(sys.executable, arguments, {**kept, WITHHELD: str(file)})  # noqa: S606
     except OSError:
         pass

@@ -9,6 +9,13 @@ RETURNING job, fence, owner, kind, ending, result, error, after, cpu_ms, peak_by
 -- part: found
 SELECT s.id AS job, s.state, s.lease, false AS moved FROM tenure.job_state s WHERE s.id = :job::uuid FOR UPDATE;
 
+-- part: stranded
+-- The same of an attempt whose lease's row is gone, and whose worker died before it could put the job aside.
+SELECT s.id AS job, s.lease AS fence, NULL AS owner, NULL AS ending
+  FROM tenure.job_state s
+ WHERE s.id = :job::uuid AND s.state IN ('running', 'cancelling')
+   AND NOT EXISTS (SELECT FROM tenure.lease WHERE lease.id = s.lease);
+
 -- part: lease
 SELECT expires_at, jobs FROM tenure.lease WHERE id = :fence::bigint FOR UPDATE;
 

@@ -6,19 +6,25 @@
 SELECT s.id AS job FROM tenure.job_state s WHERE s.id = ANY (:jobs::uuid[]) ORDER BY s.id FOR UPDATE;
 
 -- part: standing
+-- As many of each place as its limits have room for, as in the claim: others would be given the slots of those behind.
 SELECT next.job, next.line, next.rank, next.seq
   FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[]) WITH ORDINALITY
        AS place (line, rank, after, turn)
+ CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
  CROSS JOIN LATERAL (
            SELECT r.job, r.line, r.rank, r.seq
              FROM tenure.ready r
              JOIN tenure.job_state s ON s.id = r.job
             WHERE r.line = place.line AND r.rank = place.rank AND r.seq > place.after
             ORDER BY r.line, r.rank, r.seq
-            LIMIT :limit::integer
+            LIMIT least(:limit::integer,
+                        (SELECT min(greatest(0, size - (SELECT count(*) FROM tenure.slot
+                                                         WHERE slot.limited = limited.id AND slot.is_held)))
+                           FROM tenure.limited JOIN tenure.limit_size USING (name)
+                          WHERE limited.id = ANY (under.limits)))
               FOR UPDATE OF r, s SKIP LOCKED
        ) next
- LIMIT :most::integer;
+ LIMIT :limit::integer;
 
 -- part: due
 SELECT timer.job

@@ -8,6 +8,13 @@ SELECT job, fence, owner, kind, ending, result, error, after, cpu_ms, peak_bytes
 -- part: found
 SELECT id AS job, state, lease FROM tenure_job_state WHERE id = :job;
 
+-- part: stranded
+-- The same of an attempt whose lease's row is gone, and whose worker died before it could put the job aside.
+SELECT s.id AS job, s.lease AS fence, NULL AS owner, NULL AS ending
+  FROM tenure_job_state s
+ WHERE s.id = :job AND s.state IN ('running', 'cancelling')
+   AND NOT EXISTS (SELECT 1 FROM tenure_lease lease WHERE lease.id = s.lease);
+
 -- part: lease
 SELECT expires_at AS expires, jobs FROM tenure_lease WHERE id = :fence;
 
