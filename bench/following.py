@@ -7,14 +7,14 @@ from random import Random
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page
 
 from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order
 from tenure.core.outcome import Report, Succeeded
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
-from tests.debian import installed
+from tests.chromium import launched
 
 T = TypeVar("T")
 LINE = Line("watched", "bench.watched")
@@ -63,8 +63,7 @@ async def followed(url: str, address: str, jobs: int) -> list[float]:
     store = store_for(address)
     await store.open()
     try:
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=installed("chromium", "chromium"))
+        async with launched() as browser:
             page = await browser.new_page()
             await page.goto(f"{url}/ui/jobs?q=definition:{LINE.definition}")
             await page.get_by_role("button", name="live").wait_for()
@@ -72,7 +71,6 @@ async def followed(url: str, address: str, jobs: int) -> list[float]:
             watched = Watched(store, page, [])
             for _ in range(jobs):
                 await watched.life()
-            await browser.close()
         return watched.spent
     finally:
         await store.close()

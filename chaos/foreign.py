@@ -12,7 +12,7 @@ from chaos.api import Doors
 from tenure.core import key_text
 from tenure.core.access import Deed, NewKey
 from tenure.storage.contract import Store
-from tests.debian import installed
+from tests import node
 from tests.ports import free_port
 
 PROGRAM = Path(__file__).with_name("foreign.js")
@@ -28,7 +28,7 @@ class Foreign(NamedTuple):
 
     def command(self, signals: Path) -> list[str]:
         """What to start; in the file it says its name."""
-        return [installed("node", "nodejs"), str(PROGRAM), str(signals)]
+        return [node.program(), str(PROGRAM), str(signals)]
 
     def environment(self, slots: int, lease: float) -> dict[str, str]:
         """The variables that it reads."""

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.provisions import bring
+
 ROOT = Path(__file__).parent.parent
 # Not resolved: a virtual environment's interpreter is a link, and the tools lie beside the link.
 TOOLS = Path(sys.executable).parent
@@ -61,6 +63,7 @@ def _check_types() -> int:
 def _check_types_and_test(arguments: list[str]) -> int:
     """Side by side: to check the types takes a minute of one processor."""
     types = _start("types", TYPES, stdout=subprocess.PIPE, text=True)
+    bring()
     tests = _start("tests", [*TESTS, *arguments], place=_swift_place())
     judging = threading.Thread(target=_end_if_failed, args=(types, tests))
     judging.start()

@@ -160,14 +160,15 @@ class PostgresServer:
     def _launch(self, binaries: Path, folder: Path) -> None:
         account = _ordinary_user(folder)
         options = (*_INITDB_OPTIONS, *self._initdb_options)
-        prepared = _spawn(account, folder, binaries / "initdb", "--pgdata=data", *options)
+        prepared = _spawn(account, folder, binaries / "initdb", f"--pgdata={folder}/data", *options)
         if prepared.wait() != 0:
             raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
             self._address = f"postgresql://postgres:{canaries.PASSWORD}@127.0.0.1:{port}/postgres"
             settings = _settings(port, folder, {**self._relaxed, **self._settings})
-            self._spawn = partial(_spawn, account, folder, binaries / "postgres", "-D", "data", *settings)
+            place = ("-D", f"{folder}/data")
+            self._spawn = partial(_spawn, account, folder, binaries / "postgres", *place, *settings)
             if self._run(folder):
                 return
             # Somebody else may have taken the port since it was found free; nothing else is tried again.
@@ -254,7 +255,7 @@ def _ordinary_user(folder: Path) -> pwd.struct_passwd | None:
 def _spawn(
     account: pwd.struct_passwd | None, folder: Path, program: Path, *arguments: str
 ) -> subprocess.Popen[bytes]:
-    """Start a program in `folder`, its output going to the log there."""
+    """Start a program, its output going to the log in `folder`."""
     with (folder / "log").open("ab") as log:
         try:
             return subprocess.Popen(
@@ -262,7 +263,8 @@ def _spawn(
                 user=account.pw_uid if account else None,
                 group=account.pw_gid if account else None,
                 extra_groups=[] if account else None,
-                cwd=folder,
+                # The folder may lie on a disk of another namespace, where nobody can tell what it is called.
+                cwd="/",
                 env={**_clean_environment(), "LC_ALL": "C"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

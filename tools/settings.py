@@ -31,17 +31,26 @@ MEANINGS = {
     "shutdown_seconds": "how long a worker waits for its jobs, and a server for its requests, when it is to "
     "end",
     "child_env": "variables that every handler's process is given, with commas between",
+    "child_user": "who runs the jobs of a worker that is root, so that they [cannot read "
+    "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
+    "child_memory_bytes": "how much memory an attempt's process may have, where the definition does not "
+    "say; 0 for any amount",
+    "child_files": "how many files it may have open, where the definition does not say; 0 for any number",
+    "child_file_bytes": "how large a file may be that it writes; 0 for any size",
     "host": "where `tenure api` listens; while there are no keys, an address of this machine alone",
     "port": "its port; 0 for any that is free",
     "allowed_hosts": "names by which clients call the server, beside `localhost` and its own address, with "
     "commas between and without ports",
+    "trusted_proxies": "addresses or networks of proxies whose `X-Forwarded-For` [is "
+    "believed](http.md#many-connections), with commas between",
     "requests_per_second": "how many requests a second one key may make of one process, and at once; 0 for "
     "any number",
     "max_queue_depth": "how many jobs may stand in line in one queue before a server [takes no "
     "more](http.md#full-queues) for it; 0 for any number",
     "max_namespace_jobs": "how many jobs of one namespace may be unfinished before a server [takes no "
     "more](http.md#full-queues) for it, the namespace `default` apart; 0 for any number",
-    "http_connections": "how many connections a server has at once",
+    "http_connections": "how many connections a server has at once, [half of them](http.md#many-connections) "
+    "with one peer at most",
     "http_streams": "how many [streams of events](../how-to/streams.md) a server has open at once",
     "http_streams_per_key": "how many of them with one key",
     "http_body_bytes": "how large a body may be",
@@ -52,7 +61,8 @@ MEANINGS = {
     "http_headers": "how many headers it may have",
     "http_rest_seconds": "how long a connection stays open without a request",
     "http_head_seconds": "how long the head of a request may be on its way",
-    "http_body_seconds": "how long its body may be",
+    "http_body_seconds": "how long its body may be, where the caller has a key; without one as long as the "
+    "head",
     "http_write_seconds": "how long a connection stays open for a client that does not read",
     "http_request_seconds": "how long the work on a request may take, beyond what it was asked to wait; "
     "after that, or when the database says so, the answer is 503. A batch has 60 at least",
@@ -73,6 +83,8 @@ WITHOUT = {
     "warm_slots": "one a processor",
     "queues": "those of its definitions",
     "buffer": "what begins within a moment",
+    "child_user": "the worker's own user",
+    "child_memory_bytes": "half of the machine's or the container's, 2 GiB at least",
     "metrics_port": "none",
     "redact": "[see below](#what-is-not-shown)",
 }

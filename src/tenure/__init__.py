@@ -7,6 +7,7 @@ imported when they are first used: no handler's process should have to carry the
 import typing as _typing
 
 from tenure.core.errors import (
+    DataRefused,
     Fatal,
     IdempotencyConflict,
     InvalidInput,
@@ -16,6 +17,7 @@ from tenure.core.errors import (
     JobCancelled,
     JobFailed,
     JobNotFound,
+    JobsAside,
     JobUnfinished,
     LeaseLost,
     NoResult,
@@ -58,6 +60,7 @@ __all__ = [
     "Client",
     "Conflict",
     "Context",
+    "DataRefused",
     "Fatal",
     "IdempotencyConflict",
     "InvalidInput",
@@ -69,6 +72,7 @@ __all__ = [
     "JobHandle",
     "JobNotFound",
     "JobUnfinished",
+    "JobsAside",
     "LeaseLost",
     "NoResult",
     "NotAllowed",

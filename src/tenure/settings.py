@@ -40,9 +40,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     shutdown_seconds: float = 30.0
     lost_margin_seconds: float = 0.0
     child_env: tuple[str, ...] = ()
+    child_user: str = ""
+    child_memory_bytes: int | None = None
+    child_files: int = 1024
+    child_file_bytes: int = 4 * 2**30
     host: str = "127.0.0.1"
     port: int = 8000
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     requests_per_second: float = 1000.0
     max_queue_depth: int = 0
     max_namespace_jobs: int = 0
@@ -90,6 +95,7 @@ class Settings(Struct, frozen=True, kw_only=True):
                 f"is {self.lost_margin_seconds:g} with a lease of {self.lease_seconds:g} seconds",
                 "let the two be a day at most",
             )
+        _check_limits(self)
         for name, choices in CHOICES.items():
             if (chosen := getattr(self, name)) not in choices:
                 raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
@@ -98,8 +104,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         for variable in self.child_env:
             if not _VARIABLE.fullmatch(variable):
                 raise InvalidInput("child_env", f"holds {variable!r:.64}", "give names of variables")
-        for network in self.webhook_allow:
-            _check_network(network)
+        _check_networks("webhook_allow", self.webhook_allow)
+        _check_networks("trusted_proxies", self.trusted_proxies)
         for host in self.allowed_hosts:
             if not _HOST.fullmatch(host):
                 raise InvalidInput("allowed_hosts", f"holds {host!r:.64}", "give names without a port")
@@ -128,6 +134,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "grace_seconds": (0, _DAY),
     "shutdown_seconds": (0, _DAY),
     "lost_margin_seconds": (0, _DAY),
+    "child_memory_bytes": (0, 2**50),
+    "child_files": (0, 2**20),
+    "child_file_bytes": (0, 2**60),
     "port": (0, 65_535),
     "requests_per_second": (0, 1_000_000),
     "max_queue_depth": (0, 1_000_000_000),
@@ -150,6 +159,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 """The least and the most that each number may be."""
 
+LEAST = {"child_memory_bytes": 2**20, "child_files": 16, "child_file_bytes": 2**20}
+"""Limits of attempts, which 0 lifts: less than this nobody can work with."""
+
 CHOICES = {
     "log_format": ("auto", "json", "console"),
     "log_level": ("debug", "info", "warning", "error"),
@@ -160,10 +172,18 @@ CHOICES = {
 _OF_DEFINITIONS = ("timeout_seconds", "max_attempts", "grace_seconds")
 
 
-def _check_network(network: str) -> None:
+def _check_limits(settings: Settings) -> None:
+    for name, least in LEAST.items():
+        value = getattr(settings, name)
+        if value and value < least:
+            raise InvalidInput(name, f"is {value}", f"give {least:,} at least, or 0 for any number")
+
+
+def _check_networks(name: str, networks: tuple[str, ...]) -> None:
     import ipaddress
 
     try:
-        ipaddress.ip_network(network)
+        for network in networks:
+            ipaddress.ip_network(network)
     except ValueError as error:
-        raise InvalidInput("webhook_allow", str(error), "give networks such as 10.0.0.0/8") from None
+        raise InvalidInput(name, str(error), "give networks such as 10.0.0.0/8") from None

@@ -26,6 +26,19 @@ OF_AN_ATTEMPT = frozenset(
 )
 """What a program is told that runs as a job: no settings, should it use Tenure itself."""
 
+_ADDRESS = r"[0-9A-Fa-f:.]+"
+_LINK = rf"(?:tcp|udp|sctp)://(?:{_ADDRESS}|\[{_ADDRESS}\]):[0-9]+"
+OF_A_SERVICE = re.compile(
+    rf"""{PREFIX}(?:[A-Z0-9_]+_)?(?:
+        SERVICE_HOST={_ADDRESS}
+      | SERVICE_PORT(?:_[A-Z0-9_]+)?=[0-9]+
+      | PORT(?:_[0-9]+_(?:TCP|UDP|SCTP))?={_LINK}
+      | PORT_[0-9]+_(?:TCP|UDP|SCTP)_(?:PROTO=(?:tcp|udp|sctp)|PORT=[0-9]+|ADDR={_ADDRESS})
+    )""",
+    re.VERBOSE,
+)
+"""What Kubernetes tells every pod of a Service whose name begins with `tenure`: no settings either."""
+
 
 class Alias(NamedTuple):
     """Another name of a setting, from the designs that Tenure unites, and what one of its units is worth."""
@@ -111,10 +124,14 @@ def _from_file(file: "Path | None", environment: Mapping[str, str]) -> Iterator[
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[Given]:
     for variable, value in sorted(environment.items()):
-        if variable in OF_AN_ATTEMPT or _is_for_tests(variable):
+        if variable in OF_AN_ATTEMPT or _is_for_tests(variable) or _is_of_a_service(variable, value):
             continue
         if variable.startswith(PREFIX) and variable != FILE_VARIABLE:
             yield Given(variable.removeprefix(PREFIX).lower(), value, variable)
+
+
+def _is_of_a_service(variable: str, value: str) -> bool:
+    return OF_A_SERVICE.fullmatch(f"{variable}={value}") is not None
 
 
 def _is_for_tests(variable: str) -> bool:

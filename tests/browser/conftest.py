@@ -16,12 +16,12 @@ from zlib import crc32
 import pytest
 import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
-from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, expect
 
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
 from tests.browser.filled import fill
-from tests.debian import installed
+from tests.chromium import launched
 from tests.postgres_server import PostgresServer
 from tests.surfaces.dashboard.visiting import EVERY, log_in
 from tests.surfaces.http.serving import Api, serving
@@ -111,12 +111,9 @@ async def site(
 
 @kept
 async def browser() -> AsyncIterator[Browser]:
-    """Debian's Chromium."""
-    program = installed("chromium", "chromium")
-    async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(executable_path=program)
+    """One for all tests."""
+    async with launched() as opened:
         yield opened
-        await opened.close()
 
 
 @shared

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
 from tenure.core import documents
 from tenure.core.job import NewJob
@@ -22,7 +22,7 @@ from tenure.core.trail import LogLine, Trail, Usage
 from tenure.storage.contract import Store
 from tests.browser.conftest import DARK, LIGHT, PHONE
 from tests.browser.filled import DECLINED, LINES, SLOW, fill
-from tests.debian import installed
+from tests.chromium import launched
 from tests.storage.backends import SqliteBackend
 from tests.storage.clock import Clock
 from tests.storage.telling import claim, seconds, settle
@@ -107,10 +107,8 @@ async def main(folder: Path) -> None:
         await clock.advance(datetime.now(UTC) - seconds(20) - clock.now)
         await fill(store)
         await clock.advance(seconds(20))
-        async with serving(store, routes=EVERY) as api, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=installed("chromium", "chromium"))
+        async with serving(store, routes=EVERY) as api, launched() as browser:
             await take(browser, api.server.url, folder, job)
-            await browser.close()
         await store.close()
 
 

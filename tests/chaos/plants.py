@@ -7,12 +7,18 @@ from msgspec.structs import replace
 from chaos.evidence import Terms
 from tenure.storage.postgres import forms
 from tests.chaos import stories
-from tests.chaos.sabotage import NOTHING, Sabotage
+from tests.chaos.sabotage import NOTHING, SCRATCH, Sabotage
 from tests.chaos.scene import LEASE
 from tests.chaos.stories import Story
 from tests.storage.telling import MAIL
 
 TERMS = Terms(lease=LEASE, served=frozenset({MAIL}), effects=frozenset({"mail"}))
+WHATEVER_STATE = (
+    (SCRATCH, "AND s.state = 'queued' ORDER BY", "ORDER BY"),
+    (SCRATCH, "IS 'queued', 0, -1", "IS 'queued', 0, 0"),
+)
+"""A claim that does not ask whether those in line are queued."""
+
 AN_HOUR_AHEAD = {
     "sqlite": "(:now + 3600000000)",
     "postgres": "(tenure.now() + interval '1 hour')",
@@ -213,7 +219,7 @@ PLANTS = (
         "a job that stays in line when it is cancelled",
         {"I15", "I25"},
         stories.cancelled_in_line,
-        sqlite(("cancel.out_of_line", "", NOTHING), unguarded=True),
+        sqlite(("cancel.out_of_line", "", NOTHING), *WHATEVER_STATE, unguarded=True),
     ),
     Plant(
         "a job that is asked to stop again and again",
@@ -241,7 +247,7 @@ PLANTS = (
         stories.delayed,
         Sabotage(
             {
-                "sqlite": (("promote.due", "timer.due_at <= :now AND", ""),),
+                "sqlite": (("promote.due", "WHERE timer.due_at <= :now", ""),),
                 "postgres": (("promote", "WHERE timer.due_at <= tenure.now()", ""),),
             }
         ),
@@ -250,7 +256,7 @@ PLANTS = (
         "a retry before its time",
         {"I23"},
         stories.backing_off,
-        sqlite(("promote.due", "timer.due_at <= :now AND", "")),
+        sqlite(("promote.due", "WHERE timer.due_at <= :now", "")),
     ),
     Plant(
         "progress written over a finished job",
@@ -262,7 +268,7 @@ PLANTS = (
         "a job that stays in line when it is claimed",
         {"I12"},
         stories.claimed_by_two,
-        sqlite(("settle_and_claim.out_of_line", "", NOTHING)),
+        sqlite(("settle_and_claim.out_of_line", "", NOTHING), *WHATEVER_STATE),
     ),
     Plant(
         "a fence that falls",

@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from tenure.storage import guards, statements
+from tenure.storage.sqlite import connection
+from tenure.storage.sqlite.connection import scratch
 from tests.storage.backends import Backend
 
 NOTHING = "SELECT 1"
 """In place of a whole statement."""
+
+SCRATCH = "scratch"
+"""In place of a statement's name: what SQLite's verbs work with while they run."""
 
 Patch = tuple[str, str, str]
 """Statement, words, other words; without words, the whole statement is replaced."""
@@ -42,22 +47,39 @@ class Sabotage:
 
         def patched(package: str) -> Mapping[str, str]:
             loaded = dict(load(package))
-            for name, words, others in self.patches.get(kind, ()):
-                text, old = _plain(loaded[name]), _plain(words)
-                assert old in text, f"{name} of {kind} has no words {old!r} to take out"
-                loaded[name] = text.replace(old, _plain(others)) if old else others
+            for patch in self.patches.get(kind, ()):
+                if patch[0] != SCRATCH:
+                    loaded[patch[0]] = _patched(loaded[patch[0]], patch)
             return loaded
 
         return patched
 
+    def scratch(self, name: str) -> str:
+        """The scratch tables of SQLite's verbs, with the patches."""
+        text = scratch(name)
+        for patch in self.patches.get("sqlite", ()) if name == SCRATCH else ():
+            text = _patched(text, patch) if patch[0] == SCRATCH else text
+        return text
+
     async def apply(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
         """Break the database, and every store that is made from now on."""
         monkeypatch.setattr(statements, "load", self.load(backend.kind, statements.load))
+        monkeypatch.setattr(connection, "scratch", self.scratch)
         if backend.kind in self.sql:
             await backend.sql(self.sql[backend.kind])
         if self.unguarded:
             for statement in _no_guards(backend.kind):
                 await backend.sql(statement)
+
+
+def _patched(text: str, patch: Patch) -> str:
+    name, words, others = patch
+    old = _plain(words)
+    if not old:
+        return others
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    assert old in _plain(text), f"{name} has no words {old!r} to take out"
+    return _plain(text).replace(old, _plain(others))
 
 
 def _no_guards(kind: str) -> list[str]:

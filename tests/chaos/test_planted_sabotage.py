@@ -96,9 +96,10 @@ async def test_what_was_taken_out_is_noticed(
 
 async def answer_before_the_commit(self: SqliteStore, jobs: Sequence[NewJob]) -> list[Enqueued]:
     answers: list[Enqueued] = []
+    asked = await self._asked(jobs)
 
     def lose(connection: Any, turn: Any) -> None:
-        answers.extend(self._enqueue(connection, turn, jobs))
+        answers.extend(self._enqueue(connection, turn, asked))
         raise StoreRefused("the power went out before the commit")
 
     with pytest.raises(StoreRefused):

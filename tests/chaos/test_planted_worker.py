@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from chaos.evidence import Secret
 from tenure.core.errors import StoreUnavailable
-from tenure.core.outcome import Round, Settled
+from tenure.core.outcome import Settled
 from tenure.core.retry import Crashed
+from tenure.core.round import Round
 from tenure.core.states import FINAL, State
 from tenure.engine.attempts import Attempts
 from tenure.engine.dispatcher import Dispatcher

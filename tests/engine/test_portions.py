@@ -6,7 +6,7 @@ from uuid import UUID
 from tenure.core.bounds import LARGEST_BATCH, LARGEST_TRAIL, LONGEST_LINE
 from tenure.core.lease import Lease
 from tenure.core.trail import LogLine, Note, Trail
-from tenure.engine.portions import portions
+from tenure.engine.portions import MOST_PARTS, portions
 from tenure.storage.trails import told
 
 NOW = datetime.now(UTC)
@@ -35,6 +35,7 @@ def test_much_is_cut_into_portions_that_a_store_takes() -> None:
     cut = list(portions(given))
     assert len(cut) >= 3
     for portion in cut:
+        assert sum(piece.parts for piece in portion) <= MOST_PARTS
         told(portion)  # raises where a portion is too much
     for whole in given:
         pieces = [piece for portion in cut for piece in portion if piece.lease == whole.lease]

@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tenure.core.errors import ProgramFailed
 from tenure.core.retry import FatalAsked, Raised, Returned, TimedOut, WasStopped
 from tenure.execution.assignment import Limits
 from tenure.execution.halting import Ended, Halt, Halting
 from tenure.execution.lane import ProcessLane
 from tenure.execution.output import LONGEST_LINE, MOST_LINES
+from tenure.execution.program import Program
 from tests.execution.attempts import JOB, Heard, environment, eventually, is_alive, opened, run
+from tests.storage.faults.disks import mode, rights_that_count
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -176,6 +179,27 @@ async def test_a_program_that_cannot_be_run_says_why(
     failed = await failure(lane, definition)
     assert failed.error.kind == kind
     assert words in failed.error.message
+
+
+@pytest.mark.parametrize(
+    ("is_there", "kind"), [(False, "ProgramNotFound"), (True, "ProgramNotExecutable")], ids=["lost", "locked"]
+)
+async def test_a_folder_on_path_that_the_user_may_not_read_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool, kind: str
+) -> None:
+    """The kernel speaks of missing rights wherever it may not look; they count where there is a file."""
+    (closed := tmp_path / "closed").mkdir()
+    (plain := tmp_path / "plain").mkdir()
+    if is_there:
+        (plain / "no-such-program").touch(0o600)
+    monkeypatch.setenv("PATH", f"{closed}:{plain}")
+    with (
+        rights_that_count(),
+        mode(closed, 0),
+        pytest.raises(ProgramFailed, match="no-such-program cannot") as failed,
+    ):
+        Program(["no-such-program"]).run()
+    assert failed.value.kinds[0] == kind
 
 
 @pytest.mark.parametrize(("definition", "answer"), [("early", 1), ("ignores", 2)])

@@ -3,19 +3,24 @@
 import asyncio
 import json
 import os
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tenure.core.documents import write
 from tenure.core.errors import StoreUnavailable
 from tenure.core.job import Enqueued, NewJob
 from tenure.core.lease import Progress
 from tenure.core.outcome import Failure
 from tenure.core.retry import Raised, Returned
+from tenure.core.trail import Note
 from tenure.execution import attempt, conversation, output
 from tenure.execution.context import LARGEST_PAYLOAD
 from tenure.execution.lane import ProcessLane
+from tenure.execution.protocol import Emitted, frame
+from tenure.execution.wire import Wire
 from tests.execution.attempts import Heard, eventually, is_alive, opened, run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -189,3 +194,40 @@ async def test_what_an_attempt_used_is_told(lane: ProcessLane) -> None:
     spent = (await run(lane, "uses_time", 0.2)).usage
     assert spent.cpu.total_seconds() >= 0.2
     assert spent.peak_memory > 1 << 20
+
+
+async def test_who_is_never_silent_leaves_the_loop_to_others() -> None:
+    """However much has arrived, others have their turn in between: also the timer that ends the attempt."""
+    said = frame(Emitted("much", write({f"key {n}": n for n in range(500)})))
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(said * 12)  # more than is received at once
+    turns = 0
+    heard_in: set[int] = set()
+
+    class Counted(Heard):
+        def emit(self, note: Note) -> None:
+            super().emit(note)
+            heard_in.add(turns)
+
+    heard = Counted()
+    talk = conversation.Conversation(heard, output.Journal(heard.log))
+    wire = Wire(ours)
+    hearing = asyncio.create_task(talk.hear(wire))
+    while not hearing.done():
+        turns += 1
+        await asyncio.sleep(0)
+    wire.close()
+    assert len(heard.notes) == 12
+    assert len(heard_in) > 1
+
+
+async def test_what_is_dropped_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To look at it would cost more than to keep it did: it is much, or it would not be dropped."""
+    monkeypatch.setattr(conversation, "MOST_NOTES", 2)
+    heard = Heard()
+    talk = conversation.Conversation(heard, output.Journal(heard.log))
+    for _ in range(3):
+        talk.take(Emitted("much", "[]"))
+    talk.take(Emitted("much", "no JSON"))
+    assert len(heard.notes) == 2

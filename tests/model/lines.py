@@ -95,12 +95,13 @@ class Lines(Record):
         priorities = {job.priority for job in free}
         self.visited_if(len(priorities) > 1, "claim: several priorities")
         self.visited_if(len(lines_by_priority) > len(priorities), "claim: lines of equal priority")
-        fences = {claimed.lease.fence for claimed in chosen}
-        assert len(fences) <= 1, "claim: jobs claimed together have several fences"
+        # A store may have to claim more than once to find all that there is room for.
+        fences = [claimed.lease.fence for claimed in chosen]
         assert all(fence > max(self.holdings, default=0) for fence in fences), "claim: the fence did not grow"
+        assert fences == sorted(fences), "claim: the fence grows from one claim to the next"
         for fence in fences:
             self.holdings[fence] = Holding(order.worker, self.now + order.lease_for, self.now)
-        return [self._claimed(job, fence) for job in taken for fence in fences]
+        return [self._claimed(job, fence) for job, fence in zip(taken, fences, strict=True)]
 
     def _in_line(self, lines: Collection[Line]) -> list[Job]:
         return [job for job in self._queued(lines) if not self._is_paused(job)]

@@ -20,11 +20,11 @@ from tenure.core.outcome import (
     Outcome,
     Recoverable,
     Report,
-    Round,
     Settled,
     Succeeded,
     Suspended,
 )
+from tenure.core.round import Round
 from tenure.core.states import State
 from tests.model import decisions
 from tests.model.decisions import due, key_of, line_of, work_of

@@ -60,6 +60,8 @@ def become(request: bytes, asking: socket.socket, streams: list[int]) -> list[st
 if __name__ == "__main__":
     from tenure.assemble import main
 
+    # To begin anew, or not, comes before these.
+    import_module("tenure.surfaces.cli.commands")
     # An address decides which of them a command imports.
     import_module("tenure.storage.sqlite.store")
     import_module("tenure.storage.postgres.store")

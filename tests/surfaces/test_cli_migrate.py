@@ -10,8 +10,10 @@ import pytest
 
 from tenure.core.urls import masked
 from tests.postgres_server import PostgresServer
+from tests.storage.telling import enqueue_one, seconds
 from tests.surfaces.command import fails, make_newer, sql, tenure
 from tests.surfaces.conftest import Start
+from tests.surfaces.keeping import on
 
 
 def test_an_empty_database_gets_every_migration_and_each_is_named(tmp_path: Path, database: str) -> None:
@@ -76,6 +78,21 @@ def test_a_file_that_is_no_database_ends_with_3_and_is_left_alone(tmp_path: Path
         tenure(tmp_path, "migrate", "--database", f"sqlite:///{letter}"), 3, "not an SQLite database"
     )
     assert letter.read_text() == "Dear Ada, " * 1000
+
+
+def test_a_check_names_a_job_that_was_moved_by_hand_and_what_to_do(tmp_path: Path, database: str) -> None:
+    """S0.11: the schema is right, so the exit code is 0; whoever reads is told of the job."""
+    job = on(database, lambda store: enqueue_one(store, delay=seconds(60)))
+    clean = tenure(tmp_path, "migrate", "--check", "--database", database)
+    assert (clean.returncode, clean.stdout, clean.stderr) == (0, f"{masked(database)} is up to date\n", "")
+
+    sql(database, "UPDATE tenure.job_state SET state = 'queued', n = n + 1")
+    ran = tenure(tmp_path, "migrate", "--check", "--database", database)
+    assert (ran.returncode, ran.stdout) == (0, clean.stdout)
+    assert ran.stderr == (
+        f"Warning: job {job}: it is queued and stands in no line, so nobody will claim it; "
+        f"`tenure jobs cancel {job}`, then `tenure jobs replay {job}`\n"
+    )
 
 
 def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, database: str) -> None:

@@ -102,6 +102,12 @@ def until_there(path: str) -> None:
         assert time.monotonic() < end, f"{Path(path).name} has not come"
 
 
+def until_said(process: "subprocess.Popen[str]", words: str) -> None:
+    assert process.stderr is not None
+    while words not in (line := process.stderr.readline()):
+        assert line
+
+
 def until_refused(address: tuple[str, int]) -> None:
     end = time.monotonic() + BOUND
     while time.monotonic() < end:
@@ -197,13 +203,32 @@ def test_it_says_that_no_job_is_run(start: Start, database: str) -> None:
     assert "no job is run" in process.stderr.readline()
 
 
-def test_a_worker_that_is_sent_away_takes_the_server_with_it(start: Start, database: str) -> None:
+def test_a_worker_that_is_drained_claims_no_more_and_the_server_stays(
+    start: Start, database: str, tmp_path: Path
+) -> None:
+    """S3.54: what runs comes to its end, what comes is another's, and clients see nothing of it."""
     with served(start, database, "app:app", "--lease-seconds", "1") as one:
+        running = submit(one.client, ran := wish(tmp_path, "before"))
+        until_there(ran["begun"])
         [worker] = one.client.get("/v1/workers").json()["items"]
         assert one.client.post(f"/v1/workers/{worker['workerId']}/drain").status_code == 202
-        said = one.process.communicate(timeout=BOUND)[1]
-        assert "the worker has ended; the server ends with it" in said
-        assert one.process.returncode == 0
+        until_said(one.process, '"event":"worker.draining"')
+        waiting = submit(one.client, params := wish(tmp_path, "after"))
+        Path(ran["end"]).touch()
+        assert one.client.get(f"/v1/jobs/{running}/result?waitSeconds=30").json()["result"] == "done"
+        assert one.client.get("/readyz").status_code == 200
+        assert one.client.get(f"/v1/jobs/{waiting}").json()["status"] == "queued"
+        [listed] = one.client.get("/v1/workers").json()["items"]
+        assert (listed["workerId"], listed["status"]) == (worker["workerId"], "draining")
+
+        other = start("worker", "app:app", "--database", database)
+        until_there(params["begun"])
+        assert one.client.get(f"/v1/jobs/{waiting}").json()["workerId"] != worker["workerId"]
+        Path(params["end"]).touch()
+        assert one.client.get(f"/v1/jobs/{waiting}/result?waitSeconds=30").json()["result"] == "done"
+        other.terminate()
+        other.communicate(timeout=BOUND)
+        assert "told by SIGTERM" in one.told_to_stop()
 
 
 def test_what_cannot_be_served_is_told_at_the_start(tmp_path: Path, database: str) -> None:

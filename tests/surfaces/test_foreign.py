@@ -21,7 +21,7 @@ from tenure.core.outcome import Ending
 from tenure.core.states import FINAL, State
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
-from tests.debian import installed
+from tests import node
 from tests.storage.telling import EVERY_JOB
 from tests.surfaces.command import environment
 from tests.surfaces.conftest import Start
@@ -50,7 +50,7 @@ class Crew:
     """Workers in JavaScript, each in a process of its own and replaced when it has ended."""
 
     def __init__(self, program: Path, client: httpx.AsyncClient, **variables: str) -> None:
-        self._command = [installed("node", "nodejs"), str(program)]
+        self._command = [node.program(), str(program)]
         self._client = client
         url = str(client.base_url).rstrip("/")
         self._environment = environment(TENURE_URL=url, TENURE_LEASE_SECONDS=str(LEASE), **variables)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from tenure.core.spec import LANES, Spec
-from tenure.surfaces.cli.isolation import isolation
+from tenure.surfaces.cli.isolation import READABLE, isolation
 
 WITH_FEW_FILES = """
 import resource
@@ -18,7 +18,7 @@ print(*isolation(specs, is_root=False), sep="\\n")
 
 def test_every_lane_in_use_has_its_line() -> None:
     specs = [Spec(key="mail", version=version, lane=lane) for lane in LANES for version in (1, 2)]
-    lines = list(isolation(specs, is_root=True))
+    lines = list(isolation(specs, is_root=False))
     assert sorted(line.split()[1] for line in lines) == sorted(LANES)
     assert all(line.endswith(": mail@1, mail@2") for line in lines)
 
@@ -30,4 +30,12 @@ def test_a_limit_that_cannot_be_given_is_told() -> None:
 
 def test_root_is_told_that_limits_do_not_bind_him() -> None:
     _, *rest = isolation([Spec(key="plain"), Spec(key="light", memory=1 << 30)], is_root=True)
-    assert rest == ["isolation: attempts run as root, who may lift the limits of light@1"]
+    assert rest == [
+        READABLE,
+        "isolation: attempts run as root, who may lift the limits of light@1",
+    ]
+
+
+def test_another_user_is_named() -> None:
+    _, *rest = isolation([Spec(key="plain")], is_root=False, user="nobody")
+    assert rest == ["isolation: attempts run as nobody"]

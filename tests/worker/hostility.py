@@ -68,3 +68,17 @@ def kills_parent(params: dict[str, Any], ctx: Context) -> None:
     while not (ledger.exists() and ledger.read_text().endswith("\n")):
         time.sleep(0.01)
     hostile.kills_its_parent(params["on"], ctx)
+
+
+@app.job("emits", timeout=1, grace=0.1)
+def emits(params: dict[str, Any], ctx: Context) -> None:
+    """Emits thirty thousand events in a row; each takes longer to hear than to say."""
+    said = {f"key {n}": n for n in range(500)}
+    for _ in range(30_000):
+        ctx.emit("much", said)
+
+
+@app.job("emits_among_others", timeout=1, grace=0.1, lane="async")
+async def emits_among_others(params: dict[str, Any], ctx: Context) -> None:
+    """The same on a loop that it shares."""
+    emits.function(params, ctx)

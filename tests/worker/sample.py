@@ -120,6 +120,19 @@ async def speak(_params: Any, ctx: Context) -> None:
     ctx.progress(0.5, "half")
 
 
+async def speak_when_told(params: Any, ctx: Context) -> None:
+    await wait(params, ctx)
+    ctx.log.info("heard")
+    ctx.emit("said")
+
+
+async def progress(params: Any, ctx: Context) -> None:
+    """Says how far it has come, up to the very end."""
+    for step in range(params["steps"]):
+        ctx.progress(step / params["steps"])
+    ctx.progress(1.0, "all of it")
+
+
 async def chatter(params: Any, ctx: Context) -> None:
     """Says more in one go than a store takes in one."""
     for n in range(params["lines"]):
@@ -158,6 +171,13 @@ def broken_hook(_ctx: Context) -> None:
     raise RuntimeError("the hook is broken")
 
 
+def talking_hook(ctx: Context, error: Any) -> None:
+    """Says what it can, by every way there is."""
+    print(f"printed by a hook, {error and error.kind}", flush=True)
+    ctx.log.info("logged by a hook", attempt=ctx.attempt)
+    ctx.emit("told", {"attempt": ctx.attempt})
+
+
 def endless_hook(ctx: Context) -> None:
     with Path(ctx.params["hooks"]).open("a") as file:
         file.write('"begun"\n')
@@ -175,12 +195,17 @@ HANDLERS = {
     "die": Handler(die, json.loads),
     "kill_zygote": Handler(kill_zygote, json.loads),
     "wait": Handler(wait, json.loads),
+    "speak_when_told": Handler(speak_when_told, json.loads),
     "fail_when_told": Handler(fail_when_told, json.loads),
     "ignore_signals": Handler(ignore_signals, json.loads),
     "roam": Handler(roam, json.loads),
     "speak": Handler(speak, json.loads),
     "chatter": Handler(chatter, json.loads),
+    "progress": Handler(progress, json.loads),
     "hooked": Handler(fail_first, json.loads, HOOKS),
+    "talking": Handler(
+        fail_first, json.loads, dict.fromkeys(("on_success", "on_fail", "on_end"), talking_hook)
+    ),
     "endlessly_hooked": Handler(echo, json.loads, {"on_success": endless_hook}),
     "badly_hooked": Handler(echo, json.loads, {"on_success": broken_hook}),
     "half_hooked": Handler(echo, json.loads, {"on_success": broken_hook, "on_end": HOOKS["on_end"]}),

@@ -115,3 +115,58 @@ async def test_a_hook_that_fails_is_an_event_of_a_job_that_never_ran_too(store: 
         await employed.hears(HookFailed)
     assert [event.type for event in await store.events(job)] == ["created", "cancelled", "hook_failed"]
     assert (await reach(store, job, State.CANCELLED)).attempt == 0
+
+
+@pytest.mark.parametrize(
+    ("failures", "hooks", "kind"), [(0, 2, None), (9, 2, "ValueError")], ids=["on_success", "on_fail"]
+)
+async def test_what_hooks_say_is_kept_with_what_the_attempt_said(
+    store: Store, failures: int, hooks: int, kind: str | None
+) -> None:
+    """S1.62: lines behind those of the attempt, events behind the end, of each hook in turn."""
+    async with employ(store) as employed:
+        job = await enqueue(store, "talking", {"failures": failures}, policy={"max_attempts": 1})
+        async with asyncio.timeout(PATIENCE):
+            while len(await store.logs(job)) < 2 * hooks:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert not employed.told(HookFailed)
+    logged = await store.logs(job)
+    assert sorted(line.text for _, line in logged) == sorted(
+        [f"printed by a hook, {kind}", "logged by a hook"] * hooks
+    )
+    assert [line.n for _, line in logged] == [1, 2, 3, 4]
+    end = "succeeded" if kind is None else "failed"
+    assert [event.type for event in await store.events(job)] == [
+        *("queued", "started", end),
+        *["custom:told"] * hooks,
+    ]
+
+
+async def test_what_a_hook_says_of_a_job_that_never_ran_is_kept_too(store: Store) -> None:
+    """S1.62: on_end of a job that was cancelled before anybody claimed it."""
+    async with employ(store):
+        job = await enqueue(store, "talking", hold=True)
+        await store.cancel([job])
+        async with asyncio.timeout(PATIENCE):
+            while len(await store.logs(job)) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert {fence for fence, _ in await store.logs(job)} == {0}
+    assert [event.type for event in await store.events(job)] == ["created", "cancelled", "custom:told"]
+
+
+async def test_what_a_hook_says_and_nobody_can_keep_is_told_of(store: Store) -> None:
+    meddled = Meddled(store)
+
+    def fail(_: Verb) -> Verb:
+        async def failed(*_given: Any) -> Any:
+            raise StoreUnavailable("away for a moment")
+
+        return failed
+
+    meddled.interferences["add_lines"] = fail
+    async with employ(meddled.seen) as employed:
+        job = await enqueue(store, "talking", {"failures": 0})
+        await until(lambda: len(employed.told(HookFailed)) == 2)
+        assert (await reach(store, job, State.SUCCEEDED)).error is None
+    assert [told.hook for told in employed.told(HookFailed)] == ["on_success", "on_end"]
+    assert "could not be kept" in employed.told(HookFailed)[0].error

@@ -1,17 +1,21 @@
 """What attempts say reaches the store, however much it is and whatever happens meanwhile; it harms nobody."""
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.core.lease import Progress
 from tenure.core.signals import Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store
+from tests.worker.commanding import Ledger, commanded
 from tests.worker.employing import employ, enqueue, reach
 from tests.worker.meddling import Meddled
 
@@ -75,6 +79,39 @@ async def test_what_a_store_refuses_to_record_keeps_no_outcome_from_it(store: St
         meddled.interferences.clear()
 
 
+async def test_how_far_it_came_last_is_on_record_with_the_outcome(store: Store) -> None:
+    """However short before its return an attempt has said it."""
+    async with employ(store) as employed:
+        jobs = [await enqueue(store, "progress", {"steps": steps}) for steps in (1, 20)]
+        for job in jobs:
+            done = await reach(store, job, State.SUCCEEDED)
+            assert done.progress == Progress(1.0, "all of it")
+    assert not employed.told(Troubled)
+
+
+async def test_progress_that_a_store_refuses_keeps_no_outcome_from_it(store: Store) -> None:
+    """Nor does an attempt that says nothing of it cost a round trip more."""
+    meddled = Meddled(store)
+    pulses: list[Any] = []
+
+    def refuse(beat: Verb) -> Verb:
+        async def refused(pulse: Any) -> Any:
+            pulses.append(pulse.progress)
+            if pulse.progress:
+                raise InvalidInput("progress", "is not to this store's liking")
+            return await beat(pulse)
+
+        return refused
+
+    meddled.interferences["heartbeat"] = refuse
+    async with employ(meddled.seen) as employed:
+        await reach(store, await enqueue(store, "echo"), State.SUCCEEDED)
+        assert not any(pulses)
+        await reach(store, await enqueue(store, "progress", {"steps": 1}), State.SUCCEEDED)
+        assert any(pulses)
+        assert employed.told(Troubled)
+
+
 @pytest.mark.parametrize("is_lost", [False, True], ids=["late", "lost"])
 async def test_lines_on_their_way_are_waited_for_before_the_outcome(
     store: Store, tmp_path: Path, is_lost: bool
@@ -114,3 +151,24 @@ async def test_lines_on_their_way_are_waited_for_before_the_outcome(
         (tmp_path / "end").touch()
         await reach(store, job, State.SUCCEEDED)
     assert [line.text for _, line in await store.logs(job)] == ["in good time"]
+
+
+async def test_who_emits_without_a_pause_has_its_timeout_and_its_neighbour_its_lease(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    """S1.3: thirty thousand events in a row, in a process of its own and in one that is shared."""
+    ledger = Ledger(tmp_path)
+    policy = {"max_attempts": 1, "timeout": timedelta(seconds=1), "grace": timedelta(milliseconds=100)}
+    async with commanded(address, "--lease-seconds", "2", target="tests.worker.hostility:app") as worker:
+        neighbour = await enqueue(store, "neighbour", ledger.params)
+        await ledger.reach("start", 1)
+        loud = [await enqueue(store, name, policy=policy) for name in ("emits", "emits_among_others")]
+        for job in loud:
+            ended = await reach(store, job, State.FAILED)
+            assert ended.error is not None
+            assert ended.error.kind == "TimedOut"
+        ledger.let_go()
+        assert (await reach(store, neighbour, State.SUCCEEDED)).attempt == 1
+        worker.send(signal.SIGTERM)
+        assert await worker.ended() == 0
+    assert not any("attempt.lost" in line for line in worker.said)

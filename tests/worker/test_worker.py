@@ -11,7 +11,8 @@ import pytest
 from msgspec import structs
 
 from tenure.core.lease import Order
-from tenure.core.outcome import Report, Round
+from tenure.core.outcome import Report
+from tenure.core.round import Round
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
 from tenure.core.states import State
 from tenure.storage.contract import Store

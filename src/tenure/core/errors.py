@@ -18,7 +18,9 @@
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
     │   ├── StoreBusy           somebody holds what was needed; nothing was written, try again
-    │   ├── StoreRefused        the database's own guard refused the statement; nothing was written
+    │   ├── StoreRefused        the database itself refused the statement; nothing was written
+    │   │   └── DataRefused     for a reason in the data: in a row that is there, or in what was sent
+    │   ├── JobsAside           jobs that cannot be moved were put aside, and nothing else done: try again
     │   ├── SchemaMismatch      the database does not have the schema this code was written for
     │   └── StoreForbidden      a handler's process tried to open a store
     ├── ProgramFailed           a program that was run as a job did not do its work
@@ -37,6 +39,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 if TYPE_CHECKING:
+    from tenure.core.aside import Aside
     from tenure.core.outcome import Failure
 
 
@@ -200,6 +203,28 @@ class StoreBusy(StoreError):
 
 class StoreRefused(StoreError):
     """The database itself refused the statement. Nothing was written."""
+
+
+class DataRefused(StoreRefused):
+    """The database refused the statement for what is in it or in its own rows; `code` is its word for why."""
+
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class JobsAside(StoreError):
+    """Jobs that the database refuses to move stood in the way. They were put aside, nothing else was done.
+
+    The same call goes without them. What each had reported is kept with it until it is put back.
+    """
+
+    def __init__(self, asides: "Sequence[Aside]") -> None:
+        super().__init__(asides)
+        self.asides = tuple(asides)
+
+    def __str__(self) -> str:
+        return "put aside: " + "; ".join(f"job {one.job} ({one.verb}, {one.why})" for one in self.asides)
 
 
 class SchemaMismatch(StoreError):

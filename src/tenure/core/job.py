@@ -137,11 +137,15 @@ class Moved(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """Where a job stands after a request, and whether this request moved it."""
+    """Where a job stands after a request, and whether this request moved it.
+
+    One that is aside, because the database refuses to move it, is not moved by any request but `put_back`.
+    """
 
     job: UUID
     state: State
     moved: bool
+    is_aside: bool = False
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -206,6 +210,8 @@ class Job(Struct, frozen=True, kw_only=True):
     lease_expires_at: datetime | None
     result: Document | None
     error: Failure | None
+    aside_at: datetime | None = None
+    """Since when it is aside, because the database refuses to move it."""
 
     @property
     def concurrency_keys(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tenure.core.bounds import HORIZON, within
 from tenure.core.documents import NULL, Document
-from tenure.core.lease import Claimed, Lease
+from tenure.core.lease import Lease
 from tenure.core.states import State
 from tenure.core.trail import Usage
 
@@ -73,13 +73,6 @@ class Settled(Struct, frozen=True):
 
     accepted: Mapping[Lease, State]
     lost: Sequence[Lease]
-
-
-class Round(Struct, frozen=True):
-    """One turn of a worker: what became of its reports, and what it owns now."""
-
-    settled: Settled
-    claimed: Sequence[Claimed]
 
 
 class Ending(StrEnum):

@@ -76,6 +76,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     started_at: datetime | None
     finished_at: datetime | None
     updated_at: datetime
+    aside_at: datetime | None = None
+    """Since when it is aside, because the database refuses to move it."""
 
 
 class Page(Struct, frozen=True):

@@ -20,6 +20,11 @@ from tenure.core.text import storable
 LONGEST_MESSAGE = 8_192
 LONGEST_TRACEBACK = 65_536
 
+OUT_OF_MEMORY = (
+    "the attempt took more memory than it may, or than there was; its definition's memory, or else "
+    "TENURE_CHILD_MEMORY_BYTES, says how much an attempt may have"
+)
+
 _MOST_DOUBLINGS = 64
 _UNKEPT = frozenset({"ResultNotJson", "ResultTooLarge"})
 """Kinds of a result that cannot be kept: another attempt would do its work twice, for as little."""
@@ -160,7 +165,7 @@ def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
         case TimedOut(after):
             return Failure("TimedOut", f"the attempt had not ended after {after}")
         case OutOfMemory():
-            return Failure("OutOfMemory", "the attempt took more memory than it may")
+            return Failure("OutOfMemory", OUT_OF_MEMORY)
 
 
 def _bounded(wait: timedelta) -> timedelta:

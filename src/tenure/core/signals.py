@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from tenure.core.aside import Aside
 from tenure.core.job import Moved
 from tenure.core.lease import Claimed
 from tenure.core.operations import Worker
@@ -104,6 +105,12 @@ class DutyDone(Struct, frozen=True):
     moved: tuple[Moved, ...]
 
 
+class JobPutAside(Struct, frozen=True):
+    """The database refuses to move a job: it was put aside, so that it holds nobody up."""
+
+    aside: Aside
+
+
 class Troubled(Struct, frozen=True):
     """A loop of the engine could not do its work and will try again."""
 
@@ -130,6 +137,7 @@ Signal = (
     | SpanEnded
     | HookFailed
     | DutyDone
+    | JobPutAside
     | Troubled
     | Recovered
 )

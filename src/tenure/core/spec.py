@@ -41,7 +41,8 @@ class Spec(Struct, frozen=True, kw_only=True):
 
     `concurrency` bounds how many of them run at once, with `concurrency_key` for each value of that param
     apart, or for each key that a caller names instead; `limits` are shared with other definitions by their
-    name. `memory` is in bytes, `cpu` in seconds, `files` a number: what one attempt's process may take.
+    name. `memory` is in bytes, `cpu` in seconds, `files` a number: what one attempt's process may take. Of
+    memory and files None is what is usual where it runs, and 0 as much as there is.
     `environment` names variables that it is given.
     """
 
@@ -75,11 +76,11 @@ class Spec(Struct, frozen=True, kw_only=True):
         distinct("tags", self.tags, MOST_TAGS)
         for tag in self.tags:
             named("tags", tag)
-        if self.memory is not None:
+        if self.memory:
             whole("memory", self.memory, 2**20, _MOST_MEMORY)
         if self.cpu is not None:
             whole("cpu", self.cpu, 1, 7 * 86_400)
-        if self.files is not None:
+        if self.files:
             whole("files", self.files, 16, 2**20)
 
     @property
@@ -222,8 +223,8 @@ def check_lane(spec: Spec) -> None:
         raise InvalidInput("on_lost", problem, 'use lane "process", or let its jobs be retried')
     for name in ("memory", "cpu", "files"):
         if getattr(spec, name) is not None:
-            problem = f"is limited in lane {spec.lane}, whose attempts share a process"
-            raise InvalidInput(name, problem, 'use lane "process" or "warm", or set no limit')
+            problem = f"is said of one definition in lane {spec.lane}, whose attempts share a process"
+            raise InvalidInput(name, problem, 'use lane "process" or "warm", or leave it out')
     if spec.environment:
         problem = f"is given in lane {spec.lane}, where every other attempt would see it as well"
         remedy = 'use lane "process" or "warm", or name it in TENURE_CHILD_ENV, which is for all attempts'

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from random import random
 from typing import NamedTuple
+from uuid import UUID
 
 from tenure.core.lease import Claimed, Lease
 from tenure.core.outcome import Failure, Report
@@ -28,9 +29,6 @@ from tenure.engine.shares import Share
 from tenure.execution.assignment import Assignment, Limits
 from tenure.execution.halting import Ended, Halt, Interrupted, Unstarted
 from tenure.execution.handler import AppFailed
-
-FILES = 1024
-"""How many files an attempt may have open unless its definition says otherwise."""
 
 LONGEST_PAUSE = 60.0
 """Seconds for which a worker claims nothing, after it could start nothing several times in a row."""
@@ -60,6 +58,7 @@ class Attempts:
         share: Share,
         spawn: Spawn,
         tasks: asyncio.TaskGroup,
+        limits: Limits,
         *,
         ended: Callable[[], None],
         announce: Announce,
@@ -70,6 +69,7 @@ class Attempts:
         self._share = share
         self._spawn = spawn
         self._tasks = tasks
+        self._limits = limits
         self._ended = ended
         self._announce = announce
         self._foresight = Foresight(share.moment, share.most_ahead)
@@ -135,8 +135,17 @@ class Attempts:
 
     def held(self) -> list[Running]:
         """Everything under a lease of ours: what runs, what waits, and what has ended and is not settled."""
-        done = (done.running for done in self.done.values())
-        begun = [*self.running.values(), *done, *self.killed.values()]
+        return [*self.unended(), *(done.running for done in self.done.values())]
+
+    def drop(self, job: UUID) -> list[Running]:
+        """Tell nobody any more of a job's attempt that has ended, or is to be given back."""
+        done = [self.done.pop(lease).running for lease in list(self.done) if lease.job == job]
+        given_back = (self.killed, self.unstarted)
+        return done + [held.pop(lease) for held in given_back for lease in list(held) if lease.job == job]
+
+    def unended(self) -> list[Running]:
+        """Whatever of it has nothing to report: what runs, what waits, and what is to be given back."""
+        begun = [*self.running.values(), *self.killed.values()]
         return [*begun, *self.waiting.values(), *self.unstarted.values()]
 
     def sift(self) -> None:
@@ -223,7 +232,7 @@ class Attempts:
         spec = self._specs[claimed.definition, claimed.version]
         try:
             ended = await self._lanes.named(spec.lane).run(
-                assignment(claimed, spec),
+                assignment(claimed, spec, self._limits),
                 timeout=claimed.policy.timeout,
                 grace=claimed.policy.grace,
                 halt=running.halting,
@@ -275,9 +284,9 @@ class Attempts:
 
 
 def assignment(
-    claimed: Claimed, spec: Spec, *, hook: str | None = None, error: Failure | None = None
+    claimed: Claimed, spec: Spec, usual: Limits, *, hook: str | None = None, error: Failure | None = None
 ) -> Assignment:
-    """What a child is told of a claimed job."""
+    """What a child is told of a claimed job; `usual` are the limits where its definition has none."""
     return Assignment(
         job=claimed.lease.job,
         fence=claimed.lease.fence,
@@ -290,10 +299,18 @@ def assignment(
         hook=hook,
         error=error,
         traceparent=claimed.traceparent,
-        limits=_limits(spec.memory, spec.cpu, spec.files or FILES, spec.environment),
+        limits=_limits(spec.memory, spec.cpu, spec.files, spec.environment, usual),
     )
 
 
 @lru_cache(maxsize=1024)
-def _limits(memory: int | None, cpu: int | None, files: int, environment: tuple[str, ...]) -> Limits:
-    return Limits(memory=memory, cpu=cpu, files=files, environment=environment)
+def _limits(
+    memory: int | None, cpu: int | None, files: int | None, environment: tuple[str, ...], usual: Limits
+) -> Limits:
+    return Limits(
+        memory=usual.memory if memory is None else memory or None,
+        cpu=cpu,
+        files=usual.files if files is None else files or None,
+        file_size=usual.file_size,
+        environment=environment,
+    )

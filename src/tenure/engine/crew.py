@@ -31,6 +31,7 @@ from tenure.engine.hooks import Hooks
 from tenure.engine.lane import Lanes
 from tenure.engine.manner import Manner
 from tenure.engine.registry import Registry
+from tenure.engine.running import Running
 from tenure.engine.service import Service
 from tenure.engine.shares import shares
 from tenure.engine.upkeep import LISTEN_FOR, Upkeep
@@ -61,7 +62,7 @@ class Crew:
         self._lines = manner.lines
         self._poll = manner.poll_seconds
         self._is_draining = False
-        self.hooks = Hooks(lanes.named("process"), store, specs, manner.slots, tasks, announce)
+        self.hooks = Hooks(lanes.named("process"), store, specs, manner, tasks, announce)
         told = self._telling(announce)
         self.desks = [
             Desk(
@@ -75,15 +76,17 @@ class Crew:
                 announce=told,
                 settled=self.hooks.after,
                 slow=self._beat_now,
+                finish=self._finish,
             )
             for share in shares(specs.values(), manner)
         ]
-        heartbeat = Heartbeat(
+        heartbeat = self._signs = Heartbeat(
             store,
             [desk.attempts for desk in self.desks],
             manner,
             is_ready=lambda: self.is_ready,
             drain=lambda: drain("an operator asked for it"),
+            announce=announce,
         )
         upkeep = Upkeep(
             store, manner, announce=announce, told=told, waiting=self._jobs_wait, owed=self._follow_up
@@ -174,6 +177,9 @@ class Crew:
 
     def _beat_now(self) -> None:
         self._heartbeat.poke()
+
+    async def _finish(self, ended: Sequence[Running]) -> None:
+        await self._signs.finish(ended)
 
     def _jobs_wait(self) -> None:
         for desk in self.desks:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tenure.core.signals import Announce, AttemptSettled
 from tenure.engine.attempts import Attempts, Specs
-from tenure.engine.dispatcher import Dispatcher
+from tenure.engine.dispatcher import Dispatcher, Finish
 from tenure.engine.lane import Lanes
 from tenure.engine.manner import Manner
 from tenure.engine.running import Spawn
@@ -19,7 +19,7 @@ READY_FOR = 3.0
 
 
 class Desk:
-    """Claims for one share; `settled` and `slow` as in `Dispatcher`."""
+    """Claims for one share; `settled`, `slow` and `finish` as in `Dispatcher`."""
 
     def __init__(
         self,
@@ -34,14 +34,19 @@ class Desk:
         announce: Announce,
         settled: Callable[[AttemptSettled], None],
         slow: Callable[[], None],
+        finish: Finish,
     ) -> None:
         self._lanes = lanes
         self._poll = manner.poll_seconds
         self.attempts = Attempts(
-            lanes, specs, share, spawn, tasks, ended=self._slot_is_free, announce=announce
+            lanes, specs, share, spawn, tasks, manner.limits, ended=self._slot_is_free, announce=announce
         )
         self.dispatcher = Dispatcher(
-            store, self.attempts, share, manner, announce=announce, settled=settled, slow=slow
+            *(store, self.attempts, share, manner),
+            announce=announce,
+            settled=settled,
+            slow=slow,
+            finish=finish,
         )
         self.service = Service("dispatch", self.dispatcher.turn, announce)
 
@@ -62,6 +67,7 @@ class Desk:
         """Claim no more, and hand back what has not begun."""
         self.dispatcher.draining = True
         self.attempts.give_back_waiting()
+        self.service.poke()
 
     async def mend(self) -> None:
         """Get a lane going again that could start nothing, if it is time to try."""

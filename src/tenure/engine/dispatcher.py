@@ -8,15 +8,18 @@ delivered is delivered again: should it have arrived the first time, its fence m
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from tenure.core.errors import InvalidInput, StoreRefused
+from tenure.core.aside import Aside
+from tenure.core.errors import DataRefused, InvalidInput, JobsAside, StoreRefused
 from tenure.core.lease import Lease, Order
 from tenure.core.outcome import Settled
-from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled
+from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled, JobPutAside
+from tenure.core.trail import Trail
 from tenure.engine.attempts import Attempts, Done
 from tenure.engine.manner import Manner
 from tenure.engine.portions import portions
+from tenure.engine.running import Running
 from tenure.engine.shares import Share
 from tenure.storage.contract import Store
 
@@ -26,9 +29,14 @@ GATHER = 0.025
 SLOW = 0.1
 """The part of a lease after which a claim was answered late: the next heartbeat may come too late then."""
 
+Finish = Callable[[Sequence[Running]], Awaitable[None]]
+
 
 class Dispatcher:
-    """Fills slots. `settled` is told of every outcome on record, `slow` of leases that began long ago."""
+    """Fills slots. `settled` is told of every outcome on record, `slow` of leases that began long ago.
+
+    `finish` is asked, before outcomes are told, to say how far those attempts have come.
+    """
 
     def __init__(
         self,
@@ -40,6 +48,7 @@ class Dispatcher:
         announce: Announce,
         settled: Callable[[AttemptSettled], None],
         slow: Callable[[], None],
+        finish: Finish,
     ) -> None:
         self._store = store
         self._attempts = attempts
@@ -50,6 +59,7 @@ class Dispatcher:
         self._announce = announce
         self._settled = settled
         self._slow = slow
+        self._finish = finish
         self._hinted = True
         self.draining = False
         self.handed_back = 0
@@ -97,6 +107,8 @@ class Dispatcher:
             return self._manner.poll_seconds
         if done:
             await self.record()
+            if unsaid := [one.running for one in done.values() if one.running.unsaid is not None]:
+                await self._finish(unsaid)
         self._hinted = False
         began = time.monotonic()
         if self._attempts.unanswered_since is None:
@@ -105,6 +117,10 @@ class Dispatcher:
             answer = await self._store.settle_and_claim(
                 [one.report for one in done.values()], self._order(max(0, limit))
             )
+        except JobsAside as met:
+            self._hinted = True
+            self._put_aside(met.asides)
+            return GATHER  # and then again, without them
         except BaseException:
             self._hinted = True
             raise
@@ -119,6 +135,10 @@ class Dispatcher:
             self._slow()
         self._hinted = self._hinted or len(answer.claimed) >= limit
         self._tell(done, answer.settled)
+        self._put_aside(answer.asides)
+        if answer.settled.lost:
+            lost = [done[lease].report for lease in answer.settled.lost]
+            self._put_aside(await self._store.strand(self._manner.worker, lost))
         if self._attempts.is_settled:
             return self._manner.poll_seconds
         return 0.0 if self.is_due() else self._gathers_for()
@@ -128,9 +148,14 @@ class Dispatcher:
         unstarted, killed = dict(self._attempts.unstarted), dict(self._attempts.killed)
         if not unstarted and not killed:
             return
-        returned = await self._store.hand_back(
-            self._manner.worker, unstarted=list(unstarted), killed=list(killed)
-        )
+        try:
+            returned = await self._store.hand_back(
+                self._manner.worker, unstarted=list(unstarted), killed=list(killed)
+            )
+        except JobsAside as met:
+            self._put_aside(met.asides)
+            await self.give_back()
+            return
         self.handed_back += len(returned.accepted)
         for lease, running in (unstarted | killed).items():
             self._attempts.unstarted.pop(lease, None)
@@ -146,16 +171,30 @@ class Dispatcher:
         """Write down what attempts have said; before their outcome, since that ends their lease."""
         async with self._recording:  # what somebody else has in hand would come too late otherwise
             waiting = deque(portions(self._attempts.trails()))
+            refusal: DataRefused | None = None
             try:
                 while waiting:
-                    await self._store.record(self._manner.worker, waiting[0])
-                    waiting.popleft()
+                    try:
+                        await self._store.record(self._manner.worker, waiting[0])
+                        waiting.popleft()
+                    except DataRefused as refused:
+                        refusal = refused
+                        waiting.extendleft(reversed(_taken_apart(waiting.popleft())))
             except (InvalidInput, StoreRefused):
                 # It never will be taken: it must not keep the rest, and outcomes, from being told.
                 waiting.popleft()
                 raise
             finally:
                 self._attempts.put_back([trail for portion in waiting for trail in portion])
+        if refusal is not None:
+            raise refusal  # which is told of; all that could be recorded is
+
+    def _put_aside(self, asides: Sequence[Aside]) -> None:
+        """Nobody asks for these attempts any more: what they reported is kept with their jobs."""
+        for aside in asides:
+            self._announce(JobPutAside(aside))
+            for running in self._attempts.drop(aside.job):
+                self._announce(AttemptLost(running.claimed, fenced=False))
 
     def _order(self, limit: int) -> Order:
         manner = self._manner
@@ -173,3 +212,12 @@ class Dispatcher:
                 accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)
                 self._announce(accepted)
                 self._settled(accepted)
+
+
+def _taken_apart(portion: list[Trail]) -> list[list[Trail]]:
+    """A portion that was refused, in halves; of a single trail what is no event, if that is not all of it."""
+    if len(portion) > 1:
+        middle = len(portion) // 2
+        return [portion[:middle], portion[middle:]]
+    [trail] = portion
+    return [[Trail(trail.lease, trail.lines, ())]] if trail.notes and trail.lines else []

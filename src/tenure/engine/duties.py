@@ -10,8 +10,9 @@ from random import random
 from uuid import UUID
 
 from tenure.core.access import AUDIT_KEPT
+from tenure.core.errors import JobsAside
 from tenure.core.job import Moved
-from tenure.core.signals import Announce, DutyDone
+from tenure.core.signals import Announce, DutyDone, JobPutAside
 from tenure.engine.manner import Manner
 from tenure.engine.measuring import measure
 from tenure.storage.contract import Store
@@ -92,14 +93,14 @@ class Duties:
         outlook = await self._store.outlook(self._manner.lines)
         if outlook.waiting:
             self._waiting()
-        moved: list[Moved] = []
+        is_moving = False
         if is_due := outlook.next_timer is not None and outlook.next_timer <= outlook.now:
-            moved += self._tell("promote", await self._store.promote(LARGEST_STEP))
+            is_moving |= await self._take_steps("promote", self._store.promote)
         if has_expired := outlook.next_expiry is not None and outlook.next_expiry <= outlook.now:
-            moved += self._tell("reap", await self._store.reap(LARGEST_STEP))
+            is_moving |= await self._take_steps("reap", self._store.reap)
         if outlook.owed:
             await self._owed()
-        if moved:
+        if is_moving:
             return 0.0
         if is_due or has_expired:
             # Somebody was quicker, or what had run out was the lease of jobs that have long ended.
@@ -145,7 +146,14 @@ class Duties:
         if self._prunes_all:
             self._prune_all_at = began + PRUNE_ALL_EVERY
 
-    def _tell(self, duty: str, moved: list[Moved]) -> list[Moved]:
+    async def _take_steps(self, duty: str, verb: Callable[[int], Awaitable[list[Moved]]]) -> bool:
+        """Whether anything has come of it: then there may be more to do at once."""
+        try:
+            moved = await verb(LARGEST_STEP)
+        except JobsAside as met:
+            for aside in met.asides:
+                self._announce(JobPutAside(aside))
+            return True
         if moved:
             self._announce(DutyDone(duty, tuple(moved)))
-        return moved
+        return bool(moved)

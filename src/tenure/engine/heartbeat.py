@@ -7,12 +7,16 @@ end: another worker may take the job from then on.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from tenure.core.errors import StoreUnavailable
-from tenure.core.lease import Beat, Pulse
+from msgspec.structs import replace
+
+from tenure.core.errors import DataRefused, InvalidInput, StoreRefused, StoreUnavailable
+from tenure.core.lease import Beat, Lease, Progress, Pulse
+from tenure.core.signals import Announce, JobPutAside
 from tenure.engine.attempts import Attempts
 from tenure.engine.manner import Manner
+from tenure.engine.running import Running
 from tenure.execution.halting import Halt
 from tenure.storage.contract import Store
 
@@ -30,6 +34,7 @@ class Heartbeat:
         *,
         is_ready: Callable[[], bool],
         drain: Callable[[], None],
+        announce: Announce,
     ) -> None:
         """`attempts` are those of every desk; `drain` is called when an operator wants no more claims."""
         self._store = store
@@ -37,23 +42,17 @@ class Heartbeat:
         self._manner = manner
         self._is_ready = is_ready
         self._drain = drain
+        self._announce = announce
+        self._saying = asyncio.Lock()
 
     async def beat(self) -> float:
         """Prolong everything; stop what is lost or was asked to stop."""
         held = {running.lease: running for attempts in self._attempts for running in attempts.held()}
         progress = {lease: running.unsaid for lease, running in held.items() if running.unsaid is not None}
         began = time.monotonic()
-        pulse = Pulse(
-            worker=self._manner.worker,
-            leases=list(held),
-            lease_for=self._manner.lease_for,
-            progress=progress,
-            ready=self._is_ready(),
-        )
-        beat = await self._sent(pulse)
+        beat = await self._sent(self._pulse(held, progress))
         for lease, told in progress.items():
-            if held[lease].unsaid is told:
-                held[lease].unsaid = None
+            held[lease].said(told)
         for lease in beat.kept:
             held[lease].prolong(self._manner.hold(began))
         for lease in beat.lost:
@@ -64,14 +63,51 @@ class Heartbeat:
         self._sift()
         if beat.drain:
             self._drain()
+        await self._strand(beat.lost)
         return self._manner.heartbeat_seconds
+
+    async def _strand(self, lost: Collection[Lease]) -> None:
+        """What is lost because the row of its lease is gone is nobody's: somebody has to be told."""
+        ours = {running.lease for attempts in self._attempts for running in attempts.unended()}
+        if stranded := [lease for lease in lost if lease in ours]:
+            for aside in await self._store.strand(self._manner.worker, stranded):
+                self._announce(JobPutAside(aside))
+
+    async def finish(self, ended: Sequence[Running]) -> None:
+        """Tell how far attempts have come that have ended: with their outcome, their lease is gone."""
+        unsaid = [(running, running.unsaid) for running in ended if running.unsaid is not None]
+        if not unsaid:
+            return
+        progress = {running.lease: told for running, told in unsaid}
+        try:
+            await self._sent(self._pulse(progress, progress))
+        except (InvalidInput, StoreRefused):
+            # It never will be taken: it must not keep outcomes from being told.
+            for running, told in unsaid:
+                running.said(told)
+            raise
+        for running, told in unsaid:
+            running.said(told)
+
+    def _pulse(self, leases: Iterable[Lease], progress: Mapping[Lease, Progress]) -> Pulse:
+        return Pulse(
+            worker=self._manner.worker,
+            leases=list(leases),
+            lease_for=self._manner.lease_for,
+            progress=progress,
+            ready=self._is_ready(),
+        )
 
     async def _sent(self, pulse: Pulse) -> Beat:
         """One that is stuck is given up while there is time for another."""
         patience = self._manner.lease_seconds / PATIENCES_A_LEASE
         try:
-            async with asyncio.timeout(patience):
-                return await self._store.heartbeat(pulse)
+            # One at a time: what an earlier one says of progress must not arrive after a later one.
+            async with asyncio.timeout(patience), self._saying:
+                try:
+                    return await self._store.heartbeat(pulse)
+                except DataRefused:  # what some of them say must not cost the others their leases
+                    return await self._store.heartbeat(replace(pulse, progress={}))
         except TimeoutError:
             raise StoreUnavailable(f"no answer to a heartbeat within {patience:g} s") from None
 

@@ -3,30 +3,30 @@
 `on_start` is not here: it runs in the attempt's own child. The owner of an attempt runs the hooks of the
 outcome that it has reported. Jobs that end otherwise (cancelled while nobody had them, handed back, given up,
 or taken from a lost worker) are owed theirs: the store gives each to one worker that serves the definition.
-A hook that fails is an event of the job and changes no outcome. A hook is a courtesy: it is lost with its
-worker.
+A hook that fails is an event of the job and changes no outcome. What it logs and emits is added to the job's
+record when it has ended: no lease stands behind it any more, and it moves nothing. A hook is a courtesy: it
+is lost with its worker.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 
-from msgspec.structs import replace
-
 from tenure.core import documents
-from tenure.core.children import CHILDREN
-from tenure.core.errors import StoreError
-from tenure.core.job import Enqueued, Job, NewJob
-from tenure.core.lease import Claimed, Lease, Line, Progress
+from tenure.core.errors import StoreError, TenureError
+from tenure.core.job import Job
+from tenure.core.lease import Claimed, Lease, Line
 from tenure.core.outcome import Failure, Recoverable, Unrecoverable
 from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
-from tenure.core.signals import Announce, AttemptSettled, HookFailed, Measured, SpanEnded
-from tenure.core.span import Span
+from tenure.core.signals import Announce, AttemptSettled, HookFailed
 from tenure.core.states import State
-from tenure.core.trail import LogLine, Note
+from tenure.core.trail import Note
+from tenure.engine.aftermath import Aftermath
 from tenure.engine.attempts import Specs, assignment
 from tenure.engine.lane import Lane
+from tenure.engine.manner import Manner
 from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Unstarted
+from tenure.execution.limits import MEMORY
 from tenure.storage.contract import Store
 
 AFTER: dict[State, tuple[str, ...]] = {
@@ -50,19 +50,19 @@ class Hooks:
         lane: Lane,
         store: Store,
         specs: Specs,
-        slots: int,
+        manner: Manner,
         tasks: asyncio.TaskGroup,
         announce: Announce,
     ) -> None:
-        """`slots` is how many run at once."""
         self._lane = lane
         self._store = store
         self._specs = specs
+        self._limits = manner.limits
         self._tasks = tasks
         self._announce = announce
         self._halts: set[Halting] = set()
         self._is_halted = False
-        self._room = asyncio.Semaphore(slots)
+        self._room = asyncio.Semaphore(manner.slots)
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -127,52 +127,24 @@ class Hooks:
 
     async def _run_one(self, claimed: Claimed, name: str, error: Failure | None, halting: Halting) -> None:
         spec = self._specs[claimed.definition, claimed.version]
+        aftermath = Aftermath(self._store, claimed, self._announce)
         ended = await self._lane.run(
-            assignment(claimed, spec, hook=name, error=error),
+            assignment(claimed, spec, self._limits, hook=name, error=error),
             timeout=claimed.policy.timeout,
             grace=claimed.policy.grace,
             halt=halting,
-            listener=_Aftermath(self._store, claimed, self._announce),
+            listener=aftermath,
         )
+        try:
+            await aftermath.keep()
+        except TenureError as unkept:  # whether it can be kept or not, the next hook has its turn
+            self._announce(_failed(claimed, name, f"what it said could not be kept: {unkept}"))
         if (problem := _problem(ended)) is not None:
             self._announce(_failed(claimed, name, f"{problem.kind}: {problem.message}"))
             payload = {"hook": name, "kind": problem.kind, "message": problem.message}
             # Whether it can be noted or not, the next hook has its turn.
             with suppress(StoreError):
                 await self._store.annotate(claimed.lease, Note("hook_failed", documents.write(payload)))
-
-
-class _Aftermath:
-    """Hears a hook. Its job is over: what it says is not recorded, what it enqueues is fenced no more."""
-
-    def __init__(self, store: Store, claimed: Claimed, announce: Announce) -> None:
-        self._store = store
-        self._claimed = claimed
-        self._announce = announce
-
-    def log(self, line: LogLine) -> None:
-        """Not kept."""
-
-    def progress(self, progress: Progress) -> None:
-        """Not kept."""
-
-    def emit(self, note: Note) -> None:
-        """Not kept."""
-
-    def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
-        """Counted as the handler's own."""
-        self._announce(Measured(self._claimed.definition, what, labels, value))
-
-    def span(self, span: Span) -> None:
-        """Told as the handler's own."""
-        self._announce(SpanEnded(self._claimed, span))
-
-    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Enqueue jobs as children of the one that is over. A hook runs once: it need not find them again."""
-        own = self._claimed.lease.job
-        return await self._store.enqueue(
-            [replace(job, parent=own, scope="" if job.scope == CHILDREN else job.scope) for job in jobs]
-        )
 
 
 def _failed(claimed: Claimed, hook: str, error: str) -> HookFailed:
@@ -188,7 +160,7 @@ def _problem(ended: Ended) -> Failure | None:
         case TimedOut(after):
             return Failure("TimedOut", f"the hook had not ended after {after}")
         case OutOfMemory():
-            return Failure("OutOfMemory", "the hook took more memory than it may")
+            return Failure("OutOfMemory", f"the hook took more memory than it may; {MEMORY}")
         case WasStopped():
             return Failure("Stopped", "the hook was stopped")
 

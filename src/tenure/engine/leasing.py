@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.bounds import LEASE_LENGTH
-from tenure.core.errors import JobNotFound, StoreError
+from tenure.core.errors import JobNotFound, JobsAside, StoreError
 from tenure.core.job import Job
 from tenure.core.lease import Claimed, Lease, Line, Order, Progress, Pulse
 from tenure.core.operations import Worker
@@ -221,7 +221,10 @@ class Leasing:
         single = replace(order, limit=1)
         try:
             while len(taken) < order.limit:
-                answer = await self._store.settle_and_claim([], single)
+                try:
+                    answer = await self._store.settle_and_claim([], single)
+                except JobsAside:
+                    continue
                 if not answer.claimed:
                     break
                 [claimed] = answer.claimed
@@ -254,6 +257,9 @@ class Leasing:
         job = await self._store.get(held.lease.job)
         if job is None:
             raise JobNotFound(held.lease.job)
+        if job.state.is_owned and job.worker is None and job.fence == held.lease.fence:
+            # The row of the lease is gone. What this worker says is nobody's word then: only that it is so.
+            await self._store.strand(held.worker, [held.lease])
         return job
 
     async def _ended(self, held: Held, endings: Collection[Ending]) -> Told | None:

@@ -10,12 +10,24 @@ from tenure.core.bounds import LARGEST_BATCH, LEASE_LENGTH, whole, within
 from tenure.core.errors import InvalidInput
 from tenure.core.lease import Line
 from tenure.core.operations import Retention
+from tenure.execution.assignment import Limits
+from tenure.execution.machine import usual_memory
 from tenure.settings import Settings
 
 MOST_SLOTS = LARGEST_BATCH
 BEATS_A_LEASE = 3
 CALM_POLLS = 10
 """How many polls a worker that hears hints waits for one, at most."""
+
+
+def usual_limits(settings: Settings) -> Limits:
+    """What an attempt may take, as the settings say; of memory half of all there is if they say nothing."""
+    memory = settings.child_memory_bytes
+    return Limits(
+        memory=(usual_memory() if memory is None else memory) or None,
+        files=settings.child_files or None,
+        file_size=settings.child_file_bytes or None,
+    )
 
 
 class Hold(NamedTuple):
@@ -53,6 +65,8 @@ class Manner(Struct, frozen=True, kw_only=True):
     shutdown: timedelta = timedelta(seconds=30)
     """How long to wait for what runs, once asked to stop."""
     retention: Retention = Retention()
+    limits: Limits = Limits()
+    """What an attempt may take where its definition does not say."""
 
     def __post_init__(self) -> None:
         for name in ("slots", "warm_slots", "async_slots", "thread_slots"):
@@ -82,6 +96,7 @@ class Manner(Struct, frozen=True, kw_only=True):
             heartbeat=timedelta(seconds=settings.heartbeat),
             poll=timedelta(seconds=settings.poll_seconds),
             shutdown=timedelta(seconds=settings.shutdown_seconds),
+            limits=usual_limits(settings),
         )
 
     def hold(self, asked_at: float) -> Hold:

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from tenure.core.bounds import LARGEST_BATCH, LARGEST_TRAIL
+from tenure.core.bounds import LARGEST_TRAIL
 from tenure.core.trail import Trail
+
+MOST_PARTS = 2_000
+"""How many lines and notes of them: while a store writes them, heartbeats may have to wait."""
 
 _PIECE = 64
 """So few lines and notes that they fit into one call, however long they are."""
@@ -14,7 +17,7 @@ def portions(trails: Iterable[Trail]) -> Iterator[list[Trail]]:
     portion: list[Trail] = []
     parts = size = 0
     for piece in _pieces(trails):
-        if portion and (parts + piece.parts > LARGEST_BATCH or size + piece.size > LARGEST_TRAIL):
+        if portion and (parts + piece.parts > MOST_PARTS or size + piece.size > LARGEST_TRAIL):
             yield portion
             portion, parts, size = [], 0, 0
         portion.append(piece)

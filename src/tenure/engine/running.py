@@ -56,6 +56,11 @@ class Running:
         """How far it has come; a heartbeat tells."""
         self.unsaid = progress
 
+    def said(self, progress: Progress) -> None:
+        """The store knows of this; it may have come further since."""
+        if self.unsaid is progress:
+            self.unsaid = None
+
     def emit(self, note: Note) -> None:
         """An event of its own."""
         self._notes.append(note)

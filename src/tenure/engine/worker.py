@@ -46,6 +46,9 @@ class Worker:
         self._manner = manner
         self._announce = _unharmed(announce)
         self._is_told = False
+        self._stays = False
+        self._is_resting = False
+        """Whether an operator has drained it, and it has stayed."""
         self._draining = asyncio.Event()
         self._forced = asyncio.Event()
         self._reason = ""
@@ -53,8 +56,11 @@ class Worker:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the claim loop has come round lately, and what is claimed can be started."""
-        return self._crew is not None and self._crew.is_ready
+        """Whether the claim loop has come round lately, and what is claimed can be started.
+
+        Who rests because an operator wants it to is as ready as it is meant to be.
+        """
+        return self._crew is not None and (self._is_resting or self._crew.is_ready)
 
     @property
     def running(self) -> int:
@@ -71,6 +77,10 @@ class Worker:
         """How many attempts are claimed and wait for a slot."""
         return 0 if self._crew is None else self._crew.waiting
 
+    def stay(self) -> None:
+        """Do not end when an operator wants no more claims: others live in the same process."""
+        self._stays = True
+
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; asked twice, end at once."""
         if self._is_told:
@@ -83,7 +93,7 @@ class Worker:
         await self._store.enlist(self._introduction)
         async with asyncio.TaskGroup() as tasks:
             crew = self._crew = Crew(
-                self._store, self._lanes, self._registry, self._manner, tasks, self._announce, self._drain
+                self._store, self._lanes, self._registry, self._manner, tasks, self._announce, self._sent_away
             )
             loops = [tasks.create_task(loop) for loop in crew.loops()]
             self._announce(WorkerReady(self._introduction))
@@ -93,6 +103,15 @@ class Worker:
                 loop.cancel()
         await self._tried(lambda: self._store.dismiss(self._manner.worker))
         self._announce(stopped)
+
+    def _sent_away(self, reason: str) -> None:
+        """An operator wants no more claims, and says so with every heartbeat."""
+        if not self._stays:
+            self._drain(reason)
+        elif self._crew is not None and not self._is_resting:
+            self._is_resting = True
+            self._crew.drain()
+            self._announce(WorkerDraining(self._manner.worker, self._crew.running, reason))
 
     def _drain(self, reason: str) -> None:
         self._reason = self._reason or reason

@@ -13,13 +13,15 @@ class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an attempt's process may take.
 
     `memory` is in bytes and counts the data of the process (RLIMIT_DATA), what the imported module holds
-    included; `cpu` is in seconds; `files` is how many may be open. `environment` names the variables of the
+    included; `cpu` is in seconds; `files` is how many may be open, `file_size` how many bytes one of them may
+    have. None is any number. `environment` names the variables of the
     worker that the definition asks for, beside those that every child is given.
     """
 
     memory: int | None = None
     cpu: int | None = None
     files: int | None = 1024
+    file_size: int | None = None
     environment: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -29,6 +31,8 @@ class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
             whole("cpu", self.cpu, 1, 2**62)
         if self.files is not None:
             whole("files", self.files, 16, 2**62)
+        if self.file_size is not None:
+            whole("file_size", self.file_size, 1 << 20, 2**62)
         for name in self.environment:
             if not name or "=" in name or "\x00" in name:
                 raise InvalidInput("environment", f"{name!r:.64} cannot name a variable")

@@ -186,6 +186,7 @@ class Attempt:
         ours, written = os.pipe()
         os.set_blocking(ours, False)
         self._pipes[ours] = stream
+        self._nursery.own(written)
         return written
 
     def _begin_to_read(self) -> None:

@@ -20,6 +20,8 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tenure.core.documents import NULL, write
 from tenure.core.errors import InvalidJson
 from tenure.core.outcome import Failure
@@ -29,7 +31,7 @@ from tenure.execution.channel import Channel
 from tenure.execution.context import Context
 from tenure.execution.handler import App, Handler
 from tenure.execution.kernel import belong_to
-from tenure.execution.limits import apply, open_the_reserve
+from tenure.execution.limits import apply, met_by, open_the_reserve
 from tenure.execution.protocol import DESCRIPTORS, Begin, HookFailed, Reported, frame
 from tenure.execution.tracing import enter
 
@@ -159,7 +161,15 @@ def _attempt(
         open_the_reserve()
         return OutOfMemory()
     except BaseException as error:  # also SystemExit and CancelledError: the handler's end is to be told
-        return describe(error.with_traceback(handlers_own(error.__traceback__)))
+        return told(error)
+
+
+def told(error: BaseException) -> Raised:
+    """An exception of the handler's as data; where it tells of a limit, with the name of that."""
+    found = describe(error.with_traceback(handlers_own(error.__traceback__)))
+    if not (limit := met_by(error)):
+        return found
+    return replace(found, error=replace(found.error, message=f"{found.error.message}{limit}"))
 
 
 def _perform(channel: Channel, assignment: Assignment, handler: Handler) -> Returned | Raised:

@@ -158,7 +158,7 @@ class Context:
         self._channel.send(Emitted(name, document))
 
     def progress(self, fraction: float, message: str = "") -> None:
-        """Say how far the work has come, from 0 to 1."""
+        """Say how far the work has come, from 0 to 1; the last time with the outcome."""
         self._channel.send(Progressed(Progress(float(fraction), message)))
 
     def idempotency_key(self, name: str) -> str:

@@ -85,6 +85,10 @@ class Conversation:
             while self.report is None and (data := await wire.receive()):
                 has_heard = True
                 await self._take_all(frames.feed(data), wire)
+                if self.report is None:
+                    # To receive what has arrived already does not wait: a child that is never silent would
+                    # keep the loop, and with it the very timer that is to end it.
+                    await asyncio.sleep(0)
         except ConnectionError:
             self.is_unread = not has_heard
         except (Garbage, InvalidInput) as error:
@@ -109,12 +113,14 @@ class Conversation:
             case Logged(level, text, fields):
                 if level not in _LEVELS:
                     raise Garbage("a log line of no known level")
-                self._lines.add(level, text[:LONGEST_TEXT], _object(fields))
+                if not self._lines.is_spent:  # to drop what comes must not cost the worker its time
+                    self._lines.add(level, text[:LONGEST_TEXT], _object(fields))
             case Progressed(progress):
                 self._listener.progress(progress)
             case Emitted(name, payload):
-                named("name", name)
-                self._note(f"custom:{name}", _payload(payload))
+                if not self._has_noted_enough:
+                    named("name", name)
+                    self._note(f"custom:{name}", _payload(payload))
             case Measured(what, labels, value):
                 self._measure(what, labels, value)
             case SpanEnded(span):

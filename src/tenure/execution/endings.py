@@ -19,6 +19,7 @@ from tenure.core.retry import (
 from tenure.core.trail import Usage
 from tenure.execution.conversation import Report
 from tenure.execution.halting import Halt, Interrupted, Unstarted
+from tenure.execution.limits import ENDED_BY
 from tenure.execution.nursery import Ending, Lost
 from tenure.execution.protocol import Exited, Unborn
 
@@ -107,8 +108,7 @@ def _crash(course: Course, said: Said, ending: Ending | Swept) -> AttemptEnd | U
 
 
 def _signal_name(number: int) -> str:
-    why = ": it had used up its CPU time" if number == signal.SIGXCPU else ""
     try:
-        return f"{signal.Signals(number).name} ({number}){why}"
+        return f"{signal.Signals(number).name} ({number}){ENDED_BY.get(signal.Signals(number), '')}"
     except ValueError:
         return f"signal {number}"

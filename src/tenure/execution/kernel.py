@@ -7,6 +7,7 @@ import sys
 from os import getppid
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _SIGKILL = int(signal.SIGKILL)
@@ -38,6 +39,14 @@ def adopt_orphans() -> None:
 def forgo_privileges() -> None:
     """Gain no privileges from now on by running a program; descendants neither."""
     _set(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def hide_memory() -> None:
+    """Close this process's memory, variables and descriptors to others of its user; not to root.
+
+    What it executes is as open as any other program.
+    """
+    _set(_PR_SET_DUMPABLE, 0)
 
 
 def has_forgone_privileges(pid: int) -> bool:

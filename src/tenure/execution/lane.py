@@ -1,7 +1,6 @@
 """The lane `process`, a fresh process for every attempt; and `spawn`, where each imports the app itself."""
 
 import asyncio
-import shutil
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ from tenure.execution.halting import Ended, Halt, Halting, Interrupted, Listener
 from tenure.execution.nurseries import Nurseries, end_without_a_child, opened_before
 from tenure.execution.nursery import Nursery
 from tenure.execution.protocol import Begin
+from tenure.execution.user import User
 
 __all__ = ["Ended", "Halt", "Halting", "Interrupted", "Listener", "ProcessLane", "Unstarted"]
 
@@ -24,7 +24,8 @@ class ProcessLane:
 
     `target` is `module:attribute`, looked for in `folder` (the current one) first. Of `environment`, the
     worker's own, children see what the allow-list and their definitions name. `guards` adopt orphans where
-    this process may. With `anew` the zygote knows nothing of the app, and every child imports it.
+    this process may. With `anew` the zygote knows nothing of the app, and every child imports it. With a
+    `user` all of them are that user's.
     """
 
     def __init__(
@@ -36,9 +37,10 @@ class ProcessLane:
         environment: Mapping[str, str],
         guards: Guards | None = None,
         anew: bool = False,
+        user: User | None = None,
     ) -> None:
         self.nurseries = Nurseries(
-            target, folder=folder, spares=spares, environment=environment, guards=guards, anew=anew
+            target, folder=folder, spares=spares, environment=environment, guards=guards, anew=anew, user=user
         )
         """Where its children come from; other lanes may have theirs from there too."""
         self._suspects = self.nurseries.suspects
@@ -104,5 +106,5 @@ class ProcessLane:
         ended, litter = await attempt.run(timeout, grace)
         self._suspects.judge(assignment.job, has_died=attempt.has_lost_its_zygote)
         if litter is not None:
-            await asyncio.to_thread(shutil.rmtree, litter, ignore_errors=True)
+            await asyncio.to_thread(nursery.remove_litter, litter)
         return ended

@@ -12,6 +12,7 @@ from tenure.execution.guards import Guards
 from tenure.execution.halting import Ended, Halting, Listener
 from tenure.execution.lane import ProcessLane
 from tenure.execution.running import SharedLane, WarmLane
+from tenure.execution.user import User
 
 
 class Terms(TypedDict):
@@ -44,13 +45,20 @@ class Lanes:
         spares: int = 2,
         environment: Mapping[str, str],
         guards: Guards | None = None,
+        user: User | None = None,
     ) -> None:
         guards = guards or Guards()
-        self._process = ProcessLane(
-            target, folder=folder, spares=spares, environment=environment, guards=guards
-        )
-        self._spawn = ProcessLane(
-            target, folder=folder, spares=spares, environment=environment, guards=guards, anew=True
+        self._process, self._spawn = (
+            ProcessLane(
+                target,
+                folder=folder,
+                spares=spares,
+                environment=environment,
+                guards=guards,
+                anew=anew,
+                user=user,
+            )
+            for anew in (False, True)
         )
         self._lanes: dict[str, Lane] = {
             "process": self._process,

@@ -1,7 +1,9 @@
 """What a child may take and see: resource limits, and the environment by allow-list."""
 
+import errno
 import resource
-from collections.abc import Iterable, Mapping
+import signal
+from collections.abc import Iterable, Iterator, Mapping
 
 from tenure.execution.assignment import Limits
 
@@ -23,6 +25,24 @@ EAGER = {"LD_BIND_NOW": "1"}
 TAKEN = ("PYTHONPATH", "LC_CTYPE", *EAGER)
 """Variables that a zygote needs or Python sets; a child has them only where they are allowed."""
 
+FILES = "its definition's files, or else TENURE_CHILD_FILES, says how many may be open"
+FILE_SIZE = "TENURE_CHILD_FILE_BYTES says how large a file may be"
+MEMORY = "its definition's memory, or else TENURE_CHILD_MEMORY_BYTES, says how much an attempt may have"
+"""What is said to who has met a limit."""
+
+ENDED_BY = {
+    signal.SIGXCPU: ": it had used up its CPU time",
+    signal.SIGXFSZ: f": it had written too large a file; {FILE_SIZE}",
+}
+"""The signals that tell of a limit."""
+
+_SAID_BY_THE_SYSTEM = {
+    errno.EMFILE: (FILES, resource.RLIMIT_NOFILE),
+    errno.EFBIG: (FILE_SIZE, resource.RLIMIT_FSIZE),
+    errno.ENOMEM: (MEMORY, resource.RLIMIT_DATA),
+}
+_NO_MORE_THREADS = "can't start new thread"
+_LONGEST_CHAIN = 20
 _RESERVE = 32 << 20
 _LAST_SECONDS = 5
 
@@ -52,8 +72,32 @@ def apply(limits: Limits) -> None:
     if limits.cpu is not None:
         # The signal of the soft limit says what happened; the hard one ends who ignores it.
         _bind(resource.RLIMIT_CPU, limits.cpu, limits.cpu + _LAST_SECONDS)
+    if limits.file_size is not None:
+        _bind(resource.RLIMIT_FSIZE, limits.file_size, limits.file_size)
     if limits.memory is not None:
         _bind(resource.RLIMIT_DATA, limits.memory, limits.memory + _RESERVE)
+
+
+def met_by(error: BaseException) -> str:
+    """What to say of the limit that an exception, or one that led to it, tells of; empty for none."""
+    for each in _chain(error):
+        if isinstance(each, RuntimeError) and str(each) == _NO_MORE_THREADS:
+            said, kind = MEMORY, resource.RLIMIT_DATA
+        elif isinstance(each, OSError) and each.errno in _SAID_BY_THE_SYSTEM:
+            said, kind = _SAID_BY_THE_SYSTEM[each.errno]
+        else:
+            continue
+        if resource.getrlimit(kind)[0] != resource.RLIM_INFINITY:
+            return f"; {said}"
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(_LONGEST_CHAIN):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def open_the_reserve() -> None:

@@ -15,6 +15,7 @@ from tenure.execution.halting import Halt, Halting, Unstarted
 from tenure.execution.nursery import Nursery
 from tenure.execution.protocol import Ready
 from tenure.execution.suspects import Suspects
+from tenure.execution.user import User
 
 
 class Nurseries:
@@ -29,8 +30,10 @@ class Nurseries:
         environment: Mapping[str, str],
         guards: Guards | None,
         anew: bool = False,
+        user: User | None = None,
     ) -> None:
         self._target = target
+        self._user = user
         self._folder = folder or Path.cwd()
         self._spares = spares
         self._environment = dict(environment)
@@ -84,7 +87,9 @@ class Nurseries:
         if self._is_closed:
             raise TenureError("the lane is closed")
         nursery = Nursery(
-            self._target, self._folder, spares, self._environment, self._guards, anew=self._anew
+            *(self._target, self._folder, spares, self._environment, self._guards),
+            anew=self._anew,
+            user=self._user,
         )
         gone = {known for known in self._nurseries if known.is_gone}
         self._of_those_gone += sum(known.children for known in gone)

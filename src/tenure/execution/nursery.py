@@ -38,6 +38,7 @@ from tenure.execution.protocol import (
     read,
 )
 from tenure.execution.scratch import Scratch, place_in, sweep
+from tenure.execution.user import User
 
 PING_EVERY = 1.0
 """Seconds after which a zygote that has children is asked for a sign of life, again and again."""
@@ -71,10 +72,15 @@ class Nursery:
         guards: Guards,
         *,
         anew: bool = False,
+        user: User | None = None,
     ) -> None:
-        """With `anew` the zygote imports nothing of the user's: each of its children does."""
+        """With `anew` the zygote imports nothing of the app's: each of its children does.
+
+        With a `user` all of them are that user's.
+        """
         self._target = target
         self._anew = anew
+        self._user = user
         self._folder = folder
         self._spares = spares
         self._environment = limits.inherited(environment)
@@ -138,6 +144,15 @@ class Nursery:
             _close(descriptors)
             ending.set_result(Lost(is_alone=False))
         return self._count, ending
+
+    def own(self, descriptor: int) -> None:
+        """Let children open anew what they write to, as programs do with `/dev/stdout`."""
+        if self._user is not None:
+            self._user.own(descriptor)
+
+    def remove_litter(self, folder: str) -> None:
+        """Remove what a child has left; blocks."""
+        self._scratch.remove_litter(folder)
 
     @property
     def children(self) -> int:
@@ -206,7 +221,7 @@ class Nursery:
         self._loop.call_later(PING_EVERY, self._watch)
 
     def _launched(self, control: socket.socket) -> subprocess.Popen[bytes]:
-        self._scratch = Scratch.make(place_in(self._environment))
+        self._scratch = Scratch.make(place_in(self._environment), self._user)
         try:
             return self._guards.start(lambda: self._started(control))
         except OSError:
@@ -214,6 +229,7 @@ class Nursery:
             raise
 
     def _started(self, control: socket.socket) -> subprocess.Popen[bytes]:
+        user = self._user
         return subprocess.Popen(
             [
                 sys.executable,
@@ -222,7 +238,7 @@ class Nursery:
                 str(control.fileno()),
                 self._target,
                 str(self._spares),
-                str(self._scratch.path),
+                str(self._scratch.for_attempts),
                 *([ANEW] if self._anew else []),
             ],
             cwd=self._folder,
@@ -231,6 +247,10 @@ class Nursery:
             stdout=2,  # what a module prints at import is for the operator, not for who reads our output
             pass_fds=[control.fileno()],
             start_new_session=True,
+            # Before it is executed: it ties itself to its parent's death, and a later change would untie it.
+            user=None if user is None else user.uid,
+            group=None if user is None else user.gid,
+            extra_groups=None if user is None else user.groups,
         )
 
     def _send(self, message: ToZygote, descriptors: list[int]) -> None:

@@ -12,7 +12,7 @@ from tenure.core.errors import InvalidJson
 from tenure.core.outcome import Failure
 from tenure.core.retry import OutOfMemory, Raised, Returned, describe, unkept
 from tenure.execution.assignment import Assignment
-from tenure.execution.child import handlers_own, params_if_any
+from tenure.execution.child import params_if_any, told
 from tenure.execution.context import Context
 from tenure.execution.handler import App, Handler
 from tenure.execution.hub import Strand
@@ -37,7 +37,7 @@ async def perform(
         open_the_reserve()
         return OutOfMemory()
     except BaseException as error:  # also SystemExit and CancelledError: the handler's end is to be told
-        return describe(error.with_traceback(handlers_own(error.__traceback__)))
+        return told(error)
     finally:
         leave(entered)
 

@@ -21,7 +21,7 @@ from tenure.core.errors import InvalidJson, ProgramFailed
 from tenure.core.faults import LARGEST_DOCUMENT
 from tenure.core.retry import unkept_kind
 from tenure.execution.context import Context
-from tenure.execution.limits import NEVER
+from tenure.execution.limits import ENDED_BY, NEVER
 from tenure.execution.printed import Printed
 from tenure.execution.spawned import Spawned
 
@@ -81,6 +81,9 @@ class Program:
             problem = "the program that its first line names is not found" if _is_there(name) else "not found"
             raise ProgramFailed(f"{name} cannot be run: {problem}", ["ProgramNotFound"]) from None
         except PermissionError:
+            # A folder on PATH that this user may not read is refused like a file that may not be executed.
+            if "/" not in name and not _is_there(name):
+                raise ProgramFailed(f"{name} cannot be run: not found", ["ProgramNotFound"]) from None
             problem = "it is no executable file for this user"
             raise ProgramFailed(f"{name} cannot be run: {problem}", ["ProgramNotExecutable"]) from None
         except OSError as error:
@@ -97,7 +100,7 @@ class Program:
             message = f"{name} exited with code {code}{ended}"
             raise ProgramFailed(message, [f"ExitCode{code}"], is_fatal=code in self._fatal_codes)
         killer = _signal_name(-code)
-        why = ": it had used up its CPU time" if -code == signal.SIGXCPU else ""
+        why = ENDED_BY.get(-code, "")  # type: ignore[call-overload]  # a signal is a number
         message = f"{name} was killed by {killer}{why}{ended}"
         raise ProgramFailed(message, [killer, "KilledBySignal"])
 

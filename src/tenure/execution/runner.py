@@ -8,7 +8,6 @@ Otherwise nobody can say, and all of them are handed back, to be run apart the n
 import asyncio
 import math
 import os
-import shutil
 import signal
 import socket
 from datetime import timedelta
@@ -203,7 +202,7 @@ class Runner:
             guest.settle(self._fate(guest, ending, is_alone=len(inside) == 1))
         self._guests.clear()
         if isinstance(ending, Exited) and ending.litter is not None:
-            self.loop.run_in_executor(None, partial(shutil.rmtree, ending.litter, ignore_errors=True))
+            self.loop.run_in_executor(None, self.nursery.remove_litter, ending.litter)
 
     def _hear_out(self) -> None:
         """Take in the rest and close everything."""
@@ -242,6 +241,8 @@ class Runner:
         """Our end of the socket, and what the runner is given: to those who share it, our own stderr."""
         ours, theirs = socket.socketpair()
         try:
+            for written in [] if self._pipes is None else self._pipes.theirs:
+                self.nursery.own(written)
             output = [os.dup(2), os.dup(2)] if self._pipes is None else self._pipes.theirs
         except OSError:
             ours.close()

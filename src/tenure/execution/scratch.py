@@ -14,24 +14,39 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from tenure.execution.user import User
+
 PREFIX = "tenure-attempts-"
 
 
 class Scratch:
     """A folder that is ours until it is removed."""
 
-    def __init__(self, path: Path, lock: int) -> None:
+    def __init__(self, path: Path, lock: int, user: User | None) -> None:
         self.path = path
         self._lock = lock
+        self.for_attempts = path
+        """Where attempts have their folders: in one of its own where another user is to write there."""
+        if user is not None:
+            path.chmod(0o711)
+            self.for_attempts = path / "attempts"
+            self.for_attempts.mkdir(mode=0o700)
+            user.own(str(self.for_attempts))
 
     @classmethod
-    def make(cls, place: Path) -> Self:
-        """A new one in there; raises OSError when there can be none."""
+    def make(cls, place: Path, user: User | None = None) -> Self:
+        """A new one in there, for attempts of this user; raises OSError when there can be none."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
             # Somebody who sweeps may have come in between, and taken it for nobody's.
             if (lock := _locked(path)) is not None:
-                return cls(path, lock)
+                return cls(path, lock, user)
+
+    def remove_litter(self, folder: str) -> None:
+        """Remove what an attempt has left; only if it lies here: it was an attempt's user who named it."""
+        litter = Path(folder)
+        if litter.parent == self.for_attempts and litter.name.isdecimal():
+            shutil.rmtree(litter, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove it, if its guard has not, and let go of it."""

@@ -16,6 +16,7 @@ from contextvars import copy_context
 from typing import Any, NoReturn
 
 from tenure.core.retry import describe
+from tenure.execution import limits
 from tenure.execution.found import Found
 from tenure.execution.hub import Hub, Strand, packed
 from tenure.execution.meter import Meter
@@ -142,6 +143,7 @@ class Async:
 
     def __init__(self, connection: int, found: Found) -> None:
         self._found = found
+        self._is_bound = False
         self._pid = os.getpid()
         tell_apart()
         self._loop = asyncio.new_event_loop()
@@ -160,6 +162,9 @@ class Async:
                 pass
 
     def _begin(self, number: int, begin: Begin) -> None:
+        if not self._is_bound:  # all attempts of the lane together, by the first of them
+            self._is_bound = True
+            limits.apply(begin.assignment.limits)
         strand = self._hub.open(number)
         attempt = self._surely(self._attempt(number, strand, begin))
         strand.task = asyncio.Task(attempt, loop=self._loop, context=self._context.copy())

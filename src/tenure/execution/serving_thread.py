@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from time import thread_time
 from typing import NoReturn
 
+from tenure.execution import limits
 from tenure.execution.found import Found
 from tenure.execution.hub import Hub
 from tenure.execution.kept_loop import KeptLoop
@@ -36,6 +37,7 @@ class Threads:
 
     def __init__(self, connection: int, found: Found) -> None:
         self._found = found
+        self._is_bound = False
         self._pid = os.getpid()
         tell_apart()
         self._hub = ReadByMain(connection, self._begin)
@@ -49,6 +51,9 @@ class Threads:
             self._hub.take_in(lambda: False)
 
     def _begin(self, number: int, begin: Begin) -> None:
+        if not self._is_bound:  # all attempts of the lane together, by the first of them
+            self._is_bound = True
+            limits.apply(begin.assignment.limits)
         self._hub.open(number)  # before any thread comes to it: a request to stop may follow at once
         self._waiting.put((number, begin))
         if not self._idle.acquire(blocking=False):

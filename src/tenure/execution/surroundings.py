@@ -18,7 +18,11 @@ _CLOCK_TICK_NS = 50_000_000
 """A file system's clock goes by ticks: two changes within one cannot be told from each other."""
 
 _VARIABLES: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]  # compared in one step
-_SOFT = ((resource.RLIMIT_NOFILE, "files"), (resource.RLIMIT_DATA, "memory"))
+_SOFT = (
+    (resource.RLIMIT_NOFILE, "files"),
+    (resource.RLIMIT_FSIZE, "file_size"),
+    (resource.RLIMIT_DATA, "memory"),
+)
 
 
 class Surroundings:

@@ -6,6 +6,10 @@ a return value; outages and bugs are exceptions of `tenure.core.errors`, never a
 alone: no verb takes the present from its caller. Every step commits together with its event, and an attempt's
 end with its attempt row. Every verb may run on all nodes at once.
 
+A batch is only an economy: when `settle_and_claim`, `hand_back`, `promote` or `reap` meets jobs that the
+database refuses to move, for a reason that lies in the data, these are put aside (`tenure.storage.aside`) and
+the verb raises JobsAside: nothing else was written, and the same call goes without them.
+
 The contract suite in tests/storage/contract, one file a verb, is the definition of this protocol.
 """
 
@@ -21,12 +25,15 @@ from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import (
     Replayed,
 )
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
 from tenure.core.reading import Outlook
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
-from tenure.core.trail import Note, Recorded, Trail
+from tenure.core.trail import LogLine, Note, Recorded, Trail
 from tenure.storage.access import AccessStore
+from tenure.storage.aside import AsideStore
 from tenure.storage.draft import Draft
+from tenure.storage.findings import MOST, Finding
 from tenure.storage.migrate import Applied
 from tenure.storage.operations import OperationsStore
 from tenure.storage.overview import OverviewStore
@@ -50,13 +57,13 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol):
+class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStore, Protocol):
     """A place that keeps jobs.
 
     The verbs stand in this order: connection, creation, what moves jobs, the clock's duties, what a worker
     waits for. Of the others, those that read jobs stand in `tenure.storage.reading`, those by which it is
-    operated in `operations` beside it, those about access over HTTP in `access`, and those that look at the
-    whole in `overview`.
+    operated in `operations` beside it, those about access over HTTP in `access`, those that look at the whole
+    in `overview`, and those about jobs that cannot be moved in `aside`.
     """
 
     async def open(self) -> None:
@@ -82,6 +89,14 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
 
         All migrations are applied, every table, column and index that they make is there, and the guards are
         the table of steps.
+        """
+
+    async def inspect(self, *, limit: int = MOST) -> list[Finding]:
+        """What hands have left that no verb would, up to `limit`, each with the way out.
+
+        Jobs that were moved past their place in line, their timer or their lease: none of them goes on by
+        itself. And rows on record that no step has written: events that their job has not counted, attempts
+        that have not ended, results without a success. Reads all there is.
         """
 
     async def now(self) -> datetime:
@@ -139,8 +154,8 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
     ) -> list[Standing]:
         """Cancel jobs: unowned ones are `cancelled` at once, running ones become `cancelling`.
 
-        Cancelling and finished jobs are left as they are, and so is whoever is in none of `states`. One
-        answer for each job that exists, in the order asked.
+        Cancelling and finished jobs are left as they are, and so is whoever is in none of `states`, or aside.
+        One answer for each job that exists, in the order asked.
         """
 
     async def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
@@ -185,19 +200,21 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
 
         What the report says the attempt used is kept with the attempt.
 
-        Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence, one more
-        attempt each: higher priority first, then in the order they were queued; equal priorities of several
-        lines take turns. One claim in four goes by age as well: there each minute that the first job of a
-        line and priority has waited counts as one step of priority. Locked rows are skipped, never waited
-        for. An order with limit 0 claims nothing. While jobs are plenty, what another process has put in
-        line is seen within a second; within five on a database where looking takes long. Who listens, found
-        nothing the last time and is told where jobs were put in line may be given those alone; whatever else
-        there is, the next call finds.
+        Then up to `order.limit` queued jobs of `order.lines` become `running` under a fresh fence (or
+        several, where not all are found at once), one more attempt each: higher priority first, then in the
+        order they were queued; equal priorities of several lines take turns. One claim in four goes by age as
+        well: there each minute that the first job of a line and priority has waited counts as one step of
+        priority. Locked rows are skipped, never waited for. An order with limit 0 claims nothing. While jobs
+        are plenty, what another process has put in line is seen within a second; within five on a database
+        where looking takes long. Who listens, found nothing the last time and is told where jobs were put in
+        line may be given those alone; whatever else there is, the next call finds.
 
         From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
         limits is claimed only while each of them has room, and takes a place in all of them until its
         attempt ends, however it ends. Never more run under a limit than its size allows; when the size is
-        lowered, those that run go on and none is added until they have become fewer.
+        lowered, those that run go on and none is added until they have become fewer. Fewer than `order.limit`
+        are claimed only where nobody is left whose limits have room, as far as this process can know: what
+        others hold, or are about to, is seen as what they put in line.
         """
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
@@ -228,6 +245,14 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, Protocol)
         any claim, with 0 for the fence. It is not added when the job was claimed again, is unknown, or has
         all the notes it may. A finished job itself stays as it is:
         the note bears the next number, and stands in its history and in the feed.
+        """
+
+    async def add_lines(self, lease: Lease, lines: Sequence[LogLine]) -> bool:
+        """Add log lines behind those written under a lease, whatever has become of it; answers whether.
+
+        For what a hook says when the attempt is over. They are numbered anew, in the order given. They are
+        not added where the job is unknown, or that lease is yet to come; 0 is the fence of a job that ended
+        before any claim. Bounded like `record`.
         """
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:

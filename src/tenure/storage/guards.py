@@ -23,13 +23,16 @@ RECORDS = {
 
 REFUSE = """
 BEGIN
-    RAISE EXCEPTION 'tenure: %', TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+    RAISE EXCEPTION 'tenure: %: %', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
 END
 """
 """The body of PostgreSQL's refusal."""
 
 USUAL = ((State.QUEUED, State.RUNNING), (State.RUNNING, State.SUCCEEDED))
 """The steps that nearly every job takes."""
+
+REFUNDS = ((State.RUNNING, State.QUEUED), (State.RUNNING, State.SUSPENDED))
+"""The steps that may give an attempt back."""
 
 _TRIGGER = re.compile(r"CREATE TRIGGER (\w+) BEFORE \w+ ON (?:tenure\.(\w+).*?\);|tenure_.*?END;)", re.DOTALL)
 _FALLS = "NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id"
@@ -40,10 +43,28 @@ _FINAL = "a finished job never changes"
 _FENCE = "neither a fence nor a count of events ever falls"
 _DELETE = "only retention deletes, and only finished jobs"
 _RECORD = "what is on record stays as it is"
+_ATTEMPTS = "attempts are neither added nor given back, but by the steps that do so"
+_ENDED = "an attempt is on record when it has ended, under the fence and with the number of its claim"
+_ANSWERED = "a result is that of a job which has succeeded and says that it has one"
 
 # Pruning lets itself through, for its own transaction alone.
 _POSTGRES_NOT_PRUNING = "current_setting('tenure.pruning'::text, true) IS DISTINCT FROM 'on'::text"
 _SQLITE_NOT_PRUNING = "NOT EXISTS (SELECT 1 FROM tenure_permit)"
+
+# Whoever takes a step changes the job's state row first; what is added without one would stand in the way of
+# the step that comes. On SQLite alone, and not for events: the other look-ups would cost the loop more than
+# they are worth. What they would refuse, `inspect` finds.
+_ADMITTED = {
+    "attempt": {
+        """NOT EXISTS (SELECT 1 FROM tenure_job_state s
+                      WHERE s.id = NEW.job AND s.fence = NEW.fence AND s.fence > 0 AND s.lease IS NULL
+                        AND NEW.number BETWEEN s.attempt AND s.attempt + 1)""": _ENDED
+    },
+    "result": {
+        """NOT EXISTS (SELECT 1 FROM tenure_job_state s
+                      WHERE s.id = NEW.job AND s.state = 'succeeded' AND s.has_result)""": _ANSWERED
+    },
+}
 
 
 def postgres_guard() -> str:
@@ -95,10 +116,11 @@ def postgres_judge() -> str:
         f"OLD.state = ANY ({_array(FINAL)})": _FINAL,
         _FALLS: _FENCE,
         f"OLD.state <> NEW.state AND {illegal}": _STEP,
+        _attempts_forged(): _ATTEMPTS,
     }
     said = "USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;"
     judged = "".join(
-        f"    IF {broken} THEN\n        RAISE EXCEPTION 'tenure: {message}' {said}\n    END IF;\n"
+        f"    IF {broken} THEN\n        RAISE EXCEPTION 'tenure: job_state: {message}' {said}\n    END IF;\n"
         for broken, message in rules.items()
     )
     return f"\nBEGIN\n{judged}    RETURN NEW;\nEND\n"
@@ -121,26 +143,27 @@ def sqlite_guard() -> str:
 
 def sqlite_triggers() -> dict[str, str]:
     """The triggers of the SQLite store by name, in the very text that the database keeps."""
-    state = "tenure_job_state"
     illegal = f"NOT ({_cases('OLD.state', 'NEW.state', otherwise='0')}\n         AND NEW.n = OLD.n + 1)"
+    unfinished = f"OLD.state NOT IN ({_words(FINAL)})"
+    changes = {
+        f"OLD.state IN ({_words(FINAL)})": _FINAL,
+        _FALLS: _FENCE,
+        f"OLD.state <> NEW.state AND {illegal}": _STEP,
+        _attempts_forged(): _ATTEMPTS,
+    }
+    born = {f"NEW.state NOT IN ({_words(FIRST)})": _BORN, _is_there("job_state", ("id",)): _RECORD}
     triggers = [
-        _refusal("guard_first", f"INSERT ON {state}", f"NEW.state NOT IN ({_words(FIRST)})", _BORN),
-        _refusal("guard_step", f"UPDATE ON {state}", f"OLD.state <> NEW.state AND {illegal}", _STEP),
-        _refusal("guard_final", f"UPDATE ON {state}", f"OLD.state IN ({_words(FINAL)})", _FINAL),
-        _refusal("guard_fence", f"UPDATE ON {state}", _FALLS, _FENCE),
-        _refusal(
-            "guard_delete",
-            f"DELETE ON {state}",
-            f"OLD.state NOT IN ({_words(FINAL)}) OR {_SQLITE_NOT_PRUNING}",
-            _DELETE,
-        ),
-        _no_replacing("job_state", ("id",)),
+        _refusal("step", "UPDATE", "job_state", changes),
+        _refusal("delete", "DELETE", "job_state", {f"{unfinished} OR {_SQLITE_NOT_PRUNING}": _DELETE}),
+        _refusal("first", "INSERT", "job_state", born),
     ]
     for table, key in RECORDS.items():
+        added = {_is_there(table, key): _RECORD}
+        added |= _ADMITTED.get(table, {})
         triggers += [
-            _refusal(f"guard_{table}_update", f"UPDATE ON tenure_{table}", "true", _RECORD),
-            _refusal(f"guard_{table}_delete", f"DELETE ON tenure_{table}", _SQLITE_NOT_PRUNING, _DELETE),
-            _no_replacing(table, key),
+            _refusal(f"{table}_update", "UPDATE", table, {"true": _RECORD}),
+            _refusal(f"{table}_delete", "DELETE", table, {_SQLITE_NOT_PRUNING: _DELETE}),
+            _refusal(f"{table}_insert", "INSERT", table, added),
         ]
     return dict(triggers)
 
@@ -173,19 +196,34 @@ def _statement_guard(name: str, on: str, table: str, message: str) -> tuple[str,
 def _unusual() -> str:
     """Whether a change is anything but one of the usual steps, and so has to be judged."""
     others = (f"(OLD.state <> '{source}' OR NEW.state <> '{target}')" for source, target in USUAL)
-    return f"NEW.n <> OLD.n + 1 OR NEW.fence < OLD.fence OR NEW.id <> OLD.id OR {' AND '.join(others)}"
+    changed = "NEW.max_attempts <> OLD.max_attempts OR NEW.attempt < OLD.attempt"
+    falls = "NEW.fence < OLD.fence OR NEW.id <> OLD.id"
+    return f"NEW.n <> OLD.n + 1 OR {falls} OR {changed} OR {' AND '.join(others)}"
 
 
-def _no_replacing(table: str, key: tuple[str, ...]) -> tuple[str, str]:
-    """INSERT OR REPLACE deletes the row in its way without asking a trigger; this one asks first."""
+def _attempts_forged() -> str:
+    """Whether a change moves the bound of attempts, or gives one back where no step does."""
+    refunded = " OR ".join(f"OLD.state = '{source}' AND NEW.state = '{target}'" for source, target in REFUNDS)
+    return (
+        "NEW.max_attempts <> OLD.max_attempts OR NEW.attempt < OLD.attempt"
+        f" AND NOT (NEW.attempt = OLD.attempt - 1 AND ({refunded}))"
+    )
+
+
+def _is_there(table: str, key: tuple[str, ...]) -> str:
+    """INSERT OR REPLACE deletes the row in its way without asking a trigger: so it is asked before."""
     same = " AND ".join(f"{column} = NEW.{column}" for column in key)
-    there = f"EXISTS (SELECT 1 FROM tenure_{table} WHERE {same})"  # noqa: S608 - our own names
-    return _refusal(f"guard_{table}_replace", f"INSERT ON tenure_{table}", there, _RECORD)
+    return f"EXISTS (SELECT 1 FROM tenure_{table} WHERE {same})"  # noqa: S608 - our own names
 
 
-def _refusal(name: str, on: str, when: str, message: str) -> tuple[str, str]:
-    text = f"CREATE TRIGGER tenure_{name} BEFORE {on}\n    WHEN {when}\n"
-    return f"tenure_{name}", f"{text}BEGIN SELECT RAISE(ABORT, 'tenure: {message}'); END"
+def _refusal(name: str, on: str, table: str, rules: dict[str, str]) -> tuple[str, str]:
+    """One trigger for all that is refused of a change: another one costs as much as what it asks."""
+    cases = "".join(
+        f"    WHEN {broken}\n    THEN RAISE(ABORT, 'tenure: {table}: {message}')\n"
+        for broken, message in rules.items()
+    )
+    text = f"CREATE TRIGGER tenure_guard_{name} BEFORE {on} ON tenure_{table}\nBEGIN SELECT CASE\n{cases}"
+    return f"tenure_guard_{name}", f"{text}    END; END"
 
 
 def _cases(source: str, target: str, *, otherwise: str) -> str:

@@ -54,6 +54,11 @@ class Way(Struct, frozen=True):
     owned: bool = False
     queued: bool = False
 
+    @property
+    def aside(self) -> bool:
+        """Whether jobs are meant that stand elsewhere once they were put aside."""
+        return bool(self.kinds) or self.owned or self.queued
+
 
 def way(which: Filter, *, lines: int | None, queued: int) -> Way:
     """The way for a filter that means so many `lines` (None: all), in which so many jobs are `queued`."""

@@ -24,7 +24,7 @@ class Told(Struct, frozen=True):
 
 def told(trails: Sequence[Trail]) -> list[Told]:
     """What was said, by lease in the order of leases."""
-    _check(trails)
+    check(trails)
     by_lease: dict[Lease, Told] = {}
     for trail in trails:
         one = by_lease.setdefault(trail.lease, Told(trail.lease, {}, []))
@@ -34,7 +34,7 @@ def told(trails: Sequence[Trail]) -> list[Told]:
     return [by_lease[lease] for lease in sorted(by_lease)]
 
 
-def _check(trails: Sequence[Trail]) -> None:
+def check(trails: Sequence[Trail]) -> None:
     """Refuse what is too much to be one transaction."""
     parts = sum(trail.parts for trail in trails)
     if parts > LARGEST_BATCH or len(trails) > LARGEST_BATCH:

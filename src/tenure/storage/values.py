@@ -195,8 +195,13 @@ def settled(given: Iterable[Lease], accepted: Mapping[Lease, State]) -> Settled:
 
 def standings(ids: Iterable[UUID], rows: Iterable[Row]) -> list[Standing]:
     """One answer for each job that exists, in the order asked."""
-    found = {row["job"]: Standing(row["job"], State(row["state"]), bool(row["moved"])) for row in rows}
+    found = {row["job"]: _standing(row) for row in rows}
     return [found[job] for job in ids if job in found]
+
+
+def _standing(row: Row) -> Standing:
+    is_aside = "is_aside" in set(row.keys()) and bool(row["is_aside"])
+    return Standing(row["job"], State(row["state"]), bool(row["moved"]), is_aside)
 
 
 def moved_from(rows: Iterable[Row]) -> list[Moved]:
@@ -236,7 +241,7 @@ _SAME_IN_JOB = (
         "hand_backs",
     ),
     *("suspensions", "due_at", "queued_at", "started_at", "finished_at", "updated_at", "cancel_requested_at"),
-    *("worker", "heartbeat_at", "lease_expires_at"),
+    *("worker", "heartbeat_at", "lease_expires_at", "aside_at"),
 )
 _SAME_IN_ATTEMPT = ("job", "fence", "number", "worker", "started_at", "ended_at")
 
@@ -270,11 +275,12 @@ def attempt_from(row: Row) -> Attempt:
         **{name: row[name] for name in _SAME_IN_ATTEMPT},
         ending=Ending(ending) if ending else None,
         error=failure_of(error) if error else None,
-        usage=_usage_from(row) if row["cpu_ms"] is not None else None,
+        usage=usage_from(row) if row["cpu_ms"] is not None else None,
     )
 
 
-def _usage_from(row: Row) -> Usage:
+def usage_from(row: Row) -> Usage:
+    """What an attempt used, where its owner said it."""
     return Usage(
         exit_code=row["exit_code"],
         signal=row["signal"],

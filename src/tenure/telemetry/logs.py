@@ -12,6 +12,7 @@ from logging import ERROR, LogRecord
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tenure.core.aside import Aside
 from tenure.core.lease import Claimed
 from tenure.core.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
 from tenure.core.signals import (
@@ -21,6 +22,7 @@ from tenure.core.signals import (
     AttemptStarted,
     DutyDone,
     HookFailed,
+    JobPutAside,
     Measured,
     Recovered,
     Signal,
@@ -159,6 +161,8 @@ class Logs:
             case AttemptLost(claimed, fenced):
                 reason = "we could not keep its lease" if fenced else "its lease was gone"
                 self._say("warning", "attempt.lost", {**self._of_job(claimed), "reason": reason})
+            case JobPutAside(aside):
+                self._say("error", "job.put_aside", self._of_aside(aside))
             case HookFailed(job, hook, error, known):
                 of_job = {"jobId": job} if known is None else self._of_job(known)
                 self._say("warning", "hook.failed", {**of_job, "hook": hook, "reason": error})
@@ -174,6 +178,19 @@ class Logs:
                 self._say("info", "loop.recovered", {"loop": loop, "worker": self._worker})
             case _:
                 self._of_worker(signal)
+
+    def _of_aside(self, aside: Aside) -> dict[str, Any]:
+        line = aside.line
+        return {
+            "jobId": aside.job,
+            "definition": line.definition,
+            "version": line.version,
+            "queue": line.queue,
+            "verb": str(aside.verb),
+            "state": aside.state,
+            "reason": aside.why,
+            "worker": self._worker,
+        }
 
     def _of_worker(self, signal: Signal) -> None:
         match signal:

@@ -11,6 +11,7 @@ Heard = Callable[[str, float, Exception | None], None]
 """Is told of a verb that has ended, after how many seconds, and how if not well."""
 
 TABLES = {
+    "add_lines": "log",
     "annotate": "event",
     "attempts": "attempt",
     "definitions": "definition",
@@ -23,6 +24,7 @@ TABLES = {
     "feed": "event",
     "flows": "event",
     "heartbeat": "lease",
+    "inspect": "job_state",
     "last_logs": "log",
     "limits": "limit",
     "lines": "line",

@@ -1,16 +1,18 @@
 """Annotating: what is found out when an attempt is over is added to its job, which stays as it is."""
 
 import asyncio
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 
 from tenure.core.bounds import MOST_NOTES
+from tenure.core.documents import Document
 from tenure.core.lease import Claimed, Lease, Line
 from tenure.core.operations import Retention
 from tenure.core.states import State
-from tenure.core.trail import HOOK_FAILED, Note
+from tenure.core.trail import HOOK_FAILED, LogLine, Note
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
@@ -233,3 +235,42 @@ async def test_annotating_against_settling_leaves_a_whole_history(store: Store, 
         events = await store.events(one.lease.job)
         assert hold_together(events)
         assert sorted(event.type for event in events) == ["custom:sent", "queued", "started", "succeeded"]
+
+
+def said(*texts: str) -> list[LogLine]:
+    return [LogLine(1, datetime(2026, 1, 1, tzinfo=UTC), "info", text, Document("{}")) for text in texts]
+
+
+async def test_lines_are_added_behind_those_of_the_attempt(store: Store) -> None:
+    """S1.62: however it ended, and also when the job was claimed again: each lease has numbers of its own."""
+    owned = await owned_one(store)
+    job = owned.lease.job
+    await store.record("a", [trail(owned, *said("first"))])
+    await store.hand_back("a", unstarted=[], killed=[owned.lease])
+    assert await store.add_lines(owned.lease, said("second", "third"))
+    [again] = await claim(store, worker="b")
+    await settle(store, [succeeded(again)], worker="b")
+    before = await record_of(store, job)
+    assert await store.add_lines(again.lease, said("of the next"))
+    assert await store.add_lines(owned.lease, said("fourth\x00"))
+    assert await record_of(store, job) == before
+    assert [(fence, line.n, line.text) for fence, line in await store.logs(job)] == [
+        *((owned.lease.fence, n, text) for n, text in enumerate(("first", "second", "third"), 1)),
+        (owned.lease.fence, 4, "fourth\N{REPLACEMENT CHARACTER}"),
+        (again.lease.fence, 1, "of the next"),
+    ]
+
+
+async def test_lines_of_what_never_was_are_not_added(store: Store) -> None:
+    """S0.14: of a job that is unknown, of a lease that is yet to come, and of none while it waits."""
+    owned = await owned_one(store)
+    waiting = await enqueue_one(store, hold=True)
+    for lease in (
+        Lease(uuid4(), owned.lease.fence),
+        Lease(owned.lease.job, owned.lease.fence + 1),
+        Lease(waiting, 0),
+    ):
+        assert not await store.add_lines(lease, said("nothing"))
+    await store.cancel([waiting])
+    assert await store.add_lines(Lease(waiting, 0), said("it is over"))
+    assert [line.text for _, line in await store.logs(waiting)] == ["it is over"]

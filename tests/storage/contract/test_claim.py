@@ -197,5 +197,7 @@ async def test_a_claim_that_cannot_be_recorded_claims_nothing(store: Store, back
         assert (untouched.state, untouched.attempt, untouched.fence) == (State.QUEUED, 0, 0)
         assert await store.attempts(job) == []
     assert await count(backend, "tenure.lease") == 0
+    assert [aside.job for aside in (await store.asides()).jobs] == [jobs[1]]
     await step_over_spoilt_event(backend, "second")
+    await store.put_back(jobs[1])
     assert [claimed.lease.job for claimed in await claim(store)] == jobs

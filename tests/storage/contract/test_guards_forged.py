@@ -1,4 +1,4 @@
-"""What no guard can refuse: rows added by hand, which nobody who reads believes."""
+"""Rows added by hand past the guards, or where there is none: nobody who reads believes them."""
 
 from tenure.core.states import State
 from tenure.storage.contract import Store
@@ -12,8 +12,8 @@ async def test_what_is_added_behind_a_finished_jobs_back_is_not_believed(
     """S0.15, S0.17: a result or an event that no step wrote changes nothing that is read."""
     job = await job_in(store, State.FAILED)
     before = await record_of(store, job)
-    await backend.sql(f"INSERT INTO tenure.result (job, body) VALUES ('{job}', '{{}}')")
-    await backend.sql(f"""
+    await backend.forge(f"INSERT INTO tenure.result (job, body) VALUES ('{job}', '{{}}')")
+    await backend.forge(f"""
         INSERT INTO tenure.event (job, n, source, target, attempt, fence, at, type, actor, mark)
         SELECT job, 99, source, 'succeeded', attempt, fence, at, 'succeeded', actor, mark
           FROM tenure.event WHERE job = '{job}' AND n = 2""")

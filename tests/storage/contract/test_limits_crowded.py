@@ -1,7 +1,7 @@
 """Limits with little room or many keys: a claim still takes all that it may."""
 
 from tenure.core.job import NewJob
-from tenure.core.lease import Order
+from tenure.core.lease import Line, Order
 from tenure.core.limit import Limit
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend
@@ -48,3 +48,33 @@ async def test_jobs_under_very_many_keys_are_all_found(store: Store) -> None:
     assert not (await store.outlook([MAIL])).waiting
     await settle(store, [succeeded(owned) for owned in claimed])
     assert {use.held for use in await store.limits()} == {0}
+
+
+async def test_a_worker_goes_on_claiming_under_ten_thousand_keys(store: Store) -> None:
+    """Every claim is filled while somebody waits whose limit has room, and in the end nobody does."""
+    keyed = [NewJob(definition="mail", limits=(Limit("tenant", str(n), size=2),)) for n in range(10_000)]
+    for _ in range(3):
+        await store.enqueue(keyed)
+    order, ran = Order(worker="a", lines=(MAIL,), limit=100), 0
+    turn = await store.settle_and_claim([], order)
+    while ran < 29_900:
+        assert len(turn.claimed) == order.limit
+        ran += len(turn.claimed)
+        turn = await store.settle_and_claim([succeeded(owned) for owned in turn.claimed], order)
+    while turn.claimed:
+        ran += len(turn.claimed)
+        turn = await store.settle_and_claim([succeeded(owned) for owned in turn.claimed], order)
+    assert ran == 30_000
+
+
+async def test_lines_that_share_a_limit_leave_the_rest_of_a_claim_to_others(store: Store) -> None:
+    """More urgent jobs are found than there is room for; who stands behind them is claimed as well."""
+    lines = [Line("default", f"d{n}") for n in range(6)]
+    api = (Limit("api", size=3),)
+    await store.enqueue(
+        [NewJob(definition=line.definition, priority=9, limits=api) for line in lines for _ in range(5)]
+    )
+    others = [await enqueue_one(store) for _ in range(7)]
+    claimed = await claim(store, limit=10, lines=[*lines, MAIL])
+    assert len(claimed) == 10
+    assert [owned.lease.job for owned in claimed if owned.lease.job in others] == others

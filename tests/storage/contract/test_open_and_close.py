@@ -13,7 +13,7 @@ from tenure.core.job import NewJob
 from tenure.core.lease import Lease, Order, Pulse
 from tenure.core.operations import Definition, Retention, Worker
 from tenure.core.states import State
-from tenure.core.trail import HOOK_FAILED, Note, Trail
+from tenure.core.trail import HOOK_FAILED, LogLine, Note, Trail
 from tenure.storage.contract import Store
 from tenure.storage.operations import OperationsStore
 from tenure.storage.reading import ReadingStore
@@ -41,6 +41,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "migrate": lambda store: store.migrate(),
     "migration_sql": lambda store: store.migration_sql(),
     "verify": lambda store: store.verify(),
+    "inspect": lambda store: store.inspect(),
     "now": lambda store: store.now(),
     "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
     "enqueue_strictly": lambda store: store.enqueue_strictly([NewJob(definition="mail")]),
@@ -82,6 +83,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "prune": lambda store: store.prune(Retention()),
     "tidy": lambda store: store.tidy(),
     "record": lambda store: store.record("a", [Trail(LEASE, notes=(Note("custom:seen"),))]),
+    "add_lines": lambda store: store.add_lines(Lease(JOB, 1), [LogLine(1, START, "info", "late")]),
     "annotate": lambda store: store.annotate(Lease(JOB, 1), Note(HOOK_FAILED)),
     "logs": lambda store: store.logs(JOB),
     "last_logs": lambda store: store.last_logs(JOB),

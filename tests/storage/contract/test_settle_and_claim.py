@@ -114,7 +114,9 @@ async def test_a_turn_is_taken_whole_or_not_at_all(store: Store, backend: Backen
 
     assert await record_of(store, job) == before
     assert await count(backend, "tenure.lease") == 1
+    [aside] = (await store.asides()).jobs
     await step_over_spoilt_event(backend, "next")
+    await store.put_back(aside.job)
     turn = await store.settle_and_claim([succeeded(claimed)], TURN)
     assert (len(turn.settled.accepted), len(turn.claimed)) == (1, 1)
 

@@ -3,13 +3,8 @@
 import signal
 from pathlib import Path
 
-from tests.postgres_server import (
-    PostgresServer,
-    PostgresUnavailable,
-    find_binaries,
-    system_binaries,
-    wheel_binaries,
-)
+from tests.postgres_server import PostgresServer, PostgresUnavailable
+from tests.postgres_versions import USUAL, binaries_of
 
 
 class OwnServer(PostgresServer):
@@ -23,7 +18,7 @@ class OwnServer(PostgresServer):
         settings: dict[str, object] | None = None,
     ) -> None:
         """`place`: where its files are to lie; `initdb` and `settings`: what it is made and run with."""
-        super().__init__(find_binaries(system_binaries(), wheel_binaries()))
+        super().__init__(binaries_of(USUAL))
         self._place = place
         self._initdb_options = initdb
         self._settings = settings or {}

@@ -1,12 +1,10 @@
 """A real pgbouncer for the tests: found or fetched, started and stopped here.
 
-It is the one on PATH, or else Debian's package, fetched once without root's rights into the user's cache
-folder and run from there with the libraries that it depends on.
+It is the system's, or else the one in Debian's package, which is fetched once.
 """
 
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -16,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.debian import fetched
+from tests.debian import program as program_of
 from tests.ports import free_port
 from tests.postgres_server import open_temporary_place
 
@@ -36,12 +34,9 @@ max_client_conn = 200
 """
 
 
-def program() -> tuple[Path, Path | None]:
-    """Where pgbouncer is, and where its libraries are if not the system's."""
-    if on_path := shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
-        return Path(on_path), None
-    libraries = fetched("pgbouncer")
-    return libraries / "usr/sbin/pgbouncer", libraries
+def program() -> str:
+    """Where pgbouncer is."""
+    return program_of("pgbouncer", "pgbouncer", folder="usr/sbin")
 
 
 @contextmanager
@@ -67,25 +62,16 @@ def pgbouncer(dsn: str, pool_size: int) -> Iterator[str]:
 
 
 def _start(folder: Path, settings: str) -> subprocess.Popen[bytes]:
-    found, libraries = program()
-    environment = dict(os.environ)
-    if libraries:
-        # The cache may be closed to the ordinary user whom it is to run as.
-        shutil.copytree(libraries, folder / "root", symlinks=True)
-        found = folder / "root" / found.relative_to(libraries)
-        places = {str(path.parent) for path in (folder / "root").rglob("*.so*")}
-        environment["LD_LIBRARY_PATH"] = ":".join(sorted(places))
     (folder / "settings").write_text(settings)
     folder.chmod(0o755)
     # Like PostgreSQL, it refuses to run as root.
     account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            [str(found), str(folder / "settings")],
+            [program(), str(folder / "settings")],
             user=account.pw_uid if account else None,
             group=account.pw_gid if account else None,
             extra_groups=[] if account else None,
-            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NoReturn
 
 from tests.postgres_server import open_temporary_place
 
@@ -21,19 +22,43 @@ def open_folder() -> Iterator[Path]:
 
 @contextmanager
 def small_disk(megabytes: int) -> Iterator[Path]:
-    """Mount one that lives in memory, and unmount it in the end."""
+    """One that lives in memory, and is gone in the end."""
     with open_folder() as folder:
-        options = ["-t", "tmpfs", "-o", f"size={megabytes}m,mode=1777", "tmpfs", str(folder)]
-        mounted = subprocess.run(["mount", *options], capture_output=True, text=True, check=False)
-        if mounted.returncode:
-            raise RuntimeError(
-                "a disk that can be filled up needs the right to mount a tmpfs: run the tests as root, in a "
-                f"container with the capability SYS_ADMIN (mount said: {mounted.stderr.strip()})"
-            )
-        try:
-            yield folder
-        finally:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=1777", "tmpfs", str(folder)]
+        with _mounted(command, folder) if os.geteuid() == 0 else _mounted_apart(command, folder) as disk:
+            yield disk
+
+
+@contextmanager
+def _mounted(command: list[str], folder: Path) -> Iterator[Path]:
+    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        _refused(mounted.stderr)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def _mounted_apart(command: list[str], folder: Path) -> Iterator[Path]:
+    """In namespaces of its own, where any user may mount; it is reached through the process in them."""
+    apart = ["unshare", "--user", "--map-root-user", "--mount"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    keeping = [*apart, "sh", "-c", '"$@" && echo mounted && exec cat', "keeper", *command]
+    with subprocess.Popen(keeping, text=True, **pipes) as keeper:
+        assert keeper.stdout is not None
+        if (said := keeper.stdout.readline()) != "mounted\n":
+            _refused(said)
+        yield Path(f"/proc/{keeper.pid}/root{folder}")
+
+
+def _refused(said: str) -> NoReturn:
+    raise RuntimeError(
+        "a disk that can be filled up needs the right to mount a tmpfs: run the tests as root, in a "
+        "container with the capability SYS_ADMIN, or where any user may make namespaces, as is usual "
+        f"(mount said: {said.strip()})"
+    )
 
 
 @contextmanager

@@ -60,9 +60,10 @@ def taken(seq: int, waited: int = 0) -> Any:
 
 
 def claimed(places: Places, seq: int, *, short: bool = False) -> None:
-    """A job was claimed from line 1."""
+    """A job was claimed from line 1, which was on offer as all the others are."""
+    offers = places.in_turn(10, 0)
     places.turned([], {1: 1})
-    places.claimed({(1, 0): taken(seq)}, short=short)
+    places.claimed(offers, 10 if short else 1, {(1, 0): [taken(seq)]})
 
 
 def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:
@@ -98,7 +99,6 @@ def test_a_turn_may_give_its_own_room_to_a_line_that_had_none() -> None:
 def test_a_claim_that_limits_have_kept_short_is_not_followed_by_a_look() -> None:
     """Unless somebody says that there is news: all room was taken, and more may have become free since."""
     places = looked_up(found(1, limits=(7,), free=1))
-    offered(places)
     claimed(places, 5, short=True)
     assert not places.are_stale
     places.hear()
@@ -152,7 +152,8 @@ def test_some_turns_go_by_age() -> None:
 
 def test_whoever_stands_behind_a_claimed_job_is_no_older_than_it_was() -> None:
     places = looked_up(found(1, -5), found(2, waited=60))
-    places.claimed({(2, 0): taken(7, waited=5)}, short=False)
+    by_age = [offer for offer in places.in_turn(1, 0) if offer.place == (2, 0)]
+    places.claimed(by_age, 1, {(2, 0): [taken(7, waited=5)]})
     assert {tuple(offered(places)) for _ in range(5)} == {(1, 2)}
 
 
@@ -183,7 +184,6 @@ def test_jobs_put_in_line_here_are_known_at_once() -> None:
 
 def test_a_short_claim_is_followed_by_a_look() -> None:
     places = looked_up(found(1))
-    offered(places)
     claimed(places, 5)
     assert not places.are_stale
     claimed(places, 6, short=True)
@@ -193,21 +193,20 @@ def test_a_short_claim_is_followed_by_a_look() -> None:
 def test_who_found_all_lines_empty_goes_where_it_is_told() -> None:
     """From the front, whatever was claimed there before; told once."""
     places = looked_up(found(1), found(2))
-    places.in_turn(10, 0)
     claimed(places, 5, short=True)
     places.hear([(2, -5)])
-    assert (offer := places.told()) is not None
+    assert (offer := places.told(10)) is not None
     assert (offer.place, offer.after) == ((2, -5), 0)
-    assert places.told() is None
+    assert places.told(10) is None
 
 
 def test_who_knows_of_jobs_goes_by_their_order_and_not_by_what_it_is_told() -> None:
     places = looked_up(found(1), found(2))
     places.hear([(1, 0)])
-    assert places.told() is None
+    assert places.told(10) is None
     claimed(places, 5)
     places.hear([(1, 0)])
-    assert places.told() is None
+    assert places.told(10) is None
 
 
 def test_what_was_told_is_not_enough_to_go_by() -> None:
@@ -216,20 +215,19 @@ def test_what_was_told_is_not_enough_to_go_by() -> None:
     look_up(places)
     for told in ([(1, 0), (1, 5)], [(9, 0)], [(3, 0)], []):
         places.hear(told)
-        assert places.told() is None
+        assert places.told(10) is None
     places.walked(1.0)
     places.hear([(1, 0)])
-    assert places.told() is None
+    assert places.told(10) is None
     look_up(places)
     places.hear([(1, 0)])
-    assert (offer := places.told()) is not None
+    assert (offer := places.told(10)) is not None
     assert offer.place == (1, 0)
 
 
 def test_after_a_claim_under_limits_somebody_looks() -> None:
     """It came back short though there was room: jobs may still stand there."""
     places = looked_up(found(1), found(3, limits=(7,), free=5))
-    places.in_turn(10, 0)
     claimed(places, 5, short=True)
     places.hear([(1, 0)])
-    assert places.told() is None
+    assert places.told(10) is None

@@ -55,6 +55,6 @@ async def test_nothing_on_record_can_be_truncated(store: Store, backend: Postgre
     """S0.24, S0.72: TRUNCATE asks no guard of rows."""
     job = await job_in(store, State.SUCCEEDED)
     before = await record_of(store, job)
-    with pytest.raises(asyncpg.PostgresError, match="tenure: what is on record stays as it is"):
+    with pytest.raises(asyncpg.PostgresError, match=f"tenure: {table}: what is on record stays as it is"):
         await backend.sql(f"TRUNCATE tenure.{table} CASCADE")
     assert await record_of(store, job) == before

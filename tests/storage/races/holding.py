@@ -97,7 +97,9 @@ class HoldingWriter(Writer):
         super().__init__(path, Opening(patience=60.0))
         self._seam = seam
 
-    async def run(self, task: Callable[[apsw.Connection, Turn], T]) -> T:
+    async def run(
+        self, task: Callable[[apsw.Connection, Turn], T], *, rows: int = 1, is_urgent: bool = False
+    ) -> T:
         # The time is read when a transaction begins, so one that is to be later is set by one before.
         at = self._seam.at
         if at is not None:
@@ -110,7 +112,7 @@ class HoldingWriter(Writer):
             self._seam.before_commit()
             return answer
 
-        return await super().run(held)
+        return await super().run(held, rows=rows, is_urgent=is_urgent)
 
     async def run_on(
         self, work: Callable[[apsw.Connection, Turn, Sequence[Item]], list[T]], items: Sequence[Item]

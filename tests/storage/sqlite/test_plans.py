@@ -16,6 +16,9 @@ GROWS_WITH_HISTORY = {
     *("tenure_ready", "tenure_timer", "tenure_aftermath", "tenure_finished", "tenure_tag", "tenure_log"),
 }
 
+READS_ALL = {"inspect"}
+"""What is asked by hand, once in a while, to look at every job there is."""
+
 
 @pytest.fixture
 async def connection(tmp_path: Path) -> apsw.Connection:
@@ -27,7 +30,7 @@ async def connection(tmp_path: Path) -> apsw.Connection:
     return open_writer(path)
 
 
-@pytest.mark.parametrize("name", sorted(STATEMENTS))
+@pytest.mark.parametrize("name", sorted(STATEMENTS.keys() - READS_ALL))
 async def test_no_statement_scans_a_table_that_grows_with_history(
     connection: apsw.Connection, name: str
 ) -> None:

@@ -98,7 +98,9 @@ class SqlitePast(SqliteBackend):
 class UndoingWriter(Writer):
     """Takes back what a task has done before it is committed."""
 
-    async def run(self, task: Callable[[apsw.Connection, Turn], T]) -> T:
+    async def run(
+        self, task: Callable[[apsw.Connection, Turn], T], *, rows: int = 1, is_urgent: bool = False
+    ) -> T:
         def undone(connection: apsw.Connection, turn: Turn) -> T:
             connection.execute("SAVEPOINT undone")
             try:
@@ -106,7 +108,7 @@ class UndoingWriter(Writer):
             finally:
                 connection.execute("ROLLBACK TO undone; RELEASE undone")
 
-        return await super().run(undone)
+        return await super().run(undone, rows=rows, is_urgent=is_urgent)
 
 
 class WatchedStore(SqliteStore):

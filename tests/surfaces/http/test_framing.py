@@ -1,7 +1,6 @@
 """Requests that are huge, slow, garbled or without end are refused in time, and cost others nothing."""
 
 import asyncio
-import socket
 
 import pytest
 
@@ -9,7 +8,7 @@ from tenure.storage.contract import Store
 from tenure.surfaces.http import intake
 from tenure.surfaces.http.connection import Limits
 from tests.storage.telling import EVERY_JOB
-from tests.surfaces.http.serving import PATIENCE, Api, Reply, register, request, serving
+from tests.surfaces.http.serving import Api, register, request, serving
 from tests.surfaces.keeping import MAIL
 
 JSON = {"Content-Type": "application/json"}
@@ -117,47 +116,15 @@ async def test_a_connection_that_says_nothing_is_closed_without_a_word(store: St
 
 
 async def test_slow_clients_take_no_place_from_others(store: Store) -> None:
-    """Row 13: twice as many as there are places, and everybody else is served."""
+    """Row 13: many more than there are places, and everybody else is served."""
     async with serving(store, limits=Limits(connections=8)) as api:
-        slow = [await asyncio.open_connection(*api.address) for _ in range(16)]
+        slow = [await asyncio.open_connection(*api.address) for _ in range(64)]
         for _, writer in slow:
             writer.write(b"POST /v1/jobs HT")
         for _ in range(4):
             assert (await api.send(request("GET", "/healthz"))).status == 200
         for _, writer in slow:
             writer.close()
-
-
-async def test_where_every_place_is_at_work_the_next_is_told_to_come_back(store: Store) -> None:
-    async with serving(store, limits=Limits(connections=2)) as api, api.wire() as one, api.wire() as two:
-        for wire in (one, two):
-            await wire.send(request(headers={**JSON, "Content-Length": "10"}))
-            await wire.send(b"{")
-        # They may not have been read when the third connection comes; then it takes the place of one.
-        reply = await asyncio.wait_for(_until(api, 503), PATIENCE)
-        assert (reply.status, reply.kind) == (503, "busy")
-        assert reply.headers["retry-after"].isdecimal()
-
-
-async def test_a_client_that_does_not_read_loses_its_place(store: Store) -> None:
-    """What it does not take is not kept for ever."""
-    limits = Limits(connections=1, write_seconds=0.3)
-    with socket.socket() as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        async with serving(store, limits=limits) as api:
-            deaf.connect(api.address)
-            deaf.sendall(request("GET", "/openapi.json") * 1000)
-            deaf.setblocking(False)
-            await asyncio.get_running_loop().sock_recv(deaf, 1)
-            await asyncio.wait_for(_until(api, 503), PATIENCE)
-            await asyncio.wait_for(_until(api, 200), PATIENCE)
-
-
-async def _until(api: Api, status: int) -> Reply:
-    """Ask until the answer is this one."""
-    while (reply := await api.send(request("GET", "/healthz"))).status != status:
-        pass
-    return reply
 
 
 GARBLED = {
@@ -177,6 +144,13 @@ GARBLED = {
     "a whole address with a user": request("GET", "http://localhost@evil.example/v1/jobs"),
     "a whole address without a path": request("GET", "http://localhost"),
     "an address of another kind": request("GET", "ftp://localhost/v1/jobs"),
+    "an older HTTP": b"GET /healthz HTTP/0.9\r\nHost: localhost\r\n\r\n",
+    "no HTTP behind the address": b"GET /healthz\r\n\r\n",
+    "a newer HTTP": b"GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n",
+    "a newer HTTP to begin with": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "another protocol": b"GET /healthz RTSP/1.0\r\nHost: localhost\r\n\r\n",
+    "one more space": b"GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an HTTP that there is not": b"GET /healthz HTTP/1.7\r\nHost: localhost\r\n\r\n",
     "two hosts": b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
 }
 
@@ -188,6 +162,21 @@ async def test_what_is_not_http_is_refused(api: Api) -> None:
         GARBLED, (400, "malformed-request")
     )
     assert (await api.get("/healthz")).status == 200
+
+
+async def test_the_first_line_counts_however_it_arrives(api: Api) -> None:
+    """Byte by byte, or behind another request; HTTP/1.0 is taken, too."""
+    old = b"GET /healthz HTTP/1.0\r\n\r\n"
+    for whole, status in ((GARBLED["another protocol"], 400), (old, 200)):
+        async with api.wire() as wire:
+            for n in range(len(whole)):
+                await wire.send(whole[n : n + 1])
+                await asyncio.sleep(0)
+            assert (await wire.reply()).status == status
+    async with api.wire() as wire:
+        await wire.send(request(headers=JSON, body=b'{"definitionKey":"mail"}') + GARBLED["another protocol"])
+        assert (await wire.reply()).status == 202
+        assert await wire.is_closed()
 
 
 async def test_after_a_garbled_request_nothing_more_is_read(api: Api) -> None:

@@ -15,6 +15,7 @@ import pytest
 from chaos import failpoints
 from tenure import AsyncClient, Client
 from tests import canaries
+from tests.debian import program
 from tests.ports import free_port
 from tests.whole import dealt
 
@@ -240,7 +241,8 @@ class Certificate:
         key = folder / "key.pem"
         subprocess.run(
             [
-                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+                *(program("openssl", "openssl"), "req", "-x509"),
+                *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
                 *("-nodes", "-days", "2", "-subj", "/CN=Tenure", "-addext", f"subjectAltName={name}"),
                 *("-keyout", str(key), "-out", str(self.file)),
             ],

@@ -37,6 +37,10 @@ class Forms:
             return BARE if ending else CLAIMING
         return PASSING if passes and len(held) == 1 and offered <= held else FULL
 
+    def may_free(self, ending: Iterable[int]) -> bool:
+        """Whether jobs under these fences may hold room under some limit, as far as is known."""
+        return any(self._limits.get(fence) != () for fence in ending)
+
     def note(self, fences: Iterable[int], limits: set[Limits]) -> None:
         """Jobs were claimed under such limits."""
         for fence in fences:

@@ -11,7 +11,9 @@ claimed, the next one passes for as old as the last one claimed there, until som
 
 A line whose limits have no room is passed over until some is believed to be free again: free when last looked
 up, less what was claimed since, more what this process gave back. Only so many limited lines go into one turn
-as can fill it, since the free slots of each are locked while it lasts.
+as can fill it, since the free slots of each are locked while it lasts: the others are not offered this time,
+and a claim that came back short goes on there. A place that has given less than it could is spent, and not
+offered again until somebody puts jobs there or looks; so each turn is offered what may fill it.
 
 Who has just found all its lines empty need not look when it hears where jobs were put in line: it claims at
 once there, from the front. Nobody has looked whether that line is paused, or still the one it was: that claim
@@ -22,14 +24,15 @@ rolled back) is found again by the next look-up, which begins at the front; what
 finds out.
 """
 
+import math
 import time
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from tenure.core.lease import Line
 from tenure.storage.aging import STEP, goes_by_age
+from tenure.storage.postgres.offers import Offer, Standing, spent
 from tenure.storage.postgres.told import Place, Told
 from tenure.storage.values import Row
 
@@ -51,21 +54,6 @@ MOST_REMEMBERED = 50_000
 _room = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
 
 
-class Standing(NamedTuple):
-    """A line that was found: who serves it, and the limits of its jobs."""
-
-    line: Line
-    limits: tuple[int, ...] = ()
-
-
-class Offer(NamedTuple):
-    """A place to claim from, and behind which number."""
-
-    place: Place
-    after: int
-    standing: Standing
-
-
 class Places:
     """What is known of the lines that one order names."""
 
@@ -75,15 +63,20 @@ class Places:
         self.after_line = 0
         self._found: set[int] = set()
         self._hints: dict[Place, int] = {}
+        self._spent: dict[Place, int] = {}
+        self._doubted: set[Place] = set()
+        self._news: set[Place] = set()
         self._waited: dict[Place, int] = {}
         self._free: dict[int, int] = {}
         self._lowered: set[int] = set()
         self._held: dict[int, int] = {}
         self._looked_up_at: float | None = None
         self._fresh_for = FRESH_FOR
+        self._sweep_began = self._swept_from = -math.inf
+        self._is_in_parts = False
         self._turn = 0
-        self._offered: set[tuple[int, ...]] = set()
         self._passed_over = False
+        self._is_unsure = False
         self._are_empty = False
         self._told = Told()
 
@@ -92,6 +85,15 @@ class Places:
         """Whether it is time to look again."""
         return self._looked_up_at is None or time.monotonic() - self._looked_up_at > self._fresh_for
 
+    @property
+    def are_doubtful(self) -> bool:
+        """Whether there may be jobs, or room for them, that are not known of."""
+        return self._is_unsure or self._is_in_parts
+
+    def saw_all_since(self, moment: float) -> bool:
+        """Whether every line was looked at since then; where they are very many, not long before will do."""
+        return self._swept_from >= (moment - self._fresh_for if self._is_in_parts else moment)
+
     def learn(self, found: Iterable[Row], took: float) -> None:
         """Take the rows of a look-up that took so many seconds; hints start over at the first job it saw."""
         self.walked(took)
@@ -99,10 +101,13 @@ class Places:
             self.known.clear()
         self._found.clear()
         self._hints.clear()
+        self._spent.clear()
+        self._doubted.clear()
+        self._is_unsure = False
         self._waited.clear()
         self._free.clear()
         self._lowered.clear()
-        self.after_line = 0
+        began_at, self.after_line = self.after_line, 0
         for row in found:
             if row["queue"] is None:
                 self.after_line = row["line"]
@@ -117,9 +122,13 @@ class Places:
                 room = {int(limit): slots for limit, slots in _room(row["room"]).items()}
                 self._free = {limit: free for limit, (free, _) in room.items()}
                 self._lowered = {limit for limit, (_, above) in room.items() if above}
-        is_partial = self.after_line and not self._hints
-        self._looked_up_at = None if is_partial else time.monotonic()
+        self._looked_up_at = time.monotonic()
         self._are_empty = not self._hints and not self.after_line
+        if not began_at:
+            self._sweep_began = self._looked_up_at - took
+        self._is_in_parts = bool(began_at or self.after_line)
+        if not self.after_line:
+            self._swept_from = self._sweep_began
 
     def walked(self, seconds: float) -> None:
         """To walk through lines from their front took so long."""
@@ -132,10 +141,17 @@ class Places:
     def hear(self, places: Collection[Place] = ()) -> None:
         """Somebody has put jobs in line, at these places or wherever; who has plenty to do looks in time."""
         self._told.add(places)
+        for place in places:
+            self._restore(place)
+        self.freed()
+
+    def freed(self) -> None:
+        """There may be more room than is known: who has passed a line over looks again."""
+        self._is_unsure = self._is_unsure or bool(self._free)
         if self._passed_over:
             self.forget()
 
-    def told(self) -> Offer | None:
+    def told(self, limit: int) -> Offer | None:
         """The place where hints say that jobs are, since this was last asked; None where somebody must look.
 
         What is offered is all that there is, as far as anybody has told.
@@ -146,14 +162,15 @@ class Places:
         standing = self.known.get(places[0][0])
         if standing is None or standing.limits:
             return None
-        self._passed_over, self._offered = False, {()}
-        return Offer(places[0], 0, standing)
+        self._passed_over = False
+        return Offer(places[0], 0, standing, limit)
 
     def add(self, place: Place, line: Line | None = None) -> None:
         """Note that jobs were put in line there; whose line it is, where that is known."""
         if line is None or line in self._served:
             self._told.add([place])
         if place[0] in self._found:
+            self._restore(place)
             self._hints.setdefault(place, 0)
         # A line that was known before and not found again was empty, or it is paused.
         elif line is None or line in self._served:
@@ -166,26 +183,29 @@ class Places:
         meets others, whoever is the more urgent goes first.
         `returning` is how many attempts end in the same statement: they may give their room to others.
         """
-        self._turn += 1
+        turn = self._turn + 1
         self._passed_over = False
-        waited = self._waited if goes_by_age(self._turn) else {}
+        self._news.clear()
+        waited = self._waited if goes_by_age(turn) else {}
         by_rank: dict[tuple[int, int], list[Place]] = {}
         for line, rank in sorted(self._hints):
             by_rank.setdefault((rank - waited.get((line, rank), 0), rank), []).append((line, rank))
         offers: list[Offer] = []
         limited_room = 0
         for _, equals in sorted(by_rank.items()):
-            first = self._turn % len(equals)
+            first = turn % len(equals)
             for place in equals[first:] + equals[:first]:
                 standing = self.known[place[0]]
                 limits = standing.limits
+                if limits and limited_room > 2 * limit:
+                    continue
                 room = min((self._room(one, returning) for one in limits), default=limit)
-                if limits and (room <= 0 or limited_room > 2 * limit):
+                if room <= 0:
                     self._passed_over = True
                     continue
                 limited_room += room if limits else 0
-                offers.append(Offer(place, self._hints[place], standing))
-        self._offered = {offer.standing.limits for offer in offers}
+                offers.append(Offer(place, self._hints[place], standing, room))
+        self._turn += bool(offers)
         return offers
 
     def has_room(self, limits: Iterable[int]) -> bool:
@@ -207,22 +227,45 @@ class Places:
             self._held[limit] = self._held.get(limit, 0) + count
         return any(count < 0 for count in taken.values())
 
-    def claimed(self, furthest: Mapping[Place, Row], *, short: bool) -> None:
+    def claimed(self, offers: Sequence[Offer], limit: int, taken: Mapping[Place, Sequence[Row]]) -> None:
         """Move the hints behind what was claimed; after a short claim look again before the next one.
 
         Where limits alone have kept it short, there is nothing to see.
         """
         self._are_empty = False
-        for place, last in furthest.items():
+        for place, rows in taken.items():
+            last = rows[-1]
             if last["seq"] > self._hints.get(place, 0):
                 self._hints[place] = last["seq"]
             if place in self._waited:
                 self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
-        if short and not self._passed_over:
-            self._passed_over = bool(self._offered) and not any(map(self.has_room, self._offered))
+        gave = {place: len(rows) for place, rows in taken.items()}
+        under = {offer.standing.limits for offer in offers}
+        self._doubted -= gave.keys()
+        for offer, is_certain in spent(offers, gave, limit, lambda limited: not self.has_room([limited])):
+            if not self.has_room(offer.standing.limits):
+                continue  # it is passed over
+            if is_certain or offer.place in self._doubted:
+                self._spend(offer)
+            else:
+                self._doubted.add(offer.place)
+        if sum(gave.values()) < limit and not self._passed_over:
+            self._passed_over = bool(under) and not any(map(self.has_room, under))
             if not self._passed_over:
                 self.forget()
-                self._are_empty = not any(self._offered)
+                self._are_empty = not any(under)
+
+    def _spend(self, offer: Offer) -> None:
+        """Offer it no more, unless jobs were put there meanwhile."""
+        if offer.place in self._hints and offer.place not in self._news:
+            self._spent[offer.place] = self._hints.pop(offer.place)
+            self._is_unsure = self._is_unsure or bool(offer.standing.limits)
+
+    def _restore(self, place: Place) -> None:
+        """Jobs were put in line there."""
+        self._news.add(place)
+        if (after := self._spent.pop(place, None)) is not None:
+            self._hints[place] = after
 
     def _room(self, limit: int, returning: int) -> int:
         return self._free.get(limit, 0) + min(returning, max(0, self._held.get(limit, 0)))

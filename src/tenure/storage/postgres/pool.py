@@ -17,10 +17,12 @@ from tenure.storage import statements
 from tenure.storage.postgres.deadlines import Deadlines
 from tenure.storage.postgres.literals import prepared
 from tenure.storage.postgres.refusals import DRIVER_ERRORS, Collision, ours
+from tenure.storage.postgres.transaction import Connection, Transaction
 from tenure.storage.postgres.users import Users
 
+__all__ = ["Connection", "Pool"]
+
 T = TypeVar("T")
-Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
 
 # Statements are long and few, and their plans are known beforehand: planned once a connection, by index.
 # Planning anew each time costs the server 1.5 times the work at a hundred jobs a batch, 2.5 times at one.
@@ -36,6 +38,8 @@ _POOLED = {"statement_cache_size": 0}
 # knowing, and is not used again.
 _AT_HAND = 2
 _IDLE_FOR = 300.0
+# Seconds, for what reads all of history.
+_A_SURVEY = 600.0
 # The standard loop reads each answer into a new block of 256 KiB. glibc asks the system for such a block and
 # gives it back, which costs twice as much as all the rest of reading, until a larger one has been freed in
 # the process: from then on it keeps them.
@@ -125,7 +129,7 @@ class Pool:
     async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         """Run statements in one transaction, up to one that finds nothing; answers with the rows of each."""
 
-        async def in_turn(run: Callable[..., Awaitable[list[asyncpg.Record]]]) -> list[list[asyncpg.Record]]:
+        async def in_turn(run: Transaction) -> list[list[asyncpg.Record]]:
             rows: list[list[asyncpg.Record]] = []
             for statement, values in steps:
                 rows.append(await run(statement, **values))
@@ -135,20 +139,14 @@ class Pool:
 
         return await self.transact(in_turn)
 
-    async def transact(
-        self, task: Callable[[Callable[..., Awaitable[list[asyncpg.Record]]]], Awaitable[T]]
-    ) -> T:
-        """Run a task in one transaction, which is given `run`; what it raises takes everything back."""
+    async def transact(self, task: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Run a task in one transaction, which it is given; what it raises takes everything back."""
         deadline = self._deadline()
 
         async def in_one(connection: Connection) -> T:
-            async def run(statement: str, /, **values: object) -> list[asyncpg.Record]:
-                text, arguments = self._asked(statement, values)
-                return await connection.fetch(text, *arguments)
-
             # Whatever the database's default is: the second statement must see what the first waited for.
             async with connection.transaction(isolation="read_committed"):
-                return await task(run)
+                return await task(Transaction(connection, self._asked))
 
         with self._users:
             pool = self._opened()
@@ -186,6 +184,17 @@ class Pool:
                 raise ours(error, self._where()) from error
             finally:
                 connection.terminate()
+
+    async def survey(self, statement: str, /, **values: object) -> list[asyncpg.Record]:
+        """Run one statement that reads all there is: planned for that, and given time."""
+        text, arguments = self._asked(statement, values)
+
+        async def read(connection: Connection) -> list[asyncpg.Record]:
+            async with connection.transaction(readonly=True):
+                await connection.execute("SET LOCAL enable_seqscan = on")
+                return await connection.fetch(text, *arguments, timeout=_A_SURVEY)
+
+        return await self.toil(read)
 
     def _asked(self, statement: str, values: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
         asked = self._statements[statement]

@@ -72,6 +72,7 @@ class Reading:
             kinds=way.kinds,
             ended=way.ended,
             owned=way.owned,
+            aside=way.aside,
             queued=list(queued) if way.queued else [],
             most_queued=2 * paging.FEW_QUEUED,
             ascending=not newest_first,

@@ -14,7 +14,8 @@ from tenure.core.lease import Lease, Line
 from tenure.core.limit import Limit
 from tenure.core.policy import Policy
 from tenure.core.text import storable
-from tenure.storage.postgres.places import Offer
+from tenure.core.trail import LogLine
+from tenure.storage.postgres.offers import Offer
 from tenure.storage.postgres.told import Place
 from tenure.storage.trails import Told, written_notes
 from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
@@ -206,10 +207,17 @@ def trails(given: Sequence[Told]) -> dict[str, list[Any]]:
         "line_jobs": [lease.job for lease, _ in lines],
         "line_fences": [lease.fence for lease, _ in lines],
         "ns": [line.n for _, line in lines],
-        "ats": [line.at for _, line in lines],
-        "levels": [line.level for _, line in lines],
-        "texts": [storable(line.text) for _, line in lines],
-        "fields": [line.fields for _, line in lines],
+        **written_lines([line for _, line in lines]),
+    }
+
+
+def written_lines(lines: Sequence[LogLine]) -> dict[str, list[Any]]:
+    """Log lines, their numbers apart."""
+    return {
+        "ats": [line.at for line in lines],
+        "levels": [line.level for line in lines],
+        "texts": [storable(line.text) for line in lines],
+        "fields": [line.fields for line in lines],
     }
 
 
@@ -219,9 +227,12 @@ def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return groups, sorted(answer[len(groups) :], key=_place_in_line)
 
 
-def furthest(taken: Iterable[Record]) -> dict[Place, Record]:
-    """How far each place was emptied: the last job claimed there."""
-    return {row[_PLACE]: row for row in taken}
+def by_place(taken: Iterable[Record]) -> dict[Place, list[Record]]:
+    """What was claimed from each place, in order."""
+    found: dict[Place, list[Record]] = {}
+    for row in taken:
+        found.setdefault(row[_PLACE], []).append(row)
+    return found
 
 
 def _is_group(row: Record) -> bool:

@@ -10,6 +10,9 @@ from tenure.storage.postgres.pool import Connection
 
 PACKAGE = ledger.POSTGRES.package
 
+REMOVAL = "BEGIN; SET LOCAL tenure.pruning = 'on'; DELETE FROM tenure.{row}; COMMIT"
+"""How a row of the records is deleted by hand."""
+
 _HAS_LEDGER = "SELECT to_regclass('tenure.migration') IS NOT NULL"
 _APPLIED = "SELECT number FROM tenure.migration"
 _STEPS = """

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tenure.core.bounds import MOST_NOTES, printable
 from tenure.core.lease import Lease
-from tenure.core.trail import Logged, Note, Recorded, Trail
+from tenure.core.trail import Logged, LogLine, Note, Recorded, Trail
 from tenure.storage import trails as said
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.pool import Pool
@@ -27,6 +27,14 @@ class Trails:
         *_, added = await self._pool.together(
             ("annotate.lock", claim),
             ("annotate.note", {**claim, "type": note.type, "payload": note.payload, "most": MOST_NOTES}),
+        )
+        return bool(added)
+
+    async def add_lines(self, lease: Lease, lines: Sequence[LogLine]) -> bool:
+        said.check([Trail(lease, tuple(lines))])
+        *_, added = await self._pool.together(
+            ("annotate.hold", {"job": lease.job}),
+            ("annotate.lines", {"job": lease.job, "fence": lease.fence, **rows.written_lines(lines)}),
         )
         return bool(added)
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import apsw
 
 from tenure.core.errors import (
+    DataRefused,
     InvalidInput,
     SchemaMismatch,
     StoreBusy,
@@ -22,6 +23,7 @@ from tenure.core.errors import (
     StoreUnavailable,
     TenureError,
 )
+from tenure.storage.sqlite.filesystem import make_private
 
 # Each row that `executemany` takes pushes one statement out of the cache: it must outlast a batch.
 _STATEMENTS = 512
@@ -39,7 +41,7 @@ _NOTHING_WRITTEN = {
     apsw.NotADBError: "is not an SQLite database, or its first page is damaged",
 }
 _BUSY = (apsw.BusyError, apsw.LockedError)
-_REFUSED = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
+_REFUSED = (apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
 
 
 class Opening(NamedTuple):
@@ -61,6 +63,8 @@ _SYNCS = {"full": "PRAGMA synchronous = FULL", "normal": "PRAGMA synchronous = N
 
 def open_writer(path: Path, opening: Opening = _USUAL, *, create: bool = True) -> apsw.Connection:
     """The connection of the one writer: durable at every commit, with its scratch tables."""
+    if create:
+        make_private(path)
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(str(path), flags=flags, vfs=opening.vfs, statementcachesize=_STATEMENTS)
     try:
@@ -128,6 +132,8 @@ def translated(path: Path, *, unknown: bool = False) -> Iterator[None]:
         raise
     except _BUSY as error:
         raise StoreBusy(f"{path} is locked by another process; nothing was written, try again") from error
+    except apsw.ConstraintError as error:
+        raise DataRefused(f"the database refused the statement: {error}") from error
     except _REFUSED as error:
         raise StoreRefused(f"the database refused the statement: {error}") from error
     except apsw.SQLError as error:

@@ -5,7 +5,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tenure.core.bounds import LARGEST_BATCH, whole
 from tenure.core.errors import SchemaMismatch
+from tenure.storage.findings import MOST, Finding, findings_from
 from tenure.storage.migrate import Applied, apply_all
 from tenure.storage.sqlite import rows, schema
 from tenure.storage.sqlite.connection import Opening, intact
@@ -56,6 +58,10 @@ class Database:
     async def verify(self) -> None:
         # Beside the writer: a program may look for the first time while it holds the file itself.
         await self._readers.look(schema.verify)
+
+    async def inspect(self, *, limit: int = MOST) -> list[Finding]:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        return findings_from(await self._read("inspect", lambda row: row, limit=limit), schema.REMOVAL)
 
     async def now(self) -> datetime:
         return rows.moment(await self._writer.run(lambda _, turn: turn.now))

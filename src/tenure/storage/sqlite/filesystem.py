@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
@@ -40,6 +41,17 @@ def require_local_file(path: Path) -> None:
             f"{path} is on a network file system ({kind}), on which SQLite's locks and shared memory do not"
             " hold and jobs would be lost: put it on a local disk, or use PostgreSQL"
         )
+
+
+def make_private(path: Path) -> None:
+    """Make the file for this user alone, should it not be there; SQLite gives its log the same rights.
+
+    It holds params, results and hashes of keys, and what SQLite makes by itself anybody could read. It is not
+    opened here: to close it would drop the locks that this process may have on it by then. What goes wrong is
+    told by SQLite's own attempt.
+    """
+    with suppress(OSError):
+        os.mknod(path.resolve(), stat.S_IFREG | 0o600)
 
 
 def network_kind(mounts: str, device: int) -> str | None:

@@ -162,6 +162,7 @@ class Reading(Database):
         way = paging.way(which, lines=len(meant) if narrow else None, queued=sum(waiting.values()))
         streams: list[tuple[str, str | int]] = [("timer", kind) for kind in way.kinds]
         streams += [("finished", state) for state in way.ended]
+        streams += [("aside", "")] if way.aside else []
         streams += [("line", line) for line in meant if way.by_line]
         streams += [("tag", which.tag)] if way.by_tag and which.tag is not None else []
         if way.by_fingerprint and which.fingerprint is not None:

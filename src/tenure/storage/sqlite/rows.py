@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -55,17 +55,23 @@ def _conversions(names: tuple[str, ...]) -> list[tuple[str, Callable[[Any], Any]
     return [*ids, *times]
 
 
-def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
-    """New jobs, in the columns of the scratch table `given_job`."""
-    return [
-        _asked(position, job, job_id) for position, (job, job_id) in enumerate(zip(jobs, ids, strict=True), 1)
-    ]
+class Asked(NamedTuple):
+    """A new job, the id it is to have, and its columns in the scratch table, where it is numbered."""
+
+    job: NewJob
+    id: UUID
+    columns: tuple[Any, ...]
 
 
-def _asked(position: int, job: NewJob, job_id: UUID) -> tuple[Any, ...]:
+def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[Asked]:
+    """New jobs as they are written."""
+    return [Asked(job, job_id, _asked(job, job_id)) for job, job_id in zip(jobs, ids, strict=True)]
+
+
+def _asked(job: NewJob, job_id: UUID) -> tuple[Any, ...]:
     policy = job.policy
     return (
-        position,
+        None,
         str(job_id),
         job.queue,
         job.definition,
@@ -111,12 +117,13 @@ def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
 def trails(given: Sequence[Told]) -> list[tuple[Any, ...]]:
     """What attempts have said, in the columns of the scratch table `given`; lines are JSON arrays."""
     return [
-        (str(one.lease.job), one.lease.fence, _lines(one.lines.values()), written_notes(one.notes))
+        (str(one.lease.job), one.lease.fence, written_lines(one.lines.values()), written_notes(one.notes))
         for one in given
     ]
 
 
-def _lines(lines: Iterable[LogLine]) -> str:
+def written_lines(lines: Iterable[LogLine]) -> str:
+    """Log lines as a JSON array of arrays."""
     told = [(line.n, micros(line.at), line.level, storable(line.text), line.fields) for line in lines]
     return msgspec.json.encode(told).decode()
 

@@ -12,6 +12,11 @@ from tenure.storage.sqlite.clock import Turn
 
 PACKAGE = ledger.SQLITE.package
 
+REMOVAL = (
+    "BEGIN; INSERT INTO tenure_permit VALUES (1); DELETE FROM tenure_{row}; DELETE FROM tenure_permit; COMMIT"
+)
+"""How a row of the records is deleted by hand."""
+
 _HAS_LEDGER = "SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'"
 _APPLIED = "SELECT number FROM tenure_migration"
 _STATE_TABLE = "SELECT sql FROM sqlite_schema WHERE name = 'tenure_job_state'"

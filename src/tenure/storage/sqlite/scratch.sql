@@ -7,24 +7,38 @@ CREATE TEMP TABLE given (
     lines, notes, PRIMARY KEY (job, fence)
 ) WITHOUT ROWID;
 CREATE TEMP TABLE moving (
-    position INTEGER PRIMARY KEY, id, line, source, target, attempt, fence, seq, due_at, worker, ending, result, error,
-    place, cpu_ms, peak_bytes, exit_code, signal
+    position INTEGER PRIMARY KEY, id, line, source, target, n, attempt, fence, seq, due_at, started_at, worker, ending,
+    result, error, place, cpu_ms, peak_bytes, exit_code, signal
 );
 CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, actor, n, lines, notes, asked, taken);
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
-CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job);
+CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job, n, attempt, queued_at);
 
 -- One place after the other, each takes what the call still lacks and its limits still have room for; so nobody is
--- counted twice, however the limits of several places overlap.
+-- counted twice, however the limits of several places overlap. Whoever is no longer `queued`, since somebody with a
+-- shell has moved the job, is passed over: where one stands in front, all like it leave the place.
 CREATE TEMP TRIGGER pick AFTER INSERT ON place WHEN NEW.most > (SELECT coalesce(max(position), 0) FROM picked)
 BEGIN
-    INSERT INTO picked (line, rank, seq, job)
-    SELECT line, rank, seq, job
-      FROM tenure_ready
-     WHERE line = NEW.line AND rank = NEW.rank
-     ORDER BY seq
+    DELETE FROM tenure_ready
+     WHERE (line, rank, seq) IN (
+               SELECT line, rank, seq
+                 FROM tenure_ready
+                WHERE line = NEW.line AND rank = NEW.rank
+                  AND NOT EXISTS (SELECT 1 FROM tenure_job_state s WHERE s.id = job AND s.state = 'queued')
+                LIMIT iif((SELECT s.state
+                             FROM tenure_ready front
+                             LEFT JOIN tenure_job_state s ON s.id = front.job
+                            WHERE front.line = NEW.line AND front.rank = NEW.rank
+                            ORDER BY front.seq LIMIT 1) IS 'queued', 0, -1));
+
+    INSERT INTO picked (line, rank, seq, job, n, attempt, queued_at)
+    SELECT ready.line, ready.rank, ready.seq, ready.job, s.n, s.attempt, s.queued_at
+      FROM tenure_ready ready
+     CROSS JOIN tenure_job_state s ON s.id = ready.job
+     WHERE ready.line = NEW.line AND ready.rank = NEW.rank AND s.state = 'queued'
+     ORDER BY ready.seq
      LIMIT min(NEW.most - (SELECT coalesce(max(position), 0) FROM picked),
                coalesce((SELECT max(0, min(size - held))
                            FROM json_each(NEW.limits) part
@@ -56,11 +70,12 @@ SELECT target AS state, id AS job,
   FROM moving
  WHERE target IN ('failed', 'cancelled', 'buried');
 
--- What attempts that end leave free under limits.
+-- What attempts that end leave free under limits; those of jobs that were put aside have done so already.
 CREATE TEMP VIEW freed AS
 SELECT part.value AS limited, count(*) AS n
   FROM moving
  CROSS JOIN tenure_line line ON line.id = moving.line
  CROSS JOIN json_each(line.limits) part
  WHERE line.limits <> '[]'
+   AND NOT EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = moving.id)
  GROUP BY part.value;

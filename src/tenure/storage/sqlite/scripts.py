@@ -4,10 +4,11 @@ The part `given` takes what the caller brought, row by row, into a scratch table
 and move; the part `answer` ends the script with its rows. A part behind the answer is a statement of its own.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from tenure.storage import statements
 from tenure.storage.sqlite.connection import fetch
@@ -18,6 +19,13 @@ _CLEAR = """
 """
 # Runs on connections of callers, too, which have no other scratch table.
 _CLEAR_BEFORE = {"enqueue": "DELETE FROM temp.given_job"}
+
+
+class Only(NamedTuple):
+    """How a script is kept to some of the jobs that it finds: behind which part, in which scratch table."""
+
+    behind: str
+    table: str
 
 
 class Scripts:
@@ -44,20 +52,51 @@ class Scripts:
         """Run a verb's script; the rows of its last part are as SQLite gives them, by position."""
         return list(connection.execute(self._move(connection, verb, given, values), values))
 
+    def run_only(
+        self, connection: apsw.Connection, verb: str, only: Only, jobs: Collection[str], /, **values: Any
+    ) -> None:
+        """Run a verb's script for some of the jobs that it finds; no lease is swept."""
+        parts = [part for part in self._parts_of(verb) if part[0] != "swept"]
+        found = [part for part, _ in parts].index(only.behind) + 1
+        self._run_parts(connection, verb, parts[:found], (), values)
+        named = msgspec.json.encode(sorted(jobs)).decode()
+        connection.execute(self.statements[f"sift.only_{only.table}"], {"named": named})
+        for _, text in parts[found:]:
+            connection.execute(text, values)
+
+    def find(self, connection: apsw.Connection, verb: str, only: Only, /, **values: Any) -> None:
+        """Run a verb's script as far as it finds its jobs."""
+        parts = self._parts_of(verb)
+        found = [part for part, _ in parts].index(only.behind) + 1
+        self._run_parts(connection, verb, parts[:found], (), values)
+
     def _move(
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], values: dict[str, Any]
     ) -> str:
         """Run all parts but the last, which is the answer; its text is left to be run."""
-        connection.execute(_CLEAR_BEFORE.get(verb, _CLEAR))
         *parts, (last, answer) = self._parts[verb]
         if last != "answer":
             raise LookupError(f"{verb}.sql has no part named answer")
+        self._run_parts(connection, verb, parts, given, values)
+        return answer
+
+    def _parts_of(self, verb: str) -> list[tuple[str, str]]:
+        return self._parts[verb][:-1]
+
+    def _run_parts(
+        self,
+        connection: apsw.Connection,
+        verb: str,
+        parts: Iterable[tuple[str, str]],
+        given: Iterable[Sequence[Any]],
+        values: dict[str, Any],
+    ) -> None:
+        connection.execute(_CLEAR_BEFORE.get(verb, _CLEAR))
         for part, text in parts:
             if part == "given":
                 connection.executemany(text, given)
             else:
                 connection.execute(text, values)
-        return answer
 
     def one(self, connection: apsw.Connection, statement: str, /, **values: Any) -> list[dict[str, Any]]:
         """Run a single statement."""

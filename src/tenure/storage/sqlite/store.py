@@ -4,6 +4,7 @@ Here stands the life of jobs; what is read stands in `reading`, what operators s
 attempts leave behind in `trails`.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from uuid import UUID
@@ -13,10 +14,12 @@ import apsw
 from tenure.core.bounds import LARGEST_BATCH, MOST_HAND_BACKS, MOST_SUSPENSIONS, printable, whole
 from tenure.core.children import child_of
 from tenure.core.documents import Document
+from tenure.core.errors import DataRefused
 from tenure.core.job import Enqueued, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Order, Pulse
 from tenure.core.operations import Replayed
-from tenure.core.outcome import Report, Round, Settled
+from tenure.core.outcome import Report, Settled
+from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import values
@@ -24,19 +27,21 @@ from tenure.storage.aging import STEP, goes_by_age
 from tenure.storage.draft import Draft
 from tenure.storage.identity import Identity
 from tenure.storage.reading import replayed_from, written_lines
-from tenure.storage.sqlite import rows
+from tenure.storage.sqlite import rows, sifting
 from tenure.storage.sqlite.access import Access
-from tenure.storage.sqlite.clock import Turn
-from tenure.storage.sqlite.connection import Durability, Opening, intact
+from tenure.storage.sqlite.clock import StoreClock, Turn
+from tenure.storage.sqlite.connection import Durability, Opening, intact, translated
 from tenure.storage.sqlite.draft import SqliteDraft
+from tenure.storage.sqlite.gathering import MOST_ROWS
 from tenure.storage.sqlite.operations import Operations
 from tenure.storage.sqlite.overview import Overview
 from tenure.storage.sqlite.reading import Reading
+from tenure.storage.sqlite.sifting import Sifting
 from tenure.storage.sqlite.trails import Trails
 from tenure.storage.turn import reported, settled_from
 
 
-class SqliteStore(Reading, Overview, Operations, Trails, Access):
+class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
     """Jobs in one file, shared by any number of processes of one machine."""
 
     def __init__(
@@ -60,40 +65,42 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         values.check_batch(jobs)
-        return await self._writer.run_on(self._enqueue, jobs) if jobs else []
+        return await self._writer.run_on(self._enqueue, await self._asked(jobs)) if jobs else []
 
     async def enqueue_strictly(
         self, jobs: Sequence[NewJob], *, known: Collection[UUID] = ()
     ) -> list[Enqueued] | Taken:
         values.check_batch(jobs)
+        asked = await self._asked(jobs)
 
         def enqueue(connection: apsw.Connection, turn: Turn) -> list[Enqueued]:
-            answers = self._enqueue(connection, turn, jobs)
+            answers = self._enqueue(connection, turn, asked)
             if taken := values.taken(answers, known):
                 raise values.Refused(taken)  # which takes back what this call has written
             return answers
 
         try:
-            return await self._writer.run(enqueue) if jobs else []
+            return await self._writer.run(enqueue, rows=len(jobs)) if jobs else []
         except values.Refused as refused:
             return refused.taken
 
     async def draft(self, jobs: Sequence[NewJob]) -> Draft:
         values.check_batch(jobs)
         await self._readers.look(lambda _: None)  # the file at the path is the one that we have open
-        return SqliteDraft(self._path, lambda connection, turn: self._enqueue(connection, turn, jobs))
+        asked = await self._asked(jobs)
+        return SqliteDraft(self._path, lambda connection, turn: self._enqueue(connection, turn, asked))
 
     async def spawn(self, worker: str, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         printable("worker", worker, least=1)
         values.check_batch(jobs)
-        children = [child_of(lease.job, job) for job in jobs]
+        children = await self._asked([child_of(lease.job, job) for job in jobs])
         claim = {"worker": worker, "job": str(lease.job), "fence": lease.fence}
 
         def spawn(connection: apsw.Connection, turn: Turn) -> list[Enqueued] | None:
             held = self._scripts.one(connection, "spawn", **turn._asdict(), **claim)
             return self._enqueue(connection, turn, children) if held else None
 
-        return await self._writer.run(spawn)
+        return await self._writer.run(spawn, rows=len(jobs))
 
     async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
         return values.standings(ids, await self._run("accept", _ids(ids)))
@@ -156,43 +163,57 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
             "turn": self._turn,
             "step": rows.duration(STEP) if goes_by_age(self._turn) else None,
         }
-        answer = await self._writer.run(
-            lambda connection, turn: self._scripts.bare(
-                connection, "settle_and_claim", rows.reports(given), **turn._asdict(), **values
+        try:
+            answer = await self._writer.run(
+                lambda connection, turn: self._scripts.bare(
+                    connection, "settle_and_claim", rows.reports(given), **turn._asdict(), **values
+                )
             )
-        )
+        except DataRefused as refused:
+            await self._sift(refused, sifting.settling(given, values), sifting.claiming(values))
         with intact(self._path):
             return Round(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))
-        answer = await self._run(
-            "heartbeat",
-            [(str(lease.job), lease.fence, values.progress_under(pulse, lease)) for lease in held],
-            worker=pulse.worker,
-            ready=pulse.ready,
-            lease_for=rows.duration(pulse.lease_for),
+        given = [(str(lease.job), lease.fence, values.progress_under(pulse, lease)) for lease in held]
+        said = {
+            "worker": pulse.worker,
+            "ready": pulse.ready,
+            "lease_for": rows.duration(pulse.lease_for),
+        }
+        answer = await self._writer.run(
+            lambda connection, turn: self._scripts.run(
+                connection, "heartbeat", given, **turn._asdict(), **said
+            ),
+            is_urgent=True,
         )
         return values.beat_from(held, answer)
 
     async def hand_back(self, worker: str, *, unstarted: Sequence[Lease], killed: Sequence[Lease]) -> Settled:
         printable("worker", worker, least=1)
         given, dead = sorted({*unstarted, *killed}), set(killed)
-        answer = await self._run(
-            "hand_back",
-            [(str(lease.job), lease.fence, lease in dead) for lease in given],
-            worker=worker,
-            most=MOST_HAND_BACKS,
-        )
+        leases = [(str(lease.job), lease.fence, lease in dead) for lease in given]
+        named = {"worker": worker, "most": MOST_HAND_BACKS}
+        try:
+            answer = await self._run("hand_back", leases, **named)
+        except DataRefused as refused:
+            await self._sift(refused, sifting.handing_back(leases, named))
         return values.settled(given, values.accepted_from(answer))
 
     async def promote(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return values.moved_from(await self._run("promote", limit=limit))
+        try:
+            return values.moved_from(await self._run("promote", limit=limit))
+        except DataRefused as refused:
+            await self._sift(refused, sifting.promoting(limit))
 
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
-        return values.moved_from(await self._run("reap", limit=limit))
+        try:
+            return values.moved_from(await self._run("reap", limit=limit))
+        except DataRefused as refused:
+            await self._sift(refused, sifting.reaping(limit))
 
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
         whole("limit", limit, 0, LARGEST_BATCH)
@@ -204,18 +225,29 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
             self._identity = Identity(rows.moment(turn.now))
         return self._identity.make()
 
-    def _enqueue(self, connection: apsw.Connection, turn: Turn, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        ids = [job.id or self._new_id(turn) for job in jobs]
-        asked = rows.asked(jobs, ids)
-        fresh = {
-            row["position"] - 1: Enqueued(ids[row["position"] - 1], State(row["state"]), fresh=True)
-            for row in self._scripts.run(connection, "enqueue", asked, **turn._asdict(), count=len(jobs))
-        }
+    async def _asked(self, jobs: Sequence[NewJob]) -> list[rows.Asked]:
+        """New jobs as they are written: made and checked while nobody waits for the file's lock."""
+        if self._identity is None:
+            self._identity = Identity(rows.moment(await self._readers.look(_time)))
+        if len(jobs) > MOST_ROWS:  # which takes so long that our loop would miss it
+            return await asyncio.to_thread(self._made, self._identity, jobs)
+        return self._made(self._identity, jobs)
+
+    def _made(self, identity: Identity, jobs: Sequence[NewJob]) -> list[rows.Asked]:
+        with translated(self._path):
+            return rows.asked(jobs, [job.id or identity.make() for job in jobs])
+
+    def _enqueue(
+        self, connection: apsw.Connection, turn: Turn, asked: Sequence[rows.Asked]
+    ) -> list[Enqueued]:
+        given = [one.columns for one in asked]
+        answer = self._scripts.bare(connection, "enqueue", given, **turn._asdict(), count=len(asked))
+        fresh = dict(answer)
         return [
-            fresh.get(index)
-            or self._find(connection, job, ids[index])
-            or self._enqueue(connection, turn, [job])[0]
-            for index, job in enumerate(jobs)
+            Enqueued(one.id, State(fresh[place]), fresh=True)
+            if place in fresh
+            else self._find(connection, one.job, one.id) or self._enqueue(connection, turn, [one])[0]
+            for place, one in enumerate(asked, 1)
         ]
 
     def _find(self, connection: apsw.Connection, job: NewJob, asked_id: UUID) -> Enqueued | None:
@@ -234,6 +266,11 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access):
         ):
             return Enqueued(row["id"], State(row["state"]), fresh=False, matches=bool(row["matches"]))
         return None
+
+
+def _time(connection: apsw.Connection) -> int:
+    """The store's time, without a wait for whoever writes."""
+    return StoreClock(connection).read(connection).now
 
 
 def _ids(ids: Sequence[UUID]) -> list[tuple[str]]:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tenure.core.bounds import MOST_NOTES, printable
 from tenure.core.lease import Lease
-from tenure.core.trail import Logged, Note, Recorded, Trail
+from tenure.core.trail import Logged, LogLine, Note, Recorded, Trail
 from tenure.storage import trails as said
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.database import Database
@@ -29,6 +29,16 @@ class Trails(Database):
                 type=note.type,
                 payload=note.payload,
                 most=MOST_NOTES,
+            )
+        )
+
+    async def add_lines(self, lease: Lease, lines: Sequence[LogLine]) -> bool:
+        said.check([Trail(lease, tuple(lines))])
+        given = {"job": str(lease.job), "fence": lease.fence, "lines": rows.written_lines(lines)}
+        return bool(
+            await self._writer.run(
+                lambda connection, _: self._scripts.one(connection, "annotate.lines", **given),
+                rows=len(lines),
             )
         )
 

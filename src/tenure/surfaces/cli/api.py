@@ -131,6 +131,7 @@ def server_of(desk: "Desk", listening: socket.socket, settings: Settings, logs: 
         limits=Limits.of(settings),
         shutdown_seconds=settings.shutdown_seconds,
         hosts=settings.allowed_hosts,
+        trusted_proxies=settings.trusted_proxies,
         requests_per_second=settings.requests_per_second,
         on_bug=logs.failed,
     )

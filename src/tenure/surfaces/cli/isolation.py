@@ -4,6 +4,7 @@ import resource
 from collections.abc import Iterator, Sequence
 
 from tenure.core.spec import Spec
+from tenure.execution.assignment import Limits
 
 MEANINGS = {
     "process": "a fresh process for every attempt",
@@ -19,12 +20,37 @@ CEILINGS = {"memory": resource.RLIMIT_DATA, "cpu": resource.RLIMIT_CPU, "files":
 """The kernel's limit behind each of a definition's."""
 
 
-def isolation(specs: Sequence[Spec], *, is_root: bool) -> Iterator[str]:
-    """The lines for the definitions that a worker serves."""
+READABLE = (
+    "isolation: attempts run as root and can read this process, the database's password included; "
+    "TENURE_CHILD_USER gives them another user"
+)
+SHOWN = (
+    "isolation: the database's password is among the arguments of this process, which everybody on this "
+    "machine can read; give the address as TENURE_DATABASE"
+)
+
+
+def limits(usual: Limits) -> str:
+    """The line for what an attempt may take where its definition does not say."""
+    parts = (
+        ("memory", usual.memory and f"{usual.memory >> 20:,} MiB", "TENURE_CHILD_MEMORY_BYTES"),
+        ("open files", usual.files and f"{usual.files:,}", "TENURE_CHILD_FILES"),
+        ("size of a file", usual.file_size and f"{usual.file_size >> 20:,} MiB", "TENURE_CHILD_FILE_BYTES"),
+    )
+    said = ", ".join(f"{name} {value or 'any'} ({setting})" for name, value, setting in parts)
+    return f"isolation: limits of an attempt, unless its definition says otherwise: {said}"
+
+
+def isolation(specs: Sequence[Spec], *, is_root: bool, user: str | None = None) -> Iterator[str]:
+    """The lines for the definitions that a worker serves, whose attempts are root's or a `user`'s."""
     for lane, meaning in MEANINGS.items():
         if names := ", ".join(_name(spec) for spec in specs if spec.lane == lane):
             yield f"isolation: {lane} ({meaning}): {names}"
-    limited = [_name(spec) for spec in specs if any(getattr(spec, field) is not None for field in CEILINGS)]
+    if user is not None:
+        yield f"isolation: attempts run as {user}"
+    if is_root:
+        yield READABLE
+    limited = [_name(spec) for spec in specs if any(getattr(spec, field) for field in CEILINGS)]
     if limited and is_root:
         yield f"isolation: attempts run as root, who may lift the limits of {', '.join(limited)}"
     yield from _reduced(specs)

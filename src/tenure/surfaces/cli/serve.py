@@ -57,7 +57,7 @@ def serve(app: str | None, **given: str | None) -> None:
     The first SIGTERM or SIGINT closes the door for requests and lets those under way finish; then nothing
     more is claimed, and what runs comes to its end. What has not ended when --shutdown-seconds have passed
     is killed and handed back; a second signal does that at once. Should one of the parts fail, all of it
-    ends.
+    ends. A worker that is drained claims no more, and all else goes on.
     """
     if app is not None:
         require_linux("serve")
@@ -104,6 +104,7 @@ async def _staffed(
     app: str, loaded: Loaded, logs: Logs, metrics: WorkerMetrics, spans: Spans | None
 ) -> AsyncIterator[_Place]:
     async with workplace(app, loaded, logs, metrics, spans) as place:
+        place.worker.stay()
         yield _Place(*place)
 
 

@@ -97,7 +97,11 @@ def said(event: str, fields: dict[str, Any]) -> str:
 
 
 def _said_of_attempt(event: str, fields: dict[str, Any]) -> str:
-    text = f"{fields['definition']} {str(fields['jobId'])[-8:]} attempt {fields['attempt']}"
+    text = f"{fields['definition']} {str(fields['jobId'])[-8:]}"
+    if event == "job.put_aside":
+        verb, reason = fields["verb"], fields["reason"]
+        return f"{text} put aside, {fields['state']}: the database refuses to {verb} it: {reason}"
+    text += f" attempt {fields['attempt']}"
     match event:
         case "attempt.started":
             return f"{text} started"

@@ -31,8 +31,9 @@ def list_workers(parts: Parts, database: str, as_json: bool) -> None:
 
     A worker is ready when it claims jobs and can start them, as of its last heartbeat. It is unready when it
     does not: it is about to end, the database refuses it, or its app can no longer be imported. It is
-    draining when an operator has asked it to end, and silent when nothing was heard of it for 35 seconds: it
-    is dead, frozen or cut off. Who has stopped in good order is not listed, nor who was silent for a day.
+    draining when an operator has asked it to claim no more, and silent when nothing was heard of it for 35
+    seconds: it is dead, frozen or cut off. Who has stopped in good order is not listed, nor who was silent
+    for a day.
     """
     found = with_client(parts, database, lambda client: client.workers())
     items = [views.worker_item(known) for known in found]
@@ -53,7 +54,10 @@ def list_workers(parts: Parts, database: str, as_json: bool) -> None:
 @database_option
 @click.pass_obj
 def drain(parts: Parts, worker: str, database: str) -> None:
-    """Ask a worker to claim no more, finish what runs, and end; its next heartbeat tells it."""
+    """Ask a worker to claim no more, finish what runs, and end; its next heartbeat tells it.
+
+    The worker in `tenure serve` does not end: it claims no more, and the server and the duties go on.
+    """
 
     async def work(client: Client) -> None:
         if not await client.drain(worker):

@@ -3,12 +3,14 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from tenure.core.signals import Announce, Troubled, to_all
 from tenure.core.urls import masked
 from tenure.engine.hiring import hire, new_name
 from tenure.engine.lane import Lanes as AnyLanes
+from tenure.engine.manner import usual_limits
 from tenure.engine.registering import register
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
@@ -16,11 +18,14 @@ from tenure.execution import tracing
 from tenure.execution.guards import Guards
 from tenure.execution.lanes import Lanes
 from tenure.execution.limits import MORE_ALLOWED
+from tenure.execution.scratch import place_in
+from tenure.execution.user import User
 from tenure.settings import Settings
-from tenure.sources import Loaded
+from tenure.sources import FILE, FILE_VARIABLE, Loaded
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
-from tenure.surfaces.cli.isolation import isolation
+from tenure.surfaces.cli.hiding import shown_to_all
+from tenure.surfaces.cli.isolation import SHOWN, isolation, limits
 from tenure.surfaces.http import metrics as scraped
 from tenure.telemetry.attempts import AttemptSpans
 from tenure.telemetry.lag import watched
@@ -57,7 +62,8 @@ async def workplace(
             listening = ends.enter_context(scraped.listen(settings.metrics_host, settings.metrics_port))
             metrics = metrics or WorkerMetrics()
         guards = Guards.adopting(give_up=lambda left: logs(Troubled("guards", left, 1)))
-        lanes = Lanes(app, environment=_environment(settings), guards=guards)
+        user = _child_user(settings)
+        lanes = Lanes(app, environment=_environment(settings, user), guards=guards, user=user)
         ends.push_async_callback(lanes.close)
         manifest = Manifest.read(await lanes.start())
         registry = manifest.registry()
@@ -71,8 +77,12 @@ async def workplace(
         for changed in await register(store, registry.specs(), name):
             logs.notice(f"{changed} was registered before and says something else now")
         logs.notice(f"{app} on {masked(database)}")
-        for line in isolation(registry.specs(), is_root=os.geteuid() == 0):
+        is_root = os.geteuid() == 0 and user is None
+        for line in isolation(registry.specs(), is_root=is_root, user=user.name if user else None):
             logs.notice(line)
+        logs.notice(limits(usual_limits(settings)))
+        if shown_to_all():
+            logs.notice(SHOWN)
         if lanes.notice:
             logs.notice(lanes.notice)
         if metrics is not None:
@@ -108,9 +118,22 @@ def _hired(
     return hired
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def _child_user(settings: Settings) -> User | None:
+    """Whose the children are, if not the worker's own; raises InvalidInput where they cannot be."""
+    if not settings.child_user:
+        return None
+    user = User.named(settings.child_user)
+    user.check([Path.cwd(), place_in(os.environ)])
+    return user
+
+
+def _environment(settings: Settings, user: User | None) -> dict[str, str]:
     """Of what children are given: the worker's own, and what the settings say of definitions and of names."""
     given = settings.for_definitions()
+    if user is not None:
+        given["HOME"] = user.home
+        if Path(FILE).exists() and user.closed([Path(FILE).absolute()]):
+            given[FILE_VARIABLE] = os.devnull  # it holds what is not for them, and nothing that they need
     if settings.tracing != "off":
         given[tracing.VARIABLE] = settings.tracing
     names = ",".join([*settings.child_env, *given])

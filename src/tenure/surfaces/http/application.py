@@ -183,7 +183,7 @@ class Application:
         visit = self._visit(request, intake, headers) if route.is_page else None
         access.check_origin(intake.method, headers, needs_proof=visit is not None and visit.is_ambient)
         caller = await self._caller(route, headers, intake, visit)
-        intake.key = caller.key
+        intake.know(caller.key)
         access.check_access(route, caller)
         form = chosen_form(headers, route.forms)
         query = read_query(route.parameters, intake.query)

@@ -5,23 +5,31 @@ then it is *answered*; and it *drains* when the server has said its last word on
 has its time, and so has a client that does not read what it asked for. Heads are bounded in bytes and number
 while they arrive; bodies by the application, which alone knows how much a route takes.
 
-When all connections are taken, the one that has rested longest makes room. Slow clients are such: they cost
-others nothing, however many they are.
+Slow clients cost others nothing, however many they are: until its request is there, a connection makes room
+for who comes. And until the caller is known, its body has no more time than a head has.
 """
 
 import asyncio
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from uvicorn._types import HTTPScope
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from tenure.settings import Settings
+from tenure.surfaces.http.gate import Gate, Place, Readiness
+from tenure.surfaces.http.intake import KNOWN
 from tenure.surfaces.http.letting import Letting, written
+from tenure.surfaces.http.peers import Proxies, neighbourhood
 from tenure.surfaces.http.problems import Refusal
-from tenure.surfaces.http.targets import take_host
+from tenure.surfaces.http.targets import check_line, take_host
+
+PROBES = frozenset({b"/healthz", b"/readyz"})
+"""Paths that are answered though every place is at work: else whoever watches would end a busy server."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -63,81 +71,60 @@ class Phase(Enum):
     DRAIN = auto()
 
 
-class Gate:
-    """Every connection, and which of them have no whole request, longest first."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._inside: set[Connection] = set()
-        self._resting: dict[Connection, None] = {}
-
-    def enter(self, connection: "Connection") -> bool:
-        """Let a connection in; False when all places are taken by requests under way."""
-        if len(self._inside) >= self.limits.connections:
-            if not self._resting:
-                return False
-            oldest = next(iter(self._resting))
-            self.leave(oldest)
-            oldest.transport.abort()
-        self._inside.add(connection)
-        self.rest(connection)
-        return True
-
-    def rest(self, connection: "Connection") -> None:
-        """A connection waits for its next request."""
-        if connection in self._inside:
-            self._resting[connection] = None
-
-    def work(self, connection: "Connection") -> None:
-        """A connection's request has arrived, or its head has."""
-        self._resting.pop(connection, None)
-
-    def leave(self, connection: "Connection") -> None:
-        """A connection is gone."""
-        self._inside.discard(connection)
-        self._resting.pop(connection, None)
-
-
 class Connection(HttpToolsProtocol):
     """One connection of the server."""
 
     def __init__(
         self,
         gate: Gate,
+        limits: Limits,
+        proxies: Proxies,
         config: Config,
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._gate = gate
-        self._limits = gate.limits
+        self._place = Place(gate, self)
+        self._limits = limits
+        self._proxies = proxies
+        self._by_proxy = False
         self._phase = Phase.REST
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._refusal: Refusal | None = None
+        self._is_known = False
+        """Whether the caller of the request has shown a key that opens something."""
         self._is_deaf = False
         """Whether nothing more is read, though answers are still to be written."""
         self._head = 0
         """Bytes that have arrived of the head so far."""
+        self._raw = b""
+        """Where the head began, as it arrived, until it is there."""
         self._header_bytes = 0
         """Bytes of its whole headers."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, or say that there is none."""
         super().connection_made(Letting(transport, self, self._limits.drain_seconds))  # type: ignore[arg-type]
-        if self._gate.enter(self):
+        peer = self.client[0] if self.client else ""
+        self._by_proxy = self._proxies.hold(peer)
+        if self._place.enter(None if self._by_proxy else neighbourhood(peer)):
             self._enter(Phase.REST, self._limits.rest_seconds)
         else:
-            self._refuse(Refusal("busy", "every connection is taken; try again"))
+            self._refuse(_busy())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Give the place back."""
-        self._gate.leave(self)
+        self._place.leave()
         self._enter(Phase.DRAIN)
         if self._unread is not None:
             self._unread.cancel()
         super().connection_lost(exc)
+
+    def make_room(self) -> None:
+        """End at once: somebody else needs the place."""
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Take in what has arrived, as far as the head may go."""
@@ -145,9 +132,13 @@ class Connection(HttpToolsProtocol):
             return
         if self._phase in {Phase.REST, Phase.HEAD}:
             self._head += len(data)
+        self._raw = self._raw + data if self._phase is Phase.HEAD else data
         super().data_received(data)
+        if self._phase is not Phase.HEAD:
+            self._raw = b""
         if self._phase is Phase.HEAD and self._head > self._limits.head_bytes:
             self._refuse(self._too_long())
+        self._stand()
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -174,38 +165,53 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is there."""
         try:
+            check_line(self.parser.get_method(), self.url, self._raw)
             take_host(self.url, self.headers)
         except Refusal as refusal:
             self._fail(refusal)
-        self._gate.work(self)
-        self._enter(Phase.BODY, self._limits.body_seconds)
+        client = self._proxies.client(self.headers) if self._by_proxy else None
+        if client is not None:
+            self._place.belong(neighbourhood(client))
+        if not self._place.may_work and self.url.partition(b"?")[0] not in PROBES:
+            self._fail(_busy())
+        self._is_known = False
         super().on_headers_complete()
+        if client is not None:
+            self.scope["client"] = (client, 0)
+        self.scope["extensions"] = {KNOWN: partial(self._know, self.scope)}  # type: ignore[dict-item]
+        # What stands behind another request cannot arrive before that is answered.
+        limits = self._limits
+        self._enter(Phase.BODY, limits.body_seconds if self.pipeline else limits.head_seconds)
 
     def on_message_complete(self) -> None:
         """The request is there."""
+        super().on_message_complete()
         if self._phase is Phase.BODY:
             self._enter(Phase.ANSWER)
-        super().on_message_complete()
 
     def pause_writing(self) -> None:
         """The client does not read; it has some time to begin."""
         super().pause_writing()
         self._unread = self.loop.call_later(self._limits.write_seconds, self.transport.abort)
+        self._stand()
 
     def resume_writing(self) -> None:
         """The client reads."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
+        self._stand()
 
     def on_response_complete(self) -> None:
         """The answer is written; the next request may begin, or has begun already."""
         super().on_response_complete()
         if not self.transport.is_closing() and not self.pipeline:
-            self._gate.rest(self)
+            if self._by_proxy:
+                self._place.belong(None)
             if self._phase is Phase.ANSWER:
                 self._head = 0
                 self._enter(Phase.REST, self._limits.rest_seconds)
+        self._stand()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """The parser gave up, or one of the limits above made it."""
@@ -215,6 +221,8 @@ class Connection(HttpToolsProtocol):
         """Whether there is something of a request still to come, which is read into nothing from now on."""
         unfinished = self._is_deaf or self._phase in {Phase.HEAD, Phase.BODY}
         self._enter(Phase.DRAIN)
+        # Who was refused half-way has heard all that there is; others may still read their answer.
+        self._place.stand(Readiness.FIRST if unfinished else Readiness.LAST)
         return unfinished
 
     def _fail(self, refusal: Refusal) -> None:
@@ -238,6 +246,34 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_slow)
+
+    def _know(self, scope: HTTPScope) -> None:
+        """The caller of a request is known, and may take its time to send the body."""
+        if self.scope is scope:
+            self._is_known = True
+            if self._phase is Phase.BODY:
+                self._enter(Phase.BODY, self._limits.body_seconds)
+            self._stand()
+
+    def _stand(self) -> None:
+        """Tell the gate whether this connection makes room, and how readily."""
+        if self._phase is Phase.DRAIN:
+            return
+        if self.flow.write_paused and not self._is_known:
+            self._place.stand(Readiness.FIRST)
+        elif self._has_whole_request():
+            self._place.stand(None)
+        elif self._phase is Phase.BODY:
+            self._place.stand(Readiness.LAST if self._is_known else Readiness.FIRST)
+        else:
+            self._place.stand(Readiness.RESTING)
+
+    def _has_whole_request(self) -> bool:
+        """Whether there is a request to answer; what is behind it may still be on its way."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete or cycle.disconnected:
+            return bool(self.pipeline)
+        return bool(self.pipeline) or not cycle.more_body
 
     def _too_slow(self) -> None:
         if self._phase is Phase.REST:
@@ -266,3 +302,7 @@ class Connection(HttpToolsProtocol):
             cycle.message_event.set()
         self.transport.write(written(refusal))
         self.transport.close()
+
+
+def _busy() -> Refusal:
+    return Refusal("busy", "every connection is taken; try again")

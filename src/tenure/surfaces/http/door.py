@@ -10,7 +10,6 @@ server, which is this machine alone; whether it still has none is looked at once
 
 import asyncio
 import hmac
-import ipaddress
 from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
@@ -20,6 +19,7 @@ from tenure.core.access import HeldKey, Keyring, opened_by
 from tenure.core.errors import StoreError
 from tenure.storage.access import AccessStore
 from tenure.surfaces.http.caller import ANYBODY, Caller
+from tenure.surfaces.http.peers import neighbourhood
 from tenure.surfaces.http.problems import Refusal
 from tenure.surfaces.http.rates import Rates
 
@@ -95,7 +95,7 @@ class Door:
         """The key that is shown. Raises Refusal unless it opens something, and counts how often that was."""
         if (held := await self._held(authorization)) is not None:
             return held
-        if wait := self._bad.take(_neighbourhood(peer)):
+        if wait := self._bad.take(neighbourhood(peer)):
             raise _too_many(wait, "too many keys that open nothing have come from there")
         raise no_key()
 
@@ -165,17 +165,6 @@ def _caller(held: HeldKey) -> Caller:
         queues=frozenset(held.queues),
         namespace=held.namespace,
     )
-
-
-def _neighbourhood(peer: str) -> str:
-    """Whom addresses are taken to belong to: of IPv6 somebody has a whole network."""
-    try:
-        address = ipaddress.ip_address(peer)
-    except ValueError:
-        return peer
-    if address.version == 4:
-        return peer
-    return str(ipaddress.ip_network((address.packed[:8] + bytes(8), 64)))
 
 
 def no_key() -> Refusal:

@@ -10,14 +10,19 @@ import uvicorn
 
 from tenure.core.errors import InvalidInput
 from tenure.surfaces.http.application import Application, OnBug
-from tenure.surfaces.http.connection import Connection, Gate, Limits
+from tenure.surfaces.http.connection import Connection, Limits
 from tenure.surfaces.http.desk import Desk
 from tenure.surfaces.http.door import USUAL_RATE, Door
+from tenure.surfaces.http.gate import RESERVE, Gate
 from tenure.surfaces.http.hosts import LOOPBACK, is_loopback
 from tenure.surfaces.http.intake import Room
+from tenure.surfaces.http.peers import Proxies
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.seats import Seats
 from tenure.surfaces.http.table import ROUTES
+
+BACKLOG = 1024
+"""Connections that may wait to be let in."""
 
 
 def listen(host: str, port: int, *, is_locked: bool = False) -> socket.socket:
@@ -37,7 +42,7 @@ def listen(host: str, port: int, *, is_locked: bool = False) -> socket.socket:
         )
     family, _, _, _, address = found[0]
     try:
-        return socket.create_server(address[:2], family=family, backlog=1024)
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
         raise InvalidInput("port", f"{port} cannot be used: {error.strerror}", "give another one") from None
 
@@ -54,13 +59,18 @@ class Server:
         shutdown_seconds: float = 30.0,
         routes: Iterable[Route] = ROUTES,
         hosts: Iterable[str] = (),
+        trusted_proxies: Iterable[str] = (),
         requests_per_second: float = USUAL_RATE,
         on_bug: OnBug,
     ) -> None:
-        """`hosts` are names by which it is called beside its address; `on_bug` as in `Application`."""
+        """`hosts` are names by which it is called beside its address; `on_bug` as in `Application`.
+
+        `trusted_proxies` are networks of those whose word on where a request came from is believed.
+        """
         self._desk = desk
         self._listening = listening
         limits = limits or Limits()
+        proxies = Proxies(trusted_proxies)
         host = str(listening.getsockname()[0])
         application = Application(
             desk,
@@ -77,12 +87,13 @@ class Server:
         self._server = _Uvicorn(
             uvicorn.Config(
                 cast("Any", application),
-                http=cast("Any", partial(Connection, Gate(limits))),
+                http=cast("Any", partial(Connection, Gate(limits.connections), limits, proxies)),
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 log_level="critical",
                 access_log=False,
+                backlog=RESERVE // 2,
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=int(limits.rest_seconds) + 1,
@@ -109,7 +120,16 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Signals are the command's own business: uvicorn's handlers would end the process by them."""
+    """Signals are the command's own business: uvicorn's handlers would end the process by them.
+
+    Of those who wait to be let in only so many are at a time as the gate can hear before more of them come:
+    asyncio lets in as many in a row as may wait, unless it is told so by a smaller number.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

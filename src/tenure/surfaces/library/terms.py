@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from msgspec import structs
 
@@ -47,12 +47,15 @@ class Terms(TypedDict, total=False):
     """More limits, by a name that other definitions may share."""
     tags: Sequence[str]
     """Names by which its jobs are found again."""
-    memory: int | str
-    """What an attempt's process may take, in bytes or as a text such as "512M"."""
+    memory: int | str | None
+    """What an attempt's process may take, in bytes or as a text such as "512M"; None for as much as there is.
+
+    Half of the machine's or the container's, at least 2 GiB, or as the settings say.
+    """
     cpu: int
     """How many seconds of processor time an attempt's process may take."""
-    files: int
-    """How many files an attempt's process may have open."""
+    files: int | None
+    """How many files its process may have open: 1,024, or as the settings say; None for any number."""
     lane: Literal["process", "warm", "async", "thread", "spawn"]
     """Where its attempts run: "process", a fresh process for each."""
     environment: Sequence[str]
@@ -90,11 +93,16 @@ def _spec(call: str, key: str, terms: Terms, settings: Settings, lane: str) -> S
         concurrency_key=terms.get("concurrency_key"),
         limits=tuple(Limit(name, size=size) for name, size in (terms.get("limits") or {}).items()),
         tags=_texts("tags", terms.get("tags", ())),
-        memory=memory_size(terms.get("memory")),
+        memory=memory_size(_lifted(terms, "memory")),
         cpu=terms.get("cpu"),
-        files=terms.get("files"),
+        files=_lifted(terms, "files"),
         environment=_texts("environment", terms.get("environment", ())),
     )
+
+
+def _lifted(terms: Terms, name: Literal["memory", "files"]) -> Any:
+    """What is said of a limit: nothing is None, and None is 0, which is any amount."""
+    return 0 if name in terms and terms[name] is None else terms.get(name)
 
 
 def _policy(terms: Terms, settings: Settings) -> Policy:

@@ -231,6 +231,29 @@ CREATE TABLE tenure.aftermath (
     PRIMARY KEY (queue, definition, version, job)
 );
 
+-- Jobs that a verb met and the database refused to move, for a reason that lies in its rows: put aside by whoever met
+-- them, so that nobody meets them again until somebody has mended them and puts them back. Their state stays as it is.
+-- What an attempt reported is kept until then; `kind` is what its timer was for.
+CREATE TABLE tenure.aside (
+    job         uuid        PRIMARY KEY,
+    fence       bigint      NOT NULL,         -- of the attempt that was under way; 0 where none was
+    at          timestamptz NOT NULL,
+    cpu_ms      bigint,
+    peak_bytes  bigint,
+    exit_code   integer,
+    signal      smallint,
+    verb        text        NOT NULL CHECK (verb IN ('settle', 'claim', 'promote', 'reap', 'hand_back', 'heartbeat')),
+    by          text        NOT NULL,
+    code        text,                         -- what the database calls its reason, where it does
+    text        text        NOT NULL,
+    owner       text,
+    kind        text,
+    ending      text,
+    result      text,
+    error       text,
+    after       interval
+);
+
 -- How many jobs of a line are in a state: the sum of n. Each step only adds rows, so that nobody waits for a
 -- neighbour's total; `tidy` folds them. Those that were removed stay under line 0, which no job stands in.
 CREATE TABLE tenure.tally (

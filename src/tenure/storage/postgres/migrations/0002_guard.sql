@@ -16,7 +16,7 @@ $$;
 
 CREATE FUNCTION tenure.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'tenure: %', TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+    RAISE EXCEPTION 'tenure: %: %', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
 END
 $$;
 
@@ -25,13 +25,16 @@ $$;
 CREATE FUNCTION tenure.judge() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state = ANY ('{succeeded,failed,cancelled,buried}'::tenure.state[]) THEN
-        RAISE EXCEPTION 'tenure: a finished job never changes' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+        RAISE EXCEPTION 'tenure: job_state: a finished job never changes' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
     END IF;
     IF NEW.fence < OLD.fence OR NEW.n < OLD.n OR NEW.id <> OLD.id THEN
-        RAISE EXCEPTION 'tenure: neither a fence nor a count of events ever falls' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+        RAISE EXCEPTION 'tenure: job_state: neither a fence nor a count of events ever falls' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
     END IF;
     IF OLD.state <> NEW.state AND NOT (tenure.is_step(OLD.state, NEW.state) AND NEW.n = OLD.n + 1) THEN
-        RAISE EXCEPTION 'tenure: no step leads there' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+        RAISE EXCEPTION 'tenure: job_state: no step leads there' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
+    END IF;
+    IF NEW.max_attempts <> OLD.max_attempts OR NEW.attempt < OLD.attempt AND NOT (NEW.attempt = OLD.attempt - 1 AND (OLD.state = 'running' AND NEW.state = 'queued' OR OLD.state = 'running' AND NEW.state = 'suspended')) THEN
+        RAISE EXCEPTION 'tenure: job_state: attempts are neither added nor given back, but by the steps that do so' USING ERRCODE = 'TN001', TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NEW;
 END
@@ -45,7 +48,7 @@ CREATE TRIGGER guard_first BEFORE INSERT ON tenure.job_state FOR EACH ROW
     EXECUTE FUNCTION tenure.refuse('a job is not born in this state');
 
 CREATE TRIGGER guard_step BEFORE UPDATE ON tenure.job_state FOR EACH ROW
-    WHEN (NEW.n <> OLD.n + 1 OR NEW.fence < OLD.fence OR NEW.id <> OLD.id OR (OLD.state <> 'queued' OR NEW.state <> 'running') AND (OLD.state <> 'running' OR NEW.state <> 'succeeded'))
+    WHEN (NEW.n <> OLD.n + 1 OR NEW.fence < OLD.fence OR NEW.id <> OLD.id OR NEW.max_attempts <> OLD.max_attempts OR NEW.attempt < OLD.attempt OR (OLD.state <> 'queued' OR NEW.state <> 'running') AND (OLD.state <> 'running' OR NEW.state <> 'succeeded'))
     EXECUTE FUNCTION tenure.judge();
 
 CREATE TRIGGER guard_delete BEFORE DELETE ON tenure.job_state FOR EACH ROW

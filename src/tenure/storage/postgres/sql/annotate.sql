@@ -33,3 +33,17 @@ counted AS (
 INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, payload, mark)
 SELECT id, n, :type::text, state, state, attempt, fence, at, actor, :payload::text, mark FROM found
 RETURNING job;
+
+-- part: hold
+SELECT id FROM tenure.job_state WHERE id = :job::uuid FOR UPDATE;
+
+-- part: lines
+-- Behind those that were written under that lease; it need not be the last one, since each has numbers of its own.
+INSERT INTO tenure.log (job, fence, n, at, level, text, fields)
+SELECT s.id, :fence::bigint, last.n + line.place, line.at, line.level, line.text, line.fields
+  FROM tenure.job_state s
+ CROSS JOIN (SELECT coalesce(max(n), 0) AS n FROM tenure.log WHERE job = :job::uuid AND fence = :fence::bigint) last
+ CROSS JOIN unnest(:ats::timestamptz[], :levels::text[], :texts::text[], :fields::text[])
+       WITH ORDINALITY AS line (at, level, text, fields, place)
+ WHERE s.id = :job::uuid AND s.fence >= :fence::bigint AND (:fence::bigint > 0 OR s.finished_at IS NOT NULL)
+RETURNING job;

@@ -1,16 +1,18 @@
 -- Cancel jobs: nobody's at once, running ones by asking their owner. Those in other states than are meant stay.
--- Answers for every job found, whether it moved or not.
+-- One that is aside stays, too: nobody would hear of it. Answers for every job found, whether it moved or not.
 WITH
 found AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.due_at, greatest(tenure.now(), s.updated_at) AS at,
-           CASE WHEN s.state <> ALL (:states::tenure.state[]) THEN NULL
+           aside.job IS NOT NULL AS is_aside,
+           CASE WHEN s.state <> ALL (:states::tenure.state[]) OR aside.job IS NOT NULL THEN NULL
                 WHEN s.state = 'running' THEN 'cancelling'
                 WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
            END::tenure.state AS target
       FROM tenure.job_state s
+      LEFT JOIN tenure.aside ON aside.job = s.id
      WHERE s.id = ANY (:ids::uuid[])
      ORDER BY s.id
-       FOR UPDATE
+       FOR UPDATE OF s
 ),
 moved AS (
     UPDATE tenure.job_state s
@@ -59,4 +61,4 @@ untimed AS (
      WHERE timer.job = moved.id
        AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE moved.due_at END
 )
-SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM found;
+SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved, is_aside FROM found;

@@ -6,6 +6,7 @@ SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.pri
        s.state, s.fence, s.attempt, s.failures, s.hand_backs, s.suspensions, s.due_at, s.queued_at,
        s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at, s.progress,
        lease.owner AS worker, lease.heartbeat_at, lease.expires_at AS lease_expires_at,
+       (SELECT at FROM tenure.aside WHERE aside.job = s.id) AS aside_at,
        -- Notes may have been added behind the end, where nobody counts.
        coalesce((SELECT max(event.n) FROM tenure.event
                   WHERE event.job = s.id AND event.n > s.n AND s.finished_at IS NOT NULL

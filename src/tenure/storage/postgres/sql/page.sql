@@ -85,6 +85,14 @@ looked_at AS MATERIALIZED (
               WHERE NOT :ascending::boolean AND finished.state = wanted.state AND job >= :low::uuid AND job <= :high::uuid
               ORDER BY job DESC LIMIT :budget::integer)) found
         UNION ALL
+        (SELECT job FROM tenure.aside
+          WHERE :aside::boolean AND :ascending::boolean AND job >= :low::uuid AND job <= :high::uuid
+          ORDER BY job LIMIT :budget::integer)
+        UNION ALL
+        (SELECT job FROM tenure.aside
+          WHERE :aside::boolean AND NOT :ascending::boolean AND job >= :low::uuid AND job <= :high::uuid
+          ORDER BY job DESC LIMIT :budget::integer)
+        UNION ALL
         SELECT member.job FROM tenure.lease CROSS JOIN unnest(lease.jobs) AS member (job)
          WHERE :owned::boolean AND member.job >= :low::uuid AND member.job <= :high::uuid
         UNION ALL
@@ -121,7 +129,7 @@ SELECT looked_at.id, s.state,
 -- part: rows
 SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.priority, job.tags, job.key, job.parent,
        job.replay_of, s.state, s.attempt, s.max_attempts, job.created_at, job.run_at, s.due_at, s.queued_at, s.started_at,
-       s.finished_at, s.updated_at
+       s.finished_at, s.updated_at, (SELECT at FROM tenure.aside WHERE aside.job = s.id) AS aside_at
   FROM unnest(:ids::uuid[]) WITH ORDINALITY AS chosen (id, position)
   JOIN tenure.job ON job.id = chosen.id
   JOIN tenure.line ON line.id = job.line

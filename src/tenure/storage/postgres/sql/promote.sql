@@ -8,6 +8,9 @@ due AS MATERIALIZED (
               FROM tenure.timer
               JOIN tenure.job_state s ON s.id = timer.job
              WHERE timer.due_at <= tenure.now()
+-- only: named
+               AND timer.job = ANY (:named::uuid[])
+-- only: end
              ORDER BY timer.due_at, timer.job
              LIMIT :limit::integer
                FOR UPDATE OF timer, s SKIP LOCKED) next

@@ -74,6 +74,7 @@ places AS (
                                      WHERE ready.line = over.line AND ready.rank = over.rank AND ready.seq = over.seq
                                      LIMIT 1) place))
 ),
+asides AS (DELETE FROM tenure.aside WHERE job = ANY (ARRAY(SELECT id FROM over))),
 timers AS (
     DELETE FROM tenure.timer
      WHERE kind = ANY (ARRAY['hold', 'scheduled', 'retry', 'resume', 'give_up'])

@@ -5,6 +5,9 @@ expired AS MATERIALIZED (
     SELECT id, owner, jobs
       FROM tenure.lease
      WHERE expires_at <= tenure.now()
+-- only: named
+       AND id = ANY (:leases::bigint[])
+-- only: end
      ORDER BY id
      LIMIT :limit::integer
        FOR UPDATE SKIP LOCKED
@@ -21,6 +24,9 @@ lost AS MATERIALIZED (
      CROSS JOIN LATERAL (
                SELECT * FROM tenure.job_state s
                 WHERE s.id = ANY (expired.jobs) AND s.lease = expired.id
+-- only: named
+                  AND s.id = ANY (:named::uuid[])
+-- only: end
                   FOR UPDATE SKIP LOCKED
            ) s
      CROSS JOIN LATERAL (SELECT on_lost FROM tenure.job WHERE job.id = s.id LIMIT 1) job   -- a look-up, on 13 too

@@ -2,11 +2,12 @@
 -- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
 -- PostgreSQL takes longer to get ready for what it then need not do than to do the rest. For the same reason a turn
 -- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own; and so
--- have turns that settle nothing: one for what was looked up just now, and `told`.
+-- have turns that settle nothing: one for what was looked up just now, and `told`. The form `named` claims the first job
+-- behind each number alone: it finds out which of them is refused.
 
 -- part: turn
 WITH
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
 given AS MATERIALIZED (
     SELECT *
       FROM unnest(:jobs::uuid[], :fences::bigint[], :endings::text[], :results::text[], :errors::text[],
@@ -86,7 +87,7 @@ shelved AS (
       FROM settled WHERE state IN ('failed', 'cancelled')
 ),
 -- only: end
--- only: limits
+-- only: limits, named
 -- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the
 -- limits which the lines on offer stand under. Those above a limit's size are left from when it was larger. While jobs
 -- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; nobody goes
@@ -152,12 +153,12 @@ picked AS MATERIALIZED (
     SELECT next.*, place.turn
       FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[])
            WITH ORDINALITY AS place (line, rank, after, turn)
--- only: limits
+-- only: limits, named
      CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
 -- only: end
       JOIN LATERAL (
                SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at
--- only: limits
+-- only: limits, named
                       , under.limits
 -- only: end
                  FROM tenure.ready r
@@ -166,9 +167,12 @@ picked AS MATERIALIZED (
 -- only: passing
                   AND place.line = ANY ((SELECT lines FROM alike)::integer[])
 -- only: end
+-- only: named
+                  AND r.seq = place.after + 1
+-- only: end
                 ORDER BY r.line, r.rank, r.seq
                 LIMIT least(:limit::integer
--- only: limits
+-- only: limits, named
                            , (SELECT min(coalesce(cardinality(offered.slots), 0))
                                 FROM unnest(under.limits) AS need (limited) LEFT JOIN offered USING (limited))
 -- only: end
@@ -180,11 +184,11 @@ picked AS MATERIALIZED (
                 , (SELECT cardinality(slots) FROM given_back)
 -- only: end
                 )
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
            + 0 * (SELECT count(*) FROM settled)
 -- only: end
 ),
--- only: limits
+-- only: limits, named
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
 -- that misses a single slot stays in line.
 granted AS MATERIALIZED (
@@ -201,18 +205,18 @@ granted AS MATERIALIZED (
 -- only: end
 taken AS MATERIALIZED (
     SELECT picked.*
--- only: limits
+-- only: limits, named
            , granted.slots
 -- only: end
 -- only: passing
            , (SELECT slots FROM given_back)[row_number() OVER ()] AS slots
 -- only: end
       FROM picked
--- only: limits
+-- only: limits, named
       LEFT JOIN granted USING (job)
 -- only: end
      WHERE picked.state = 'queued'
--- only: limits
+-- only: limits, named
        AND (picked.limits = '{}' OR granted.slots IS NOT NULL)
 -- only: end
 ),
@@ -227,7 +231,7 @@ freed AS (
      WHERE slot.limited = held.limited AND slot.n = held.n
 ),
 -- only: end
--- only: limits
+-- only: limits, named
 -- A slot that goes from a job that ends to one that begins stays as it is: only the difference is written.
 changed AS (
     UPDATE tenure.slot SET is_held = NOT is_held
@@ -255,7 +259,7 @@ started AS (
        SET state      = 'running',
            lease      = leased.id,
            fence      = leased.id,
--- only: limits, passing
+-- only: limits, passing, named
            slots      = taken.slots,
 -- only: end
            n          = s.n + 1,
@@ -277,7 +281,7 @@ tallied AS (
     INSERT INTO tenure.tally (line, state, n)
     SELECT line, step.state, sum(step.n)
       FROM (
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
             SELECT line, source, state AS target FROM settled
              UNION ALL
 -- only: end
@@ -287,7 +291,7 @@ tallied AS (
     HAVING sum(step.n) <> 0
 )
 -- What was settled by the reports' places in the call, which is shorter than naming each; then what was claimed.
--- only: settling, limits, passing
+-- only: settling, limits, passing, named
 SELECT NULL::uuid AS job, NULL::bigint AS fence, NULL::smallint AS attempt, NULL::timestamptz AS queued_at,
        NULL::timestamptz AS started_at, NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent,
        NULL::smallint AS max_attempts, NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,

@@ -205,6 +205,29 @@ CREATE TABLE tenure_aftermath (
     PRIMARY KEY (queue, definition, version, job)
 ) STRICT, WITHOUT ROWID;
 
+-- Jobs that a verb met and the database refused to move, for a reason that lies in its rows: put aside by whoever met
+-- them, so that nobody meets them again until somebody has mended them and puts them back. Their state stays as it is.
+-- What an attempt reported is kept until then; `kind` is what its timer was for.
+CREATE TABLE tenure_aside (
+    job         TEXT    PRIMARY KEY NOT NULL,
+    fence       INTEGER NOT NULL,            -- of the attempt that was under way; 0 where none was
+    at          INTEGER NOT NULL,
+    verb        TEXT    NOT NULL CHECK (verb IN ('settle', 'claim', 'promote', 'reap', 'hand_back', 'heartbeat')),
+    by          TEXT    NOT NULL,
+    code        TEXT,                        -- what the database calls its reason, where it does
+    text        TEXT    NOT NULL,
+    owner       TEXT,
+    kind        TEXT,
+    ending      TEXT,
+    result      TEXT,
+    error       TEXT,
+    after       INTEGER,
+    cpu_ms      INTEGER,
+    peak_bytes  INTEGER,
+    exit_code   INTEGER,
+    signal      INTEGER
+) STRICT, WITHOUT ROWID;
+
 -- How many jobs of a line are in a state. Those that were removed stay under line 0, which no job stands in.
 CREATE TABLE tenure_tally (
     line   INTEGER NOT NULL,

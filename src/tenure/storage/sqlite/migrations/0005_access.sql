@@ -24,14 +24,14 @@ CREATE TRIGGER tenure_guard_key_update BEFORE UPDATE ON tenure_access_key
          <> (OLD.id, OLD.created_at, OLD.digest, OLD.name, OLD.scopes, OLD.definitions, OLD.queues)
       OR NEW.expires_at IS NOT OLD.expires_at OR NEW.namespace IS NOT OLD.namespace
       OR OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at
-BEGIN SELECT RAISE(ABORT, 'tenure: a key stays what it is, and revoked once it was'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: access_key: a key stays what it is, and revoked once it was'); END;
 
 CREATE TRIGGER tenure_guard_key_delete BEFORE DELETE ON tenure_access_key
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: access_key: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_key_replace BEFORE INSERT ON tenure_access_key
     WHEN EXISTS (SELECT 1 FROM tenure_access_key WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: access_key: what is on record stays as it is'); END;
 
 -- What was done by whom. A row is there before the deed is begun; how it ended is added, once.
 CREATE TABLE tenure_audit (
@@ -49,15 +49,15 @@ CREATE TRIGGER tenure_guard_audit_update BEFORE UPDATE ON tenure_audit
     WHEN (NEW.id, NEW.at, NEW.request, NEW.who, NEW.action, NEW.target)
          <> (OLD.id, OLD.at, OLD.request, OLD.who, OLD.action, OLD.target)
       OR NEW.key IS NOT OLD.key OR OLD.outcome IS NOT NULL
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: audit: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_audit_delete BEFORE DELETE ON tenure_audit
     WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
-BEGIN SELECT RAISE(ABORT, 'tenure: only retention deletes'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: audit: only retention deletes'); END;
 
 CREATE TRIGGER tenure_guard_audit_replace BEFORE INSERT ON tenure_audit
     WHEN EXISTS (SELECT 1 FROM tenure_audit WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'tenure: what is on record stays as it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: audit: what is on record stays as it is'); END;
 
 -- Browsers that somebody has logged in from: what a cookie holds is kept as its hash. Whether a session opens something
 -- is its key's affair at every look.
@@ -69,4 +69,4 @@ CREATE TABLE tenure_session (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER tenure_guard_session_update BEFORE UPDATE ON tenure_session
-BEGIN SELECT RAISE(ABORT, 'tenure: a session stays what it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: session: a session stays what it is'); END;

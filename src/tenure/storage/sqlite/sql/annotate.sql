@@ -27,3 +27,13 @@ SELECT job, n + 1, :type, state, state, attempt, fence, :now, actor, :payload, :
 
 -- part: answer
 SELECT job FROM temp.telling;
+
+-- part: lines
+-- Behind those that were written under that lease; it need not be the last one, since each has numbers of its own.
+INSERT INTO tenure_log (job, fence, n, at, level, text, fields)
+SELECT s.id, :fence, last.n + line.key + 1, line.value ->> 1, line.value ->> 2, line.value ->> 3, line.value ->> 4
+  FROM tenure_job_state s
+ CROSS JOIN (SELECT coalesce(max(n), 0) AS n FROM tenure_log WHERE job = :job AND fence = :fence) last
+ CROSS JOIN json_each(:lines) line
+ WHERE s.id = :job AND s.fence >= :fence AND (:fence > 0 OR s.finished_at IS NOT NULL)
+RETURNING job;

@@ -1,5 +1,5 @@
 -- Cancel jobs: nobody's at once, running ones by asking their owner. Those in other states than are meant stay.
--- Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
+-- One that is aside stays, too: nobody would hear of it. Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
 -- the largest number there is.
 
 -- part: given
@@ -9,6 +9,7 @@ INSERT INTO temp.given (job, fence) VALUES (?, 0);
 INSERT INTO temp.moving (id, line, source, target, due_at)
 SELECT s.id, s.line, s.state,
        CASE WHEN s.state NOT IN (SELECT value FROM json_each(:states)) THEN NULL
+            WHEN EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = s.id) THEN NULL
             WHEN s.state = 'running' THEN 'cancelling'
             WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
        END,
@@ -62,4 +63,6 @@ INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change
 ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
-SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved FROM temp.moving;
+SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved,
+       EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = moving.id) AS is_aside
+  FROM temp.moving;

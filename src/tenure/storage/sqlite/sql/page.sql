@@ -27,7 +27,7 @@ SELECT * FROM (
 
 -- part: scan
 -- Each stream is a sorted list of ids: the jobs of a tag, a line or a namespace, the timers of a kind, those that ended in
--- a state, or of the same, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so
+-- a state, or of the same, those that were put aside, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so
 -- a page looks at no more rows than its budget, however many streams there are. `up` is the id where the walk goes up,
 -- `down` where it goes down. Owned jobs and those in line are few, and sorted here.
 WITH RECURSIVE
@@ -51,6 +51,8 @@ walk (stream, name, up, down) AS (
                 WHEN stream = 'fingerprint'
                 THEN (SELECT min(job) FROM tenure_finished
                        WHERE fingerprint = walk.name AND job > walk.up AND job < :below)
+                WHEN stream = 'aside'
+                THEN (SELECT min(job) FROM tenure_aside WHERE job > walk.up AND job < :below)
                 ELSE (SELECT min(id) FROM tenure_job WHERE id > walk.up AND id < :below)
            END,
            CASE WHEN NOT :newest_first THEN NULL
@@ -68,6 +70,8 @@ walk (stream, name, up, down) AS (
                 WHEN stream = 'fingerprint'
                 THEN (SELECT max(job) FROM tenure_finished
                        WHERE fingerprint = walk.name AND job < walk.down AND job > :above)
+                WHEN stream = 'aside'
+                THEN (SELECT max(job) FROM tenure_aside WHERE job < walk.down AND job > :above)
                 ELSE (SELECT max(id) FROM tenure_job WHERE id < walk.down AND id > :above)
            END
       FROM walk
@@ -115,7 +119,7 @@ SELECT looked_at.id, s.state,
 -- A later look than `scan`: whoever has moved on is left out.
 SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.priority, job.tags, job.key, job.parent,
        job.replay_of, s.state, s.attempt, s.max_attempts, job.created_at, job.run_at, s.due_at, s.queued_at, s.started_at,
-       s.finished_at, s.updated_at
+       s.finished_at, s.updated_at, (SELECT at FROM tenure_aside aside WHERE aside.job = s.id) AS aside_at
   FROM json_each(:jobs) chosen
  CROSS JOIN tenure_job job ON job.id = chosen.value
  CROSS JOIN tenure_job_state s ON s.id = job.id

@@ -1,11 +1,16 @@
 -- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
+-- A timer that its job no longer waits for leads nowhere and is dropped.
 
 -- part: due
 INSERT INTO temp.moving (id, line, source, target, due_at)
-SELECT s.id, s.line, s.state, CASE timer.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END, timer.due_at
+SELECT s.id, s.line, s.state,
+       CASE WHEN s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended')
+            THEN iif(timer.kind = 'give_up', 'failed', 'queued')
+       END,
+       timer.due_at
   FROM tenure_timer timer
   JOIN tenure_job_state s ON s.id = timer.job
- WHERE timer.due_at <= :now AND s.due_at = timer.due_at
+ WHERE timer.due_at <= :now
  ORDER BY timer.due_at, timer.job
  LIMIT :limit;
 
@@ -22,7 +27,7 @@ UPDATE tenure_job_state AS s
        finished_at = CASE m.target WHEN 'failed' THEN :now END,
        updated_at  = :now
   FROM temp.moving m
- WHERE s.id = m.id;
+ WHERE s.id = m.id AND m.target IS NOT NULL;
 
 -- part: numbered
 UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
@@ -32,13 +37,14 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN m.source = 'suspended' THEN 'resumed' ELSE s.state END, m.source, s.state, s.attempt,
        s.fence, :now, 'clock', CASE WHEN s.state = 'failed' THEN 'given up' END, :mark
-  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
+  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
+ WHERE m.target IS NOT NULL;
 
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id
- WHERE s.state = 'queued';
+ WHERE m.target = 'queued';
 
 -- part: shelved
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
@@ -57,4 +63,4 @@ INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change
 ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
-SELECT id AS job, source, target FROM temp.moving ORDER BY position;
+SELECT id AS job, source, target FROM temp.moving WHERE target IS NOT NULL ORDER BY position;

@@ -39,6 +39,9 @@ DELETE FROM tenure_aftermath
                                                FROM temp.pruning CROSS JOIN tenure_line line ON line.id = pruning.line
                                               WHERE pruning.is_over);
 
+-- part: asides
+DELETE FROM tenure_aside WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
 -- part: results
 DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 

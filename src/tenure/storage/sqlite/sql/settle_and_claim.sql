@@ -7,9 +7,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- part: decided
 -- Late is late: a lease that has run out settles nothing, even before the reaper comes.
 INSERT INTO temp.moving (
-    place, id, line, source, fence, attempt, ending, result, error, due_at, cpu_ms, peak_bytes, exit_code, signal, target)
-SELECT place, s.id, s.line, s.state, s.fence, s.attempt, given.ending, given.result, given.error, :now + given.after,
-       given.cpu_ms, given.peak_bytes, given.exit_code, given.signal,
+    place, id, line, source, fence, n, attempt, started_at, ending, result, error, due_at, cpu_ms, peak_bytes, exit_code,
+    signal, target)
+SELECT place, s.id, s.line, s.state, s.fence, s.n, s.attempt, s.started_at, given.ending, given.result, given.error,
+       :now + given.after, given.cpu_ms, given.peak_bytes, given.exit_code, given.signal,
        CASE WHEN given.ending = 'succeeded'                                          THEN 'succeeded'
             WHEN given.ending = 'unrecoverable'                                      THEN 'failed'
             WHEN s.state = 'cancelling'                                              THEN 'cancelled'
@@ -39,15 +40,13 @@ UPDATE tenure_job_state AS s
 
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
-SELECT s.id, s.n, s.state, m.source, s.state, m.attempt, s.fence, :now, :worker, :mark
-  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
+SELECT id, n + 1, target, source, target, attempt, fence, :now, :worker, :mark FROM temp.moving;
 
 -- part: ended
 INSERT INTO tenure_attempt (
     job, fence, number, worker, started_at, ended_at, ending, error, cpu_ms, peak_bytes, exit_code, signal)
-SELECT s.id, s.fence, m.attempt, :worker, s.started_at, :now, m.ending, m.error, m.cpu_ms, m.peak_bytes, m.exit_code,
-       m.signal
-  FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
+SELECT id, fence, attempt, :worker, started_at, :now, ending, error, cpu_ms, peak_bytes, exit_code, signal
+  FROM temp.moving;
 
 -- part: answered
 INSERT INTO tenure_result (job, body)
@@ -151,8 +150,9 @@ UPDATE tenure_job_state AS s
 
 -- part: announced
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, mark)
-SELECT s.id, s.n, 'started', 'queued', 'running', s.attempt, s.fence, :now, :worker, :mark
-  FROM temp.picked CROSS JOIN tenure_job_state s ON s.id = picked.job;
+SELECT job, picked.n + 1, 'started', 'queued', 'running', attempt + 1, lease.n, :now, :worker, :mark
+  FROM tenure_sequence lease CROSS JOIN temp.picked
+ WHERE lease.name = 'fence';
 
 -- part: tallied
 INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change WHERE true
@@ -167,10 +167,11 @@ SELECT NULL AS job, NULL AS fence, NULL AS attempt, NULL AS queued_at, NULL AS s
   FROM temp.moving
  GROUP BY target
  UNION ALL
-SELECT s.id, s.fence, s.attempt, s.queued_at, s.started_at, namespace, params, traceparent, job.max_attempts, on_lost,
+SELECT job.id, lease.n, attempt + 1, queued_at, :now, namespace, params, traceparent, max_attempts, on_lost,
        timeout_ms, grace_ms, backoff_base_ms, backoff_cap_ms, retry_on, fatal_on, line.queue, line.definition,
        line.version, NULL, NULL
-  FROM temp.picked
- CROSS JOIN tenure_job_state s ON s.id = picked.job
- CROSS JOIN tenure_job job ON job.id = s.id
- CROSS JOIN tenure_line line ON line.id = job.line;
+  FROM tenure_sequence lease
+ CROSS JOIN temp.picked
+ CROSS JOIN tenure_job job ON job.id = picked.job
+ CROSS JOIN tenure_line line ON line.id = job.line
+ WHERE lease.name = 'fence';

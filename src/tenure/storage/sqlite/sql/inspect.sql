@@ -1,0 +1,40 @@
+-- What somebody has made by hand and no guard refused. Jobs that no verb will ever move on: who is queued and stands in no
+-- line, who waits and has no timer, who is owned and has no lease. And rows on record which no step of their job has
+-- written: events that it has not counted, but for notes behind its end; attempts that have not ended; results that it
+-- knows nothing of. Reads all there is.
+WITH
+unfinished AS MATERIALIZED (
+    SELECT id, state, line, rank, seq, due_at, lease
+      FROM tenure_job_state
+     WHERE state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
+)
+SELECT s.id AS job, 'no_place' AS kind, NULL AS number
+  FROM unfinished s
+ WHERE s.state = 'queued'
+   AND NOT EXISTS (SELECT 1 FROM tenure_ready ready
+                    WHERE ready.line = s.line AND ready.rank = s.rank AND ready.seq = s.seq AND ready.job = s.id)
+ UNION ALL
+SELECT s.id, 'no_timer', NULL
+  FROM unfinished s
+ WHERE s.state IN ('scheduled', 'retrying', 'suspended')
+   AND NOT EXISTS (SELECT 1 FROM tenure_timer timer WHERE timer.due_at = s.due_at AND timer.job = s.id)
+ UNION ALL
+SELECT s.id, 'no_lease', NULL
+  FROM unfinished s
+ WHERE s.state IN ('running', 'cancelling')
+   AND NOT EXISTS (SELECT 1 FROM tenure_lease lease WHERE lease.id = s.lease)
+ UNION ALL
+SELECT event.job, 'event', event.n
+  FROM tenure_event event LEFT JOIN tenure_job_state s ON s.id = event.job
+ WHERE s.id IS NULL
+    OR event.n > s.n AND NOT (s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
+                              AND event.source = s.state AND event.target = s.state)
+ UNION ALL
+SELECT attempt.job, 'attempt', attempt.fence
+  FROM tenure_attempt attempt LEFT JOIN tenure_job_state s ON s.id = attempt.job
+ WHERE s.id IS NULL OR attempt.fence > s.fence OR attempt.fence = s.lease
+ UNION ALL
+SELECT result.job, 'result', NULL
+  FROM tenure_result result LEFT JOIN tenure_job_state s ON s.id = result.job
+ WHERE s.id IS NULL OR NOT (s.state = 'succeeded' AND s.has_result)
+ LIMIT :limit;

@@ -1,0 +1,121 @@
+"""Trials of a verb's script: on some of what it was refused for, and as if they had not been."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+from uuid import UUID
+
+import apsw
+import msgspec
+
+from tenure.core.aside import Aside
+from tenure.core.lease import Lease
+from tenure.storage import aside
+from tenure.storage.aside import Found, Refusal
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.clock import Turn
+from tenure.storage.sqlite.scripts import Only, Scripts
+
+S = TypeVar("S")
+
+
+class Trial:
+    """A transaction in which a verb's script can be tried, on some of what it was refused for."""
+
+    def __init__(self, scripts: Scripts, connection: apsw.Connection, turn: Turn) -> None:
+        self._scripts = scripts
+        self._connection = connection
+        self._turn = turn._asdict()
+
+    def guilty(
+        self, suspects: Sequence[S], run: Callable[["Trial", Sequence[S]], object]
+    ) -> list[tuple[S, Refusal]]:
+        """Those whom the script does not take even alone."""
+        search = aside.halved(suspects)
+        try:
+            some = next(search)
+            while True:
+                some = search.send(self._refusal(run, some) if some else None)
+        except StopIteration as end:
+            guilty: list[tuple[S, Refusal]] = end.value
+            return guilty
+
+    def run(self, verb: str, given: Sequence[tuple[Any, ...]] = (), /, **values: Any) -> None:
+        """The whole script, on what is given."""
+        self._scripts.bare(self._connection, verb, given, **self._turn, **values)
+
+    def run_only(self, verb: str, only: Only, jobs: Sequence[str], /, **values: Any) -> None:
+        """The whole script, on some of the jobs that it finds."""
+        self._scripts.run_only(self._connection, verb, only, jobs, **self._turn, **values)
+
+    def found(self, verb: str, only: Only, /, **values: Any) -> list[dict[str, Any]]:
+        """The jobs that the script would find."""
+        self._connection.execute("SAVEPOINT trial")
+        self._scripts.find(self._connection, verb, only, **self._turn, **values)
+        found = self._scripts.one(self._connection, f"sift.{only.table}")
+        self._taken_back()
+        return found
+
+    def stranded(self, given: Sequence[Lease]) -> list[Lease]:
+        """Those whose lease row is gone."""
+        written = msgspec.json.encode([(lease.job, lease.fence) for lease in given]).decode()
+        found = self._scripts.one(self._connection, "sift.stranded", given=written)
+        return [Lease(row["job"], row["fence"]) for row in found]
+
+    def put(self, one: Found) -> None:
+        """Put a job aside."""
+        line, rank, seq = one.place or (None, None, None)
+        kept = aside.columns(one.report)
+        values = {
+            **self._turn,
+            **kept,
+            "after": rows.duration(kept["after"]),
+            "job": str(one.job),
+            "verb": str(one.verb),
+            "code": one.refusal.code,
+            "text": one.refusal.text,
+            "by": one.by,
+            "owner": one.owner,
+            "line": line,
+            "rank": rank,
+            "seq": seq,
+        }
+        is_new = not self._scripts.one(self._connection, "sift.known", **values)
+        for part in (
+            "put",
+            *(("freed",) if is_new else ()),
+            "parted",
+            "out_of_line",
+            "out_of_place",
+            "untimed",
+        ):
+            self._scripts.one(self._connection, f"sift.{part}", **values)
+
+    def asides(self, guilty: Sequence[Found]) -> list[Aside]:
+        """What was put aside, as it is listed."""
+        jobs = written_ids([one.job for one in guilty])
+        most = len(guilty)
+        found = self._scripts.one(
+            self._connection, "asides", jobs=jobs, namespace=None, most=most, limit=most
+        )
+        return [aside.aside_from(row) for row in found]
+
+    def _refusal(self, run: Callable[["Trial", Sequence[S]], object], some: Sequence[S]) -> Refusal | None:
+        self._connection.execute("SAVEPOINT trial")
+        try:
+            run(self, some)
+        except apsw.ConstraintError as error:
+            code = apsw.mapping_extended_result_codes.get(getattr(error, "extendedresult", 0))
+            return Refusal(None if code is None else str(code), str(error)[:200])
+        else:
+            return None
+        finally:
+            self._taken_back()
+
+    def _taken_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK TO trial; RELEASE trial")
+
+
+def written_ids(jobs: list[UUID]) -> str:
+    """Ids as JSON."""
+    return msgspec.json.encode(jobs).decode()

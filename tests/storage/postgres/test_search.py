@@ -1,0 +1,122 @@
+"""A claim that goes on where it was offered nothing: in as many statements as it takes, and no more."""
+
+from collections import Counter
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tenure.core.errors import StoreUnavailable
+from tenure.core.job import NewJob
+from tenure.core.limit import Limit
+from tenure.storage.postgres import places
+from tenure.storage.postgres.lines import Lines
+from tenure.storage.postgres.pool import Pool
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import PostgresBackend
+from tests.storage.contract.test_listen import fall_asleep, woken
+from tests.storage.telling import claim, enqueue_one, settle, succeeded
+
+LOOK = "settle_and_claim.places"
+TURN = "settle_and_claim.turn+limits"
+
+
+class CountingPool(Pool):
+    """Counts statements; the connection is lost at one of them, if so told."""
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__(dsn, pooled=False, size=1, timeout=60)
+        self.asked: Counter[str] = Counter()
+        self.lost_at: tuple[str, int] | None = None
+
+    async def ask(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:
+        self.asked[statement] += 1
+        if (statement, self.asked[statement]) == self.lost_at:
+            raise StoreUnavailable("the connection was lost")
+        return await super().ask(statement, values)
+
+
+class CountingStore(PostgresStore):
+    def __init__(self, dsn: str) -> None:
+        super().__init__(dsn, notify=False)
+        self.pool = self._pool = CountingPool(dsn)
+        self._lines = Lines(self._pool)
+
+
+def jobs_of(tenants: int, each: int = 1) -> list[NewJob]:
+    named = [Limit("tenant", f"{n:02}", size=2) for n in range(tenants)]
+    return [NewJob(definition="mail", limits=(limit,)) for limit in named for _ in range(each)]
+
+
+async def test_a_claim_goes_on_behind_places_that_somebody_else_has_emptied(
+    backend: PostgresBackend, store: PostgresStore
+) -> None:
+    """After a claim in vain by looking again, once, and not from place to place."""
+    await store.enqueue(jobs_of(40))
+    worker = CountingStore(backend.dsn)
+    await worker.open()
+    assert len(await claim(worker, limit=2)) == 2
+    assert len(await claim(store, limit=37)) == 37
+    worker.pool.asked.clear()
+    assert len(await claim(worker, limit=2)) == 1
+    assert worker.pool.asked[LOOK] == 1
+    assert worker.pool.asked[TURN] <= 3
+    await worker.close()
+
+
+async def test_what_is_claimed_stays_claimed_though_to_go_on_fails(backend: PostgresBackend) -> None:
+    worker = CountingStore(backend.dsn)
+    await worker.open()
+    await worker.enqueue(jobs_of(1, each=5))
+    worker.pool.lost_at = (LOOK, 2)
+    assert len(await claim(worker, limit=1)) == 1
+    await backend.sql("UPDATE tenure.slot SET is_held = true")  # more than anybody here can know
+    assert await claim(worker, limit=1) == []
+    assert worker.pool.asked[LOOK] == 2
+    await worker.close()
+
+
+async def test_a_claim_looks_on_where_lines_are_more_than_one_look_passes_through(
+    backend: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that the first looks find has no room. Not each claim does so: what was seen counts for a while."""
+    monkeypatch.setattr(places, "MOST_REACHED", 3)
+    monkeypatch.setattr(places, "FRESH_FOR", 0.0)
+    monkeypatch.setattr(places, "WORTH", 0)
+    worker = CountingStore(backend.dsn)
+    await worker.open()
+    await worker.enqueue(jobs_of(10, each=3))
+    assert len(await claim(worker, limit=100)) == 20
+    last = await enqueue_one(worker, limits=(Limit("tenant", "99"),))
+    assert [owned.lease.job for owned in await claim(worker, limit=5)] == [last]
+    await worker.close()
+
+
+async def test_a_short_claim_asks_no_more_than_it_has_to(backend: PostgresBackend) -> None:
+    """One look and one claim, under limits that leave room and under those that do not."""
+    worker = CountingStore(backend.dsn)
+    await worker.open()
+    for jobs in (jobs_of(1), jobs_of(3, each=3), [NewJob(definition="mail")]):
+        await worker.enqueue(jobs)
+        worker.pool.asked.clear()
+        assert await claim(worker, limit=10)
+        assert worker.pool.asked.total() == 2
+    await worker.close()
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+async def test_room_left_by_a_call_that_names_no_lines_wakes(
+    backend: PostgresBackend, store: PostgresStore, where: str
+) -> None:
+    """Whoever reports that an attempt has ended may know nothing of the lines that jobs stand in."""
+    jobs = [await enqueue_one(store, limits=(Limit("api"),)) for _ in range(2)]
+    [owned] = await claim(store)
+    other = backend.store()
+    await other.open()
+    async with store.listen() as wakeups:
+        await fall_asleep(wakeups)
+        assert await claim(store) == []
+        await settle(store if where == "here" else other, [succeeded(owned)])
+        assert await woken(wakeups)
+    assert [one.lease.job for one in await claim(store)] == jobs[1:]
+    await other.close()
