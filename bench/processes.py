@@ -70,10 +70,19 @@ def memory(first: int) -> int | None:
     """Bytes of a process and all below it, what they share counted once; None if nobody can tell."""
     total = 0
     for pid in family(first):
-        with suppress(OSError):  # it has ended since it was listed
-            lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended since it was listed
+            total += _share(pid)
     return total * 1024 or None
+
+
+def _share(pid: int) -> int:
+    """Kibibytes of one process, of what is shared its part; all of it where a worker hides the rest."""
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except PermissionError:
+        pages = int((_PROC / str(pid) / "statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def await_line(words: str, log: Path, process: "subprocess.Popen[bytes]", *, seconds: float) -> None:

@@ -63,6 +63,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Whether every retry waited as its policy says; a handler may wish for something else."""
     retention: Retention | None = None
     """What was pruned by, if anything was."""
+    spoilt: frozenset[UUID] = frozenset()
+    """The jobs whose rows the run itself has made wrong: they may be aside."""
 
 
 class Clocks(Struct, frozen=True, gc=False):

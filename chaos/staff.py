@@ -266,6 +266,7 @@ class Staff:
             failpoints.VARIABLE: armed,
             "TMPDIR": str(self.temporary),
             "NO_COLOR": "1",
+            "TENURE_CHILD_SIGNALS": "any",  # some of its jobs kill those above them
             **{f"TENURE_{lane}_SLOTS": str(self.manner.slots) for lane in ("WARM", "ASYNC", "THREAD")},
         }
         names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])

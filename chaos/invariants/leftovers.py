@@ -42,9 +42,17 @@ def i45_bounded_resources(book: Casebook) -> Iterator[Finding]:
             yield None, f"{name} grew by {growth / usual:.0%} over the run, {span}"
 
 
+def i48_nobody_aside(book: Casebook) -> Iterator[Finding]:
+    """I48: no job is aside, but for those that the run itself has spoilt."""
+    for job in book.evidence.jobs:
+        if job.aside_at is not None and job.id not in book.terms.spoilt:
+            yield job.id, f"it is {job.state} and aside since {job.aside_at}: the database refuses to move it"
+
+
 INVARIANTS = (
     i28_no_leftovers,
     i45_bounded_resources,
+    i48_nobody_aside,
 )
 
 

@@ -41,6 +41,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     lost_margin_seconds: float = 0.0
     child_env: tuple[str, ...] = ()
     child_user: str = ""
+    child_signals: str = "own"
     child_memory_bytes: int | None = None
     child_files: int = 1024
     child_file_bytes: int = 4 * 2**30
@@ -163,6 +164,7 @@ LEAST = {"child_memory_bytes": 2**20, "child_files": 16, "child_file_bytes": 2**
 """Limits of attempts, which 0 lifts: less than this nobody can work with."""
 
 CHOICES = {
+    "child_signals": ("own", "any"),
     "log_format": ("auto", "json", "console"),
     "log_level": ("debug", "info", "warning", "error"),
     "tracing": ("off", "otlp"),

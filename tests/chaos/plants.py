@@ -62,7 +62,23 @@ UNFENCED = Sabotage(
     }
 )
 
+COUNTED = "SELECT id, n, state::text, source, state, attempt, fence, at, :worker::text, mark FROM settled"
+MISCOUNTED = Sabotage(
+    {
+        "sqlite": (("settle_and_claim.recorded", "SELECT id, n + 1,", "SELECT id, n,"),),
+        "postgres": tuple(
+            (form, COUNTED, COUNTED.replace("id, n,", "id, n - 1,")) for form in (forms.BARE, forms.FULL)
+        ),
+    }
+)
+
 PLANTS = (
+    Plant(
+        "a report under a number that is taken",
+        {"I48"},
+        stories.reported_whatever_is_said,
+        MISCOUNTED,
+    ),
     Plant(
         "no fence where attempts are settled",
         {"I14"},
@@ -312,7 +328,7 @@ PLANTS = (
                 "prune.looked_at",
                 """AND s.finished_at
                        <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
-                   AND (job.key IS NULL OR s.finished_at <= :now - :keyed)""",
+                   AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - :keyed)""",
                 "",
             )
         ),

@@ -230,6 +230,7 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I46"}, "an answer with another's job", lambda f: f.heard("theirs", str(f.jobs["good"]))),
     ({"I46"}, "an id without hyphens", lambda f: f.heard("theirs", f.jobs["good"].hex.upper())),
     ({"I46"}, "an answer with another's mark", lambda f: f.heard("theirs", "a mark-of-ours here")),
+    ({"I48"}, "a job that is aside", lambda f: f.row("busy", aside_at=LATER)),
     ({"I47"}, "a secret in an answer", lambda f: f.heard(None, f"sent: {CANARY}")),
     ({"I47"}, "a secret in a log", lambda f: f.wrote("worker-1.log", f"on postgres://me:{CANARY}@here")),
     ({"I47"}, "a secret around a job", lambda f: f.wrote("seen-1", f"TOKEN={CANARY}")),
@@ -255,6 +256,12 @@ def test_nothing_is_found_where_nothing_is_forged(forger: Forger) -> None:
 def test_a_forgery_breaks_its_invariant_alone(forger: Forger, broken: set[str], forgery: Forgery) -> None:
     found = check(forgery(forger).evidence)
     assert {violation.invariant for violation in found} == broken, found
+
+
+def test_what_the_run_itself_has_spoilt_may_be_aside(forger: Forger) -> None:
+    aside = forger.row("busy", aside_at=LATER)
+    assert check(aside.terms(spoilt=frozenset({forger.jobs["busy"]})).evidence) == []
+    assert broken_by(aside.terms(spoilt=frozenset({forger.jobs["retried"]}))) == {"I48"}
 
 
 def test_who_was_frozen_is_judged_from_when_it_could_move_again(forger: Forger) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from chaos.checker import check
 from chaos.evidence import Evidence, Terms
-from tenure.core.errors import StoreRefused, StoreUnavailable
+from tenure.core.errors import JobsAside, StoreRefused, StoreUnavailable
 from tenure.core.job import Enqueued, NewJob
 from tenure.storage.sqlite.store import SqliteStore
 from tests.chaos import stories
@@ -144,5 +144,5 @@ async def test_the_guards_of_the_database_stop_a_reaper_that_takes_what_has_ende
     plant = next(plant for plant in PLANTS if plant.story is stories.reaped_when_done)
     async with database(request, "sqlite", tmp_path, "") as backend:
         await sqlite(*plant.sabotage.patches["sqlite"]).apply(backend, monkeypatch)
-        with pytest.raises(StoreRefused):
+        with pytest.raises(JobsAside, match="a finished job never changes"):
             await told(backend, plant.story, TERMS)

@@ -49,8 +49,8 @@ class TestNewJob:
             ("version", 0),
             ("version", -1),
             ("version", 2**31),
-            ("priority", -101),
-            ("priority", 101),
+            ("priority", -32_768),
+            ("priority", 32_768),
             ("key", ""),
             ("key", "x" * 256),
             ("key", "a\nb"),
@@ -73,8 +73,8 @@ class TestNewJob:
         ("field", "value"),
         [
             ("version", 2**31 - 1),
-            ("priority", -100),
-            ("priority", 100),
+            ("priority", -32_767),
+            ("priority", 32_767),
             ("key", "x" * 255),
             ("key", "Bestellung Nr. 17/é"),
             ("scope", "x" * 255),
@@ -92,8 +92,8 @@ class TestNewJob:
         assert refused(NewJob, definition="a", run_at=NOON, delay=DAY).remedy == "give one of the two"
 
     def test_a_refusal_tells_the_field_the_problem_and_the_way_out(self) -> None:
-        error = refused(NewJob, definition="a", priority=1_000)
-        assert str(error) == "priority: is 1000; give a value from -100 to 100"
+        error = refused(NewJob, definition="a", priority=40_000)
+        assert str(error) == "priority: is 40000; give a value from -32767 to 32767"
 
     def test_a_job_cannot_be_changed_once_made(self) -> None:
         with pytest.raises(AttributeError):

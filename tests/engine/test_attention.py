@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from tenure.core.errors import JobsAside
 from tenure.core.failures import Count
 from tenure.core.job import NewJob
 from tenure.core.lease import Line
@@ -12,6 +13,8 @@ from tenure.core.states import State
 from tenure.engine import attention
 from tenure.engine.attention import Attention, Lookout, Waiting
 from tenure.storage.contract import Store
+from tests.storage import harm
+from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
 from tests.storage.telling import MAIL, claim, enqueue_one, job_in, seconds
 
@@ -72,6 +75,17 @@ async def test_a_worker_that_fell_silent_is_named_until_it_is_forgotten(store: S
     await employ(store, "there", MAIL)
     seen = await look(store)
     assert [worker.worker.id for worker in seen.silent] == ["gone"]
+    assert not seen.is_calm
+
+
+async def test_a_job_that_is_aside_is_named(store: Store, backend: Backend) -> None:
+    await employ(store, "w", MAIL)
+    job = await enqueue_one(store)
+    await harm.next_event(backend.address, job)
+    with pytest.raises(JobsAside):
+        await claim(store)
+    seen = await look(store)
+    assert ([one.job for one in seen.aside], seen.aside_in_all) == ([job], 1)
     assert not seen.is_calm
 
 

@@ -18,7 +18,7 @@ from tenure.execution.assignment import Assignment
 from tenure.execution.halting import Ended, Halt, Halting
 from tenure.execution.lane import ProcessLane
 from tenure.execution.nursery import Nursery
-from tenure.execution.protocol import Begin, Start, Until, frame
+from tenure.execution.protocol import ANY, Begin, Start, Until, frame
 from tests.execution.attempts import BOUND, JOB, ROOT, eventually, is_alive, opened, run
 from tests.execution.test_bystanders import begun
 from tests.execution.test_stopping import pids
@@ -40,7 +40,7 @@ async def test_deadlines_are_kept_though_nobody_takes_in_what_the_zygote_says(tm
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALLEST)
     command = [sys.executable, "-m", "tenure.execution.zygote", str(theirs.fileno())]
     guard = subprocess.Popen(  # noqa: ASYNC220
-        [*command, "tests.execution.hostile:app", "0", str(tmp_path)],
+        [*command, "tests.execution.hostile:app", "0", str(tmp_path), ANY],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
         pass_fds=[theirs.fileno()],

@@ -22,7 +22,7 @@ from tenure.execution.halting import Ended, Halt, Halting, Interrupted
 from tenure.execution.lanes import Lane, Lanes
 from tests.execution.attempts import BOUND, JOB, ROOT, Heard, eventually, is_alive, run
 from tests.execution.supervisor import ORDINARY, belongings, supervisor
-from tests.execution.test_stopping import pids
+from tests.execution.test_stopping import SHORT, pids
 from tests.execution.test_survivors import descendants
 
 LANES = ["warm", "async", "thread"]
@@ -239,6 +239,25 @@ async def test_who_does_not_stop_is_killed_after_the_grace(
     assert ended.usage.signal == signal.SIGKILL
     assert not any(map(is_alive, pids(ledger)))
     assert result(await run(hostile.named(name), "returns", 1)) == 1
+
+
+async def test_the_grace_is_as_long_as_was_said(
+    sample: Lanes, hostile: Lanes, name: str, tmp_path: Path
+) -> None:
+    """S1.71: who does not stop is killed long before another has met its time limit, not after."""
+    halting = Halting()
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(
+            run(
+                sample.named(name), "stops_plainly", str(tmp_path / "beside"), timeout=5 * SHORT, halt=halting
+            )
+        )
+        await eventually((tmp_path / "beside").exists)
+        ended = await halted(hostile.named(name), "hangs", tmp_path / "on", Halt.CANCELLED, grace=SHORT)
+        assert ended.end == WasStopped()
+        assert not beside.done()
+        halting.ask(Halt.CANCELLED)
+    assert result(beside.result()) == "stopped by itself"
 
 
 @pytest.mark.parametrize("halt", [Halt.LOST, Halt.SHUTDOWN])

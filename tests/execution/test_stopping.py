@@ -16,6 +16,8 @@ from tests.execution.attempts import BOUND, Heard, eventually, is_alive, run
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SOON = 0.05
+SHORT = 2.0
+"""Seconds; what comes five times later comes afterwards, on a busy machine too."""
 
 
 def pids(ledger: Path) -> list[int]:
@@ -111,6 +113,34 @@ async def test_who_ignores_it_is_killed_after_the_grace(hostile: ProcessLane, tm
     ended = await halted(hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=SOON, present=1)
     assert ended.end == WasStopped()
     assert ended.usage.signal == 9
+
+
+async def test_the_grace_is_as_long_as_was_said(
+    lane: ProcessLane, hostile: ProcessLane, tmp_path: Path
+) -> None:
+    """S1.71: who ignores the signal is killed long before another has met its time limit, not after."""
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(run(lane, "stops_plainly", str(tmp_path / "beside"), timeout=5 * SHORT))
+        await eventually(partial(pids, tmp_path / "beside"))
+        ended = await halted(
+            hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=SHORT, present=1
+        )
+        assert ended.end == WasStopped()
+        assert not beside.done()
+        os.kill(pids(tmp_path / "beside")[0], signal.SIGTERM)
+    assert beside.result().end == Returned('"stopped by itself"')  # type: ignore[arg-type]
+
+
+async def test_the_grace_is_not_cut_short(lane: ProcessLane, hostile: ProcessLane, tmp_path: Path) -> None:
+    """S1.71: another that meets its time limit meanwhile is over first."""
+    async with asyncio.TaskGroup() as group:
+        begun = group.create_task(
+            halted(hostile, "ignores_sigterm", tmp_path / "on", Halt.CANCELLED, grace=5 * SHORT, present=1)
+        )
+        beside = await run(lane, "stops_plainly", str(tmp_path / "beside"), timeout=SHORT)
+        assert isinstance(beside.end, TimedOut)
+        assert not begun.done()
+    assert begun.result().end == WasStopped()
 
 
 async def test_the_time_limit_ends_an_attempt_the_same_way(hostile: ProcessLane, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from tenure.core.outcome import (
 from tenure.core.policy import OnLost, Policy
 from tests.model.side import Held, Side
 from tests.storage.clock import START
+from tests.storage.telling import steps
 
 LINES = {"mail": Line("default", "mail"), "post": Line("default", "post"), "slow": Line("slow", "mail")}
 OUTCOMES: dict[str, Outcome] = {
@@ -204,7 +205,7 @@ class Reap(NamedTuple):
     async def make(self, side: Side) -> None:
         await side.advance(self.after)
         answer = await side.store.reap(self.limit)
-        side.compare("answer to reap", answer, side.model.reap(self.limit, answer))
+        side.compare("answer to reap", steps(answer), side.model.reap(self.limit, answer))
 
 
 class Wait(NamedTuple):

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from hypothesis.strategies import SearchStrategy
 
 from tenure.core.states import OWNED, State
-from tenure.storage.postgres import places
+from tenure.storage.postgres import places, search
 from tests.model.operating import SetLimit
 from tests.model.requests import LINES, Cancel, Enqueue, HandBack, Promote, Reap, Request, SettleAndClaim
 from tests.model.side import Held, Side
@@ -135,7 +135,7 @@ class Crowd(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(600)  # it takes minutes to make a failure small
-@pytest.mark.parametrize("look", ["at all lines", "part by part"])
+@pytest.mark.parametrize("look", ["at all lines", "part by part", "at few priorities"])
 def test_no_job_waits_while_a_slot_is_free_and_its_limits_have_room(
     postgres_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
@@ -144,6 +144,10 @@ def test_no_job_waits_while_a_slot_is_free_and_its_limits_have_room(
         monkeypatch.setattr(places, "MOST_REACHED", LINES_A_LOOK)
         monkeypatch.setattr(places, "FRESH_FOR", 0.0)  # it may last that long until all parts are seen again
         monkeypatch.setattr(places, "WORTH", 0)
+    elif look == "at few priorities":
+        monkeypatch.setattr(places, "FRONT", 1)
+        for module in (places, search):
+            monkeypatch.setattr(module, "FURTHER", 1)
     numbers = count()
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder, asyncio.Runner() as runner:
 

@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tenure.core.documents import Document
-from tenure.core.job import Event, Job, NewJob
+from tenure.core.job import Event, Job, Moved, NewJob
 from tenure.core.lease import Claimed, Lease, Line, Order
 from tenure.core.outcome import (
     Attempt,
@@ -106,6 +108,11 @@ def trail(claimed: Claimed | Lease, *said: LogLine | Note) -> Trail:
     lease = claimed.lease if isinstance(claimed, Claimed) else claimed
     lines = tuple(one for one in said if isinstance(one, LogLine))
     return Trail(lease, lines, tuple(one for one in said if isinstance(one, Note)))
+
+
+def steps(moved: Iterable[Moved]) -> list[Moved]:
+    """The steps alone, without the attempts that they ended."""
+    return [replace(one, lapsed=None) for one in moved]
 
 
 async def lines_of(store: Store, job: UUID) -> list[LogLine]:

@@ -160,7 +160,7 @@ def test_as_json_the_codes_word_and_the_operators_stand_apart(tmp_path: Path, kn
         (("show", "maik"), "did you mean mail?"),
         (("set", "mail", "--version", "3", "--priority", "1"), "its versions here: 1, 2"),
         (("reset", "nothing"), "start a worker that serves it"),
-        (("set", "mail", "--priority", "101"), "from -100 to 100"),
+        (("set", "mail", "--priority", "32768"), "from -32767 to 32767"),
         (("set", "mail", "--max-attempts", "0"), "from 1 to 100"),
         (("set", "mail", "--timeout", "0"), "timeout: is 0:00:00"),
         (("set", "mail", "--grace", "2d"), "grace: is 2 days"),
@@ -199,7 +199,7 @@ def test_what_only_a_later_version_knows_is_kept_until_all_is_taken_back(tmp_pat
     assert on_record(known, "once", 1).override == "{}"
 
 
-@pytest.mark.parametrize("override", ['{"priority": "high"}', '{"priority": 1000}'])
+@pytest.mark.parametrize("override", ['{"priority": "high"}', '{"priority": 40000}'])
 def test_what_cannot_be_read_hides_nobody_else_and_can_be_taken_back(
     tmp_path: Path, known: str, override: str
 ) -> None:

@@ -145,7 +145,7 @@ def test_the_same_key_again_is_the_same_job(tmp_path: Path, mail: str) -> None:
 @pytest.mark.parametrize(
     "option",
     [
-        "--priority=101",
+        "--priority=32768",
         "--priority=5.5",
         "--max-attempts=0",
         "--version=0",

@@ -2,15 +2,18 @@
 
 import json
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tenure.core import key_text
-from tests.surfaces.command import fails, tenure
+from tests.surfaces.command import COMMAND, environment, fails, tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.http.test_command import BOUND, WISH
-from tests.surfaces.keeping import MAIL, register
+from tests.surfaces.keeping import MAIL, on, register
 
 
 def made(folder: Path, database: str, *arguments: str) -> str:
@@ -44,6 +47,29 @@ def test_as_json_a_key_comes_with_its_id(tmp_path: Path, database: str) -> None:
     register(database, MAIL)
     told = json.loads(made(tmp_path, database, "--scope", "read", "--scope", "work", "--json"))
     assert told["key"].startswith(f"tnr_{told['keyId']}_")
+
+
+@pytest.mark.parametrize(("where", "code"), [(">/dev/full", 1), (">&-", 2)])
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_a_key_that_nobody_could_see_is_not_made(
+    tmp_path: Path, database: str, where: str, code: int, form: str
+) -> None:
+    """The store stays as open as it was: it has had none."""
+    register(database, MAIL)
+    command = shlex.join([*COMMAND, "keys", "create", "shop", "--scope", "admin", "--database", database])
+    ran = subprocess.run(
+        ["sh", "-c", f"{command} {form} {where}"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == code, ran
+    assert not on(database, lambda store: store.find_keys([])).is_locked
+    assert (
+        json.loads(tenure(tmp_path, "keys", "list", "--json", "--database", database).stdout)["items"] == []
+    )
 
 
 def test_what_cannot_be_a_key_is_refused_by_its_option(tmp_path: Path, database: str) -> None:

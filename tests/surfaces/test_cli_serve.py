@@ -193,7 +193,7 @@ def test_without_an_app_requests_and_duties_are_served(start: Start, database: s
         while (state := one.client.get(f"/v1/jobs/{job['jobId']}").json()["status"]) == "scheduled":
             pass
         assert state == "queued"
-        assert one.client.get("/v1/workers").json() == {"items": []}
+        assert one.client.get("/v1/workers").json() == {"items": [], "nextCursor": None}
         one.told_to_stop()
 
 

@@ -26,7 +26,7 @@ from tests.storage.telling import (
 
 LISTED = """
 jobId namespace definitionKey definitionVersion status attempts maxAttempts priority queue tags idempotencyKey
-parentId replayOf createdAt updatedAt scheduledAt queuedAt startedAt finishedAt
+parentId replayOf createdAt updatedAt scheduledAt queuedAt startedAt finishedAt asideSince
 """
 ALONE = """
 params result progress errorSummary heartbeatAt leaseExpiresAt workerId cancelRequestedAt createdBy

@@ -3,11 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from tenure.core.aside import Aside, Met
 from tenure.core.documents import Document
-from tenure.core.job import Moved
+from tenure.core.job import Lapsed, Moved
 from tenure.core.lease import Claimed, Lease, Line
 from tenure.core.operations import Worker
-from tenure.core.outcome import Failure, Outcome, Recoverable, Report, Succeeded, Unrecoverable
+from tenure.core.outcome import Ending, Failure, Outcome, Recoverable, Report, Succeeded, Unrecoverable
 from tenure.core.policy import Policy
 from tenure.core.signals import (
     AttemptHandedBack,
@@ -16,6 +17,7 @@ from tenure.core.signals import (
     AttemptStarted,
     DutyDone,
     HookFailed,
+    JobPutAside,
     Measured,
     Recovered,
     Signal,
@@ -68,18 +70,35 @@ WORKER = Worker(
     id="host-7-abc", host="host", pid=7, version="0.1.0", slots=4, lines=(Line("post", "mail", 2),)
 )
 FAILURE = Failure("ValueError", NASTY, f"Traceback: {NASTY}")
+LAPSED = Lapsed("mail", 2, "post", "host-8-def", 1, 3, timedelta(seconds=31))
 OF_A_JOB: list[Signal] = [
     AttemptStarted(claimed()),
     success(),
     settled(Recoverable(FAILURE, timedelta(seconds=4)), State.RETRYING, attempt=2),
     settled(Unrecoverable(FAILURE), State.FAILED, attempt=3),
-    AttemptHandedBack(claimed(), State.QUEUED, True, 1.5),
-    AttemptLost(claimed(), fenced=True),
+    AttemptHandedBack(claimed(), State.QUEUED, True, 1.5, NASTY),
+    AttemptLost(claimed(), fenced=True, took=1.5),
     HookFailed(str(UUID(int=1)), "on_end", NASTY, claimed()),
 ]
+ASIDE = Aside(
+    job=UUID(int=1),
+    line=Line("post", "mail", 2),
+    namespace="default",
+    state=State.RUNNING,
+    fence=1,
+    verb=Met.SETTLE,
+    code="23505",
+    text=NASTY,
+    since=datetime.now(UTC),
+    by="host-7-abc",
+    ending=Ending.SUCCEEDED,
+    result=Document(f'"{canaries.PARAM}"'),
+    error=FAILURE,
+)
 OTHERS: list[Signal] = [
+    JobPutAside(ASIDE),
     HookFailed(str(UUID(int=1)), "on_end", NASTY),
-    DutyDone("reap", (Moved(UUID(int=1), State.RUNNING, State.QUEUED),)),
+    DutyDone("reap", (Moved(UUID(int=1), State.RUNNING, State.QUEUED, LAPSED),)),
     DutyDone("promote", (Moved(UUID(int=1), State.RETRYING, State.QUEUED),)),
     Troubled("dispatch", f"PostgreSQL at {ADDRESS} is away", 1),
     Troubled("dispatch", f"Traceback\n  {NASTY}\nKeyError: {ADDRESS}", 2),

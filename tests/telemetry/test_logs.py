@@ -206,3 +206,12 @@ def test_a_library_that_logs_amiss_is_not_disturbed(capsys: pytest.CaptureFixtur
     libraries.emit(logging.LogRecord("lib", logging.ERROR, "", 1, "x" * 10**6, (), None))
     assert [len(entry.fields["reason"]) for entry in put] == [LONGEST_ERROR]
     assert "many" in capsys.readouterr().err
+
+
+def test_an_attempt_without_an_outcome_is_told_of_in_full() -> None:
+    """S2.43: how long it took, why, after how many retries, and what became of the job if it is known."""
+    back, lost, _ = (entry.fields for entry in entries(*OF_A_JOB[4:7]))
+    assert (back["durationSeconds"], back["retries"], back["maxAttempts"]) == (1.5, 0, 3)
+    assert (back["reason"], back["state"], back["outcome"]) == (NASTY, "queued", "killed")
+    assert (lost["durationSeconds"], lost["retries"], lost["maxAttempts"]) == (1.5, 0, 3)
+    assert (lost["reason"], lost["outcome"]) == ("we could not keep its lease", "lost")

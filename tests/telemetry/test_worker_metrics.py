@@ -18,6 +18,7 @@ from tenure.core.states import State
 from tenure.storage.contract import Store
 from tenure.telemetry import standing
 from tenure.telemetry.instruments import OTHER
+from tenure.telemetry.logs import Entry, Logs
 from tenure.telemetry.timing import timed
 from tenure.telemetry.worker import MOST_TYPES, WorkerMetrics
 from tests.storage.backends import Backend
@@ -44,6 +45,9 @@ ENDED = {
     ("wait", "cancelled"): 1,
 }
 """Attempts by how they ended."""
+
+KILLED = {("wait", "queued"): 1, ("wait", "buried"): 1}
+"""Attempts that had begun and were given back, by what became of their jobs."""
 
 BURIED = {"on_lost": OnLost.BURY, "max_attempts": 1}
 GIVEN_BACK = {("wait", "queued"): 2, ("wait", "buried"): 1}
@@ -97,14 +101,15 @@ async def end_in_every_way(store: Store, folder: Path, metrics: WorkerMetrics) -
 
 
 def check_counts(told: Scrape) -> None:
-    for (job_type, status), n in ENDED.items():
+    for (job_type, status), n in {**ENDED, **KILLED}.items():
         labels = {"job_type": job_type, "status": status}
         assert told.value("job_processed_total", **labels) == n
         assert told.value("job_processing_duration_seconds_count", **labels) == n
         assert told.value("job_processing_duration_seconds_sum", **labels) > 0
     for (job_type, state), n in GIVEN_BACK.items():
         assert told.value("tenure_handed_back_total", job_type=job_type, state=state) == n
-    assert sum(told.families["job_processed_total"].samples.values()) == sum(ENDED.values())
+    processed = told.families["job_processed_total"].samples
+    assert sum(processed.values()) == sum(ENDED.values()) + sum(KILLED.values())
     assert sum(told.families["tenure_handed_back_total"].samples.values()) == sum(GIVEN_BACK.values())
     assert told.value("job_queue_latency_milliseconds_count", job_type="fail_first") == 3
     assert told.value("tenure_retries_total", job_type="fail_first") == 1
@@ -150,6 +155,42 @@ async def test_attempts_that_run_are_counted_by_their_definition(store: Store, t
         for job in jobs:
             await reach(store, job, State.SUCCEEDED)
         assert (await scraped(metrics)).value("job_active_count", job_type="wait") == 0
+
+
+async def test_attempts_of_a_lost_worker_are_counted_by_who_reaps_them(store: Store) -> None:
+    """S2.43, S2.51, S2.53: with their definition, how long they were held and what became of their jobs."""
+    metrics = WorkerMetrics()
+    entries: list[Entry] = []
+    logs = Logs(entries.append)
+    await enqueue(store, "echo", policy={"max_attempts": 1})
+    order = Order(worker="ghost", lines=(Line("default", "echo"),), limit=1, lease_for=timedelta(seconds=1))
+    [lost] = (await store.settle_and_claim([], order)).claimed
+    async with employ(store, metrics=metrics) as employed:
+        await reach(store, lost.lease.job, State.FAILED)
+        reaping = await employed.hears(DutyDone)
+    logs(reaping)
+    told = await scraped(metrics)
+    labels = {"job_type": "echo", "status": "failed"}
+    assert told.value("job_processed_total", **labels) == 1
+    assert told.value("job_processing_duration_seconds_count", **labels) == 1
+    assert told.value("job_processing_duration_seconds_sum", **labels) >= 1
+    [reaped] = [entry for entry in entries if entry.event == "attempt.reaped"]
+    assert reaped.level == "error"
+    assert reaped.fields["durationSeconds"] >= 1
+    known = (
+        "jobId",
+        "definition",
+        "attempt",
+        "worker",
+        "state",
+        "outcome",
+        "retries",
+        "maxAttempts",
+        "reason",
+    )
+    assert [reaped.fields[name] for name in known] == [
+        *(lost.lease.job, "echo", 1, "ghost", "failed", "lost", 0, 1, "WorkerLost: the lease ran out")
+    ]
 
 
 async def test_what_stands_in_line_is_told_for_all_of_the_store(store: Store) -> None:

@@ -103,7 +103,8 @@ async def commanded(
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tenure", "worker", target, "--database", address, *flags),
         cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1", **variables},
+        # Among their jobs are some who kill those above them.
+        env={**os.environ, "NO_COLOR": "1", "TENURE_CHILD_SIGNALS": "any", **variables},
         stderr=asyncio.subprocess.PIPE,
     )
     try:

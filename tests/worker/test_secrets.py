@@ -17,6 +17,7 @@ from tenure.core.states import State
 from tenure.core.urls import masked
 from tenure.storage.address import store_for
 from tenure.storage.contract import Store
+from tenure.surfaces.cli.isolation import SHOWN
 from tests import canaries
 from tests.postgres_server import PostgresServer
 from tests.storage.migrated import create_migrated
@@ -74,7 +75,8 @@ async def test_no_lane_shows_a_job_the_secrets_of_who_runs_it(
 ) -> None:
     """S1.78: not in variables, arguments, memory or descriptors of any process above it."""
     command = [SCRIPT, "worker", APP, "--database", address]
-    variables: dict[str, Any] = {}
+    # What keeps signals in keeps out looks as well, on kernels that can.
+    variables: dict[str, Any] = {"TENURE_CHILD_SIGNALS": "any"}
     if way == "serve":
         command = [*MODULE, "serve", APP, "--port=0"]
         variables["TENURE_DATABASE"] = address
@@ -116,6 +118,15 @@ def test_the_kernel_shows_nobody_a_password_that_was_given_to_a_command(
             assert "SHOP_PASSWORD" not in environ
         else:
             assert prying.secrets_of(process.pid) == []
+
+
+def test_somebody_elses_program_is_not_started_anew(address: str, place: Path) -> None:
+    """What it has done before it called the command would be done twice; that all can read it is said."""
+    program = "import sys; print('once'); sys.argv[0] = 'tenure'; from tenure.assemble import main; main()"
+    with started([sys.executable, "-c", program, "worker", APP, "--database", address], place) as process:
+        said = says(process, " serves ")
+    assert said.count("once") == 1
+    assert SHOWN in said
 
 
 def test_what_was_not_withheld_by_the_command_itself_is_refused(place: Path) -> None:

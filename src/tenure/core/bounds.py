@@ -19,6 +19,9 @@ LEASE_LENGTH = (timedelta(milliseconds=1), timedelta(days=1))
 LARGEST_BATCH = 10_000
 """How many jobs one call may record."""
 
+HIGHEST_PRIORITY = 32_767
+"""The most urgent priority; the least urgent is its negative."""
+
 LARGEST_LIMIT = 10_000
 """The largest number of jobs that a limit may let run at once."""
 

@@ -7,6 +7,7 @@
     │   ├── UnknownDefinition   no definition of that key and version is known
     │   └── IdempotencyConflict the key was used before, for something else
     ├── JobNotFound             there is no such job, or no longer
+    ├── JobIsAside              the database refuses to move the job; it is aside until it is put back
     ├── NoResult                the job that was waited for has no result
     │   ├── JobUnfinished       not yet
     │   ├── JobFailed           it is a dead letter; `error` says why
@@ -122,6 +123,19 @@ class JobNotFound(TenureError, LookupError):
 
     def __str__(self) -> str:
         return f"there is no job {self.job}"
+
+
+class JobIsAside(TenureError):
+    """The database refuses to move a job, which is aside until somebody has mended it and puts it back."""
+
+    def __init__(self, job: UUID, why: str) -> None:
+        super().__init__(job, why)
+        self.job = job
+        self.why = why
+
+    def __str__(self) -> str:
+        said = f": {self.why}" if self.why else ""
+        return f"job {self.job} is aside, and goes on when it was mended and is put back{said}"
 
 
 class NoResult(TenureError):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tenure.core.bounds import (
     CALENDAR,
+    HIGHEST_PRIORITY,
     HORIZON,
     MOST_LIMITS,
     MOST_TAGS,
@@ -68,7 +69,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
         named("queue", self.queue)
         named("namespace", self.namespace)
         whole("version", self.version, 1, 2**31 - 1)
-        whole("priority", self.priority, -100, 100)
+        whole("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
         printable("scope", self.scope)
         if self.key is not None:
             printable("key", self.key, least=1)
@@ -128,12 +129,26 @@ class Taken(Struct, frozen=True):
     by: Mapping[int, UUID | None]
 
 
+class Lapsed(Struct, frozen=True):
+    """An attempt whose lease ran out: of what, by whom, which of how many, and how long it was held."""
+
+    definition: str
+    version: int
+    queue: str
+    worker: str
+    attempt: int
+    max_attempts: int
+    held_for: timedelta
+    traceparent: str | None = None
+
+
 class Moved(Struct, frozen=True):
-    """A step that was taken."""
+    """A step that was taken, and the attempt that it ended if it was taken because of a lease."""
 
     job: UUID
     source: State
     target: State
+    lapsed: Lapsed | None = None
 
 
 class Standing(Struct, frozen=True):

@@ -58,10 +58,14 @@ class AttemptSettled(Struct, frozen=True):
 
 
 class AttemptLost(Struct, frozen=True):
-    """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves."""
+    """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves.
+
+    `took` is how many seconds it ran. What becomes of the job, whoever reaps it tells.
+    """
 
     claimed: Claimed
     fenced: bool
+    took: float = 0.0
 
 
 class AttemptHandedBack(Struct, frozen=True):
@@ -71,6 +75,7 @@ class AttemptHandedBack(Struct, frozen=True):
     state: State
     has_begun: bool
     took: float = 0.0
+    reason: str = ""
 
 
 class Measured(Struct, frozen=True):

@@ -13,7 +13,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS, distinct, named, printable, whole
+from tenure.core.bounds import (
+    HIGHEST_PRIORITY,
+    LARGEST_LIMIT,
+    MOST_LIMITS,
+    MOST_TAGS,
+    distinct,
+    named,
+    printable,
+    whole,
+)
 from tenure.core.documents import EMPTY, Document, write
 from tenure.core.errors import InvalidInput
 from tenure.core.job import NewJob
@@ -67,7 +76,7 @@ class Spec(Struct, frozen=True, kw_only=True):
         named("key", self.key)
         named("queue", self.queue)
         whole("version", self.version, 1, 2**31 - 1)
-        whole("priority", self.priority, -100, 100)
+        whole("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
         whole("concurrency", self.concurrency, 0, LARGEST_LIMIT)
         if self.concurrency_key is not None and not self.concurrency:
             raise InvalidInput("concurrency_key", "has no limit to go with", "give concurrency as well")

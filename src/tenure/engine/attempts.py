@@ -126,7 +126,8 @@ class Attempts:
     def decline(self, claimed: Sequence[Claimed], hold: Hold) -> None:
         """Do not run jobs that were just claimed."""
         for one in claimed:
-            self.unstarted[one.lease] = Running(one, hold, self._spawn, self._announce)
+            declined = Running(one, hold, self._spawn, self._announce)
+            self._return(declined, "it was claimed too late to begin")
 
     @property
     def is_settled(self) -> bool:
@@ -157,7 +158,7 @@ class Attempts:
                 case Halt.LOST:
                     self._announce(AttemptLost(running.claimed, fenced=True))
                 case _:
-                    self.unstarted[lease] = running
+                    self._return(running, "it was asked to stop before it began")
             del self.waiting[lease]
             self._leave()
 
@@ -170,13 +171,12 @@ class Attempts:
             left = running.since + HELD_FOR - now
             if left > 0:
                 return left
-            self.unstarted[lease] = self.waiting.pop(lease)
+            self._return(self.waiting.pop(lease), "it has waited too long for a slot")
         return math.inf
 
     def give_back_waiting(self) -> None:
         """Hand back, at the next turn, whatever has not begun."""
-        self.unstarted |= self.waiting
-        self.waiting.clear()
+        self._return_waiting("its worker runs no more jobs")
         self._leave()
 
     def halt(self, why: Halt) -> None:
@@ -250,25 +250,36 @@ class Attempts:
             self.idle.set()
         self._ended()
 
+    def _return(self, running: Running, why: str, *, has_begun: bool = False) -> None:
+        """Have it handed back at the next turn."""
+        running.returned_for = why
+        (self.killed if has_begun else self.unstarted)[running.lease] = running
+
+    def _return_waiting(self, why: str) -> None:
+        for running in self.waiting.values():
+            self._return(running, why)
+        self.waiting.clear()
+
     def _note(self, running: Running, ended: Ended) -> None:
         claimed, lease = running.claimed, running.lease
+        took = time.monotonic() - running.since
         match ended.end, running.halting.asked:
             case ((None | Unstarted() | Interrupted()), Halt.LOST):
-                self._announce(AttemptLost(claimed, fenced=True))
+                self._announce(AttemptLost(claimed, fenced=True, took=took))
             case Unstarted(error), asked:
-                self.unstarted[lease] = running
+                self._return(running, f"{error.kind}: {error.message}")
                 if asked is not Halt.SHUTDOWN:
                     self._pause(error.message)
             case Interrupted(error), _:
-                self.killed[lease] = running
+                self._return(running, f"{error.kind}: {error.message}", has_begun=True)
                 self._announce(Troubled("lane", error.message, 1))
             case None, Halt.SHUTDOWN:
-                self.killed[lease] = running
+                self._return(running, "its worker ended before it", has_begun=True)
             case None, _:  # killed at its deadline, before anybody here had noticed
-                self._announce(AttemptLost(claimed, fenced=True))
+                self._announce(AttemptLost(claimed, fenced=True, took=took))
             case end, _:
                 self._failures = 0
-                self._foresight.note(time.monotonic() - running.since)
+                self._foresight.note(took)
                 outcome = decide(end, claimed.attempt, claimed.policy.retry, random)
                 self.done[lease] = Done(running, Report(lease, outcome, ended.usage), time.monotonic())
 
@@ -278,8 +289,7 @@ class Attempts:
             self.is_stuck = True
             self.mend_at = time.monotonic() + min(2.0**self._failures, LONGEST_PAUSE)
             self._failures += 1
-            self.unstarted |= self.waiting
-            self.waiting.clear()
+            self._return_waiting(problem)
         self._announce(Troubled("lane", problem, self._failures))
 
 

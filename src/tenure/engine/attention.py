@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from tenure.core.aside import Aside
 from tenure.core.failures import Count, Struggling
 from tenure.core.lease import Line
 from tenure.core.operations import LineStatus, Pause, WorkerStatus
@@ -55,7 +56,8 @@ class Attention(Struct, frozen=True, kw_only=True):
 
     `silent` are workers that were neither seen lately nor dismissed; `struggling` are jobs that failed
     three times and more and wait for their next attempt; `overdue` is how many jobs have a lease that ran out
-    and are still their worker's; `dead` is how many dead letters there are of the last hour.
+    and are still their worker's; `dead` is how many dead letters there are of the last hour; `aside` are jobs
+    that the database refuses to move.
     """
 
     at: datetime
@@ -69,11 +71,13 @@ class Attention(Struct, frozen=True, kw_only=True):
     struggling: Sequence[Struggling]
     overdue: int
     dead: Count
+    aside: Sequence[Aside] = ()
+    aside_in_all: int = 0
 
     @property
     def is_calm(self) -> bool:
         """Whether nothing needs anybody; that jobs wait is no trouble by itself."""
-        named = (self.paused, self.unserved, self.silent, self.struggling)
+        named = (self.paused, self.unserved, self.silent, self.struggling, self.aside)
         return not any(named) and not self.overdue and not self.dead.n
 
 
@@ -97,6 +101,7 @@ class Lookout:
 
     async def _look(self) -> Attention:
         trouble = await self._store.trouble(LATELY)
+        aside = await self._store.asides(limit=MOST_NAMED)
         filled = [line for line in await self._store.lines() if line.counts.get(State.QUEUED)]
         silent = [worker for worker in await self._store.workers() if not worker.is_alive]
         paused = _paused(line for line in filled if line.pause is not None)
@@ -118,6 +123,8 @@ class Lookout:
             struggling=trouble.struggling,
             overdue=trouble.overdue,
             dead=trouble.dead,
+            aside=aside.jobs,
+            aside_in_all=aside.in_all,
         )
 
 

@@ -26,6 +26,7 @@ from tenure.engine.feed import Feed
 from tenure.engine.following import Said
 from tenure.engine.judge import Judge
 from tenure.engine.leasing import Leasing
+from tenure.engine.mending import Mending
 from tenure.engine.quota import Quota
 from tenure.engine.registry import Registry
 from tenure.engine.statistics import Statistics
@@ -52,6 +53,7 @@ class Client:
         self.statistics = Statistics(store)
         self.feed = Feed(store)
         self.leasing = Leasing(store)
+        self.mending = Mending(store)
         self._lookout = Lookout(store)
         self._store = store
         self._endings = Endings(store)
@@ -139,8 +141,13 @@ class Client:
         reason: str | None = None,
         states: Collection[State] = UNFINISHED,
     ) -> Standing:
-        """Ask a job to stop; one that has ended, or is in none of `states`, stays. Raises JobNotFound."""
+        """Ask a job to stop; one that has ended, or is in none of `states`, stays.
+
+        Raises JobNotFound, and JobIsAside where nobody would hear of it.
+        """
         for standing in await self._store.cancel([job], actor=actor, reason=reason, states=states):
+            if standing.is_aside:
+                raise await self.mending.refuse(job)
             return standing
         raise JobNotFound(job)
 

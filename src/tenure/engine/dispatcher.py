@@ -160,12 +160,13 @@ class Dispatcher:
         for lease, running in (unstarted | killed).items():
             self._attempts.unstarted.pop(lease, None)
             self._attempts.killed.pop(lease, None)
+            has_begun = lease in killed
+            took = time.monotonic() - running.since if has_begun else 0.0
             if (state := returned.accepted.get(lease)) is None:
-                self._announce(AttemptLost(running.claimed, fenced=False))
+                self._announce(AttemptLost(running.claimed, fenced=False, took=took))
             else:
-                has_begun = lease in killed
-                took = time.monotonic() - running.since if has_begun else 0.0
-                self._announce(AttemptHandedBack(running.claimed, state, has_begun, took))
+                why = running.returned_for
+                self._announce(AttemptHandedBack(running.claimed, state, has_begun, took, why))
 
     async def record(self) -> None:
         """Write down what attempts have said; before their outcome, since that ends their lease."""
@@ -204,11 +205,10 @@ class Dispatcher:
         now = time.monotonic()
         for lease, one in done.items():
             del self._attempts.done[lease]
-            claimed = one.running.claimed
+            claimed, took = one.running.claimed, one.at - one.running.since
             if (state := settled.accepted.get(lease)) is None:
-                self._announce(AttemptLost(claimed, fenced=False))
+                self._announce(AttemptLost(claimed, fenced=False, took=took))
             else:
-                took = one.at - one.running.since
                 accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)
                 self._announce(accepted)
                 self._settled(accepted)

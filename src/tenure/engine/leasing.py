@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.bounds import LEASE_LENGTH
-from tenure.core.errors import JobNotFound, JobsAside, StoreError
+from tenure.core.errors import InvalidInput, JobNotFound, JobsAside, StoreError
 from tenure.core.job import Job
 from tenure.core.lease import Claimed, Lease, Line, Order, Progress, Pulse
 from tenure.core.operations import Worker
@@ -33,6 +33,9 @@ from tenure.storage.contract import Store
 
 INTRODUCED_FOR = 10.0
 """Seconds after which a worker that comes again is put on record again, and asked about."""
+
+MOST_NAMES = 1000
+"""Workers that one key may have on the list at once."""
 
 _MOST_INTRODUCED = 10_000
 _SUCCEEDED = frozenset({Ending.SUCCEEDED})
@@ -115,6 +118,8 @@ class Leasing:
         worker = replace(worker, slots=max(worker.slots, known.slots))
         if known == worker and monotonic() - at < INTRODUCED_FOR:
             return drains
+        if worker.id not in self._introduced:
+            await self._require_room(worker.id)
         await self._store.enlist(worker)
         # It also sweeps the lease rows of what the worker has settled.
         beat = await self._store.heartbeat(Pulse(worker=worker.id, leases=()))
@@ -122,6 +127,17 @@ class Leasing:
             self._introduced.clear()
         self._introduced[worker.id] = worker, monotonic(), beat.drain
         return beat.drain
+
+    async def _require_room(self, worker: str) -> None:
+        """Raise InvalidInput for a new name of an owner who has too many: each is kept for a day."""
+        owner = worker.rpartition("@")[2]
+        names = {known.worker.id for known in await self._store.workers()}
+        if worker not in names and sum(name.endswith(f"@{owner}") for name in names) >= MOST_NAMES:
+            raise InvalidInput(
+                "workerId",
+                f"is new, and this key has {MOST_NAMES:,} workers on the list already",
+                "use a name again, or say goodbye with one: DELETE /v1/workers/{workerId}",
+            )
 
     async def dismiss(self, worker: str) -> None:
         """Forget a worker that says it has ended. Only what is shown rests on it, as with the others."""

@@ -27,6 +27,8 @@ class Running:
         """When it was taken; once it runs, when it began."""
         self.halting = Halting()
         self.prolong(hold)
+        self.returned_for = ""
+        """Why it is handed back, if it is."""
         self.has_spoken = False
         """Whether it has said something that nobody has recorded."""
         self.unsaid: Progress | None = None

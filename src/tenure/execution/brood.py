@@ -50,13 +50,23 @@ class _Child:
 class Brood:
     """All children of a zygote; `app` is None where each of them imports the target anew."""
 
-    def __init__(self, outbox: Outbox, target: str, app: App | None, spares: int, scratch: str) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        target: str,
+        app: App | None,
+        spares: int,
+        scratch: str,
+        scope: int | None = None,
+    ) -> None:
+        """With a `scope` children can send signals to none but their own processes."""
         self._outbox = outbox
         self._target = target
         self._app = app
         self._find: Callable[[], App] = partial(_imported, target) if app is None else lambda: app
         self._wanted_spares = spares
         self._scratch = scratch
+        self._scope = scope
         self._children: dict[int, _Child] = {}
         self._spares: list[_Child] = []
         self._ended: list[_Child] = []
@@ -164,7 +174,7 @@ class Brood:
 
     def _live(self, zygote: int, folder: str, kept: list[int], lane: str, *, is_spare: bool) -> None:
         try:
-            child.prepare(zygote, folder)
+            child.prepare(zygote, folder, self._scope)
             if is_spare:
                 child.close_all_but(kept[0])
                 self._import_ahead()

@@ -30,7 +30,7 @@ from tenure.execution.assignment import Assignment
 from tenure.execution.channel import Channel
 from tenure.execution.context import Context
 from tenure.execution.handler import App, Handler
-from tenure.execution.kernel import belong_to
+from tenure.execution.kernel import belong_to, keep_signals
 from tenure.execution.limits import apply, met_by, open_the_reserve
 from tenure.execution.protocol import DESCRIPTORS, Begin, HookFailed, Reported, frame
 from tenure.execution.tracing import enter
@@ -65,10 +65,12 @@ def stop(_number: int, _frame: FrameType | None) -> None:
         channel.cancel()
 
 
-def prepare(zygote: int, folder: str) -> None:
-    """Become a process of its own, with a session and a temporary folder."""
+def prepare(zygote: int, folder: str, scope: int | None) -> None:
+    """Become a process of its own, with a session and a temporary folder; with a `scope` for its signals."""
     setsid()
     belong_to(zygote)
+    if scope is not None:
+        keep_signals(scope)
     set_wakeup_fd(-1)
     environ["TMPDIR"] = folder
     if "tempfile" in sys.modules:  # which remembers the folder it has found

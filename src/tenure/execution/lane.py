@@ -25,7 +25,8 @@ class ProcessLane:
     `target` is `module:attribute`, looked for in `folder` (the current one) first. Of `environment`, the
     worker's own, children see what the allow-list and their definitions name. `guards` adopt orphans where
     this process may. With `anew` the zygote knows nothing of the app, and every child imports it. With a
-    `user` all of them are that user's.
+    `user` all of them are that user's, with `keeps_signals` attempts can send signals to none but their own
+    processes.
     """
 
     def __init__(
@@ -38,9 +39,17 @@ class ProcessLane:
         guards: Guards | None = None,
         anew: bool = False,
         user: User | None = None,
+        keeps_signals: bool = False,
     ) -> None:
         self.nurseries = Nurseries(
-            target, folder=folder, spares=spares, environment=environment, guards=guards, anew=anew, user=user
+            target,
+            folder=folder,
+            spares=spares,
+            environment=environment,
+            guards=guards,
+            anew=anew,
+            user=user,
+            keeps_signals=keeps_signals,
         )
         """Where its children come from; other lanes may have theirs from there too."""
         self._suspects = self.nurseries.suspects

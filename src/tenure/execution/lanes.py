@@ -46,6 +46,7 @@ class Lanes:
         environment: Mapping[str, str],
         guards: Guards | None = None,
         user: User | None = None,
+        keeps_signals: bool = False,
     ) -> None:
         guards = guards or Guards()
         self._process, self._spawn = (
@@ -57,6 +58,7 @@ class Lanes:
                 guards=guards,
                 anew=anew,
                 user=user,
+                keeps_signals=keeps_signals,
             )
             for anew in (False, True)
         )

@@ -31,9 +31,11 @@ class Nurseries:
         guards: Guards | None,
         anew: bool = False,
         user: User | None = None,
+        keeps_signals: bool = False,
     ) -> None:
         self._target = target
         self._user = user
+        self._keeps_signals = keeps_signals
         self._folder = folder or Path.cwd()
         self._spares = spares
         self._environment = dict(environment)
@@ -90,6 +92,7 @@ class Nurseries:
             *(self._target, self._folder, spares, self._environment, self._guards),
             anew=self._anew,
             user=self._user,
+            keeps_signals=self._keeps_signals,
         )
         gone = {known for known in self._nurseries if known.is_gone}
         self._of_those_gone += sum(known.children for known in gone)

@@ -19,8 +19,10 @@ from tenure.execution.guards import Guards
 from tenure.execution.handler import AppFailed
 from tenure.execution.protocol import (
     ANEW,
+    ANY,
     FROM_ZYGOTE,
     LARGEST_MANIFEST,
+    OWN,
     Broken,
     Exited,
     Frames,
@@ -73,14 +75,17 @@ class Nursery:
         *,
         anew: bool = False,
         user: User | None = None,
+        keeps_signals: bool = False,
     ) -> None:
         """With `anew` the zygote imports nothing of the app's: each of its children does.
 
-        With a `user` all of them are that user's.
+        With a `user` all of them are that user's. With `keeps_signals` its children can send signals to none
+        but their own processes.
         """
         self._target = target
         self._anew = anew
         self._user = user
+        self._signals = OWN if keeps_signals else ANY
         self._folder = folder
         self._spares = spares
         self._environment = limits.inherited(environment)
@@ -239,6 +244,7 @@ class Nursery:
                 self._target,
                 str(self._spares),
                 str(self._scratch.for_attempts),
+                self._signals,
                 *([ANEW] if self._anew else []),
             ],
             cwd=self._folder,

@@ -38,6 +38,9 @@ DESCRIPTORS = 3
 ANEW = "anew"
 """A zygote's last argument where it is to import nothing, and to let each child import the app."""
 
+OWN, ANY = "own", "any"
+"""A zygote's argument, too: whom its children may send signals, their own processes or anybody."""
+
 _Message = TypeVar("_Message")
 _LENGTH = struct.Struct(">I")
 HEAD = _LENGTH.size

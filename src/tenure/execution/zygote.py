@@ -40,7 +40,7 @@ import socket
 import sys
 import time
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tenure.execution import child, context, guard, kernel, limits, tracing
 from tenure.execution.brood import Brood
@@ -50,6 +50,7 @@ from tenure.execution.protocol import (
     ANEW,
     DESCRIPTORS,
     LARGEST_MANIFEST,
+    OWN,
     TO_ZYGOTE,
     Broken,
     Frames,
@@ -151,10 +152,11 @@ def _milliseconds_to(deadline: float) -> int | None:
 def main() -> NoReturn:
     """Fork into guard and zygote.
 
-    The arguments are the control socket, the target, how many spares, a folder for what children write, and
-    perhaps how the app is to be imported.
+    The arguments are the control socket, the target, how many spares, a folder for what children write, whom
+    these may send signals, and perhaps how the app is to be imported.
     """
-    control, target, spares, scratch, *manner = sys.argv[1:]
+    control, target, spares, scratch, signals, *manner = sys.argv[1:]
+    terms = _Terms(target, int(spares), scratch, signals == OWN)
     connection = socket.socket(fileno=int(control))
     os.set_inheritable(connection.fileno(), False)
     environment = dict(os.environ)
@@ -167,7 +169,7 @@ def main() -> NoReturn:
     faulthandler.enable()
     limits.forbid_core_dumps()
     if manner == [_RESUMED]:
-        _serve(connection, target, None, int(spares), scratch)
+        _serve(connection, terms, None)
     kernel.forgo_privileges()
     kernel.adopt_orphans()
     own = os.getpid()
@@ -177,7 +179,7 @@ def main() -> NoReturn:
     kernel.belong_to(own)
     if manner == [ANEW]:
         connection.sendall(frame(Ready(b"", 0)))
-        _serve(connection, target, None, int(spares), scratch)
+        _serve(connection, terms, None)
     app, threads = _introduced(connection, target)
     if threads:
         os.set_inheritable(connection.fileno(), True)
@@ -189,15 +191,24 @@ def main() -> NoReturn:
             target,
             spares,
             scratch,
+            signals,
             _RESUMED,
         ]
         os.execve(sys.executable, program, environment)  # noqa: S606
-    _serve(connection, target, app, int(spares), scratch)
+    _serve(connection, terms, app)
 
 
-def _serve(connection: socket.socket, target: str, app: App | None, spares: int, scratch: str) -> NoReturn:
+class _Terms(NamedTuple):
+    target: str
+    spares: int
+    scratch: str
+    keeps_signals: bool
+
+
+def _serve(connection: socket.socket, terms: _Terms, app: App | None) -> NoReturn:
     outbox = Outbox(connection)
-    brood = Brood(outbox, target, app, spares, scratch)
+    scope = kernel.scope_of_signals() if terms.keeps_signals else None
+    brood = Brood(outbox, terms.target, app, terms.spares, terms.scratch, scope)
     tracing.want(os.environ)
     tracing.provide()
     for _ in range(_REHEARSALS):

@@ -11,6 +11,10 @@ from datetime import timedelta
 STEP = timedelta(minutes=1)
 """How long a job waits in line for each step of priority that it moves up."""
 
+FURTHER = 8
+"""How many priorities of a line are looked at for age beyond those that are served first. The next look goes
+on from there, so that all get their turn however many there are."""
+
 SHARE = 0.25
 """The share of claims that go by age."""
 

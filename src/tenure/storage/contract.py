@@ -204,10 +204,11 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         several, where not all are found at once), one more attempt each: higher priority first, then in the
         order they were queued; equal priorities of several lines take turns. One claim in four goes by age as
         well: there each minute that the first job of a line and priority has waited counts as one step of
-        priority. Locked rows are skipped, never waited for. An order with limit 0 claims nothing. While jobs
-        are plenty, what another process has put in line is seen within a second; within five on a database
-        where looking takes long. Who listens, found nothing the last time and is told where jobs were put in
-        line may be given those alone; whatever else there is, the next call finds.
+        priority; where a line has very many priorities, it looks at some, and the next such claim at others.
+        Locked rows are skipped, never waited for. An order with limit 0 claims nothing. While jobs are
+        plenty, what another process has put in line is seen within a second; within five on a database where
+        looking takes long. Who listens, found nothing the last time and is told where jobs were put in line
+        may be given those alone; whatever else there is, the next call finds.
 
         From a paused line nothing is claimed; a pause set by another process is seen as soon. A job with
         limits is claimed only while each of them has room, and takes a place in all of them until its

@@ -21,6 +21,10 @@ _STUCK = {
         "it is owned under a lease that is not there, so nobody will take it back",
         f"set it in job_state to queued (or cancelled), with lease = NULL, n = n + 1; then {_AGAIN}",
     ),
+    "aside": (
+        "it is aside, since the database refused to move it",
+        "mend its rows, then `tenure jobs put-back {job}`",
+    ),
 }
 _FORGED = {
     "event": ("n", "event {number} was written by no step of it"),

@@ -17,7 +17,7 @@ from tenure.core.children import CHILDREN
 from tenure.core.documents import NULL, canonical_hash
 from tenure.core.errors import InvalidInput
 from tenure.core.fingerprint import fingerprint
-from tenure.core.job import Enqueued, Event, Job, Moved, NewJob, Standing, Taken
+from tenure.core.job import Enqueued, Event, Job, Lapsed, Moved, NewJob, Standing, Taken
 from tenure.core.lease import Beat, Lease, Line, Progress, Pulse
 from tenure.core.limit import Limit
 from tenure.core.outcome import Attempt, Ending, Failure, Settled
@@ -202,6 +202,28 @@ def standings(ids: Iterable[UUID], rows: Iterable[Row]) -> list[Standing]:
 def _standing(row: Row) -> Standing:
     is_aside = "is_aside" in set(row.keys()) and bool(row["is_aside"])
     return Standing(row["job"], State(row["state"]), bool(row["moved"]), is_aside)
+
+
+def reaped_from(rows: Iterable[Row]) -> list[Moved]:
+    """The steps that were taken because leases had run out, and the attempts that ended so."""
+    return [
+        Moved(
+            row["job"],
+            State(row["source"]),
+            State(row["target"]),
+            Lapsed(
+                definition=row["definition"],
+                version=row["version"],
+                queue=row["queue"],
+                worker=row["worker"],
+                attempt=row["attempt"],
+                max_attempts=row["max_attempts"],
+                held_for=row["ended_at"] - row["started_at"],
+                traceparent=row["traceparent"],
+            ),
+        )
+        for row in rows
+    ]
 
 
 def moved_from(rows: Iterable[Row]) -> list[Moved]:

@@ -52,6 +52,8 @@ class JobItem(Struct, frozen=True, kw_only=True, rename="camel"):
     queued_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
+    aside_since: datetime | None
+    """Since when the database refuses to move it; it goes on when it was mended and is put back."""
     status_word: str | UnsetType | None = UNSET
     """Its status in the vocabulary that was asked for."""
 
@@ -182,6 +184,7 @@ def job_item(listed: Listed | Job) -> JobItem:
         queued_at=listed.queued_at,
         started_at=listed.started_at,
         finished_at=listed.finished_at,
+        aside_since=listed.aside_at,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tenure.core.aside import Aside
+from tenure.core.job import Lapsed, Moved
 from tenure.core.lease import Claimed
 from tenure.core.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
 from tenure.core.signals import (
@@ -149,18 +150,19 @@ class Logs:
 
     def _seldom(self, signal: Signal) -> None:
         match signal:
-            case AttemptHandedBack(claimed, state, has_begun, took):
+            case AttemptHandedBack(claimed, state, has_begun, took, reason):
                 fields = {
                     **self._of_job(claimed),
                     "state": state,
                     "outcome": Ending.KILLED if has_begun else Ending.HANDED_BACK,
-                    "durationSeconds": round(took, 6),
-                    "retries": claimed.attempt - 1,
+                    **_course(took, claimed.attempt, claimed.policy.max_attempts, reason),
                 }
                 self._say(_LEVEL_OF.get(state, "info"), "attempt.handed_back", fields)
-            case AttemptLost(claimed, fenced):
+            case AttemptLost(claimed, fenced, took):
                 reason = "we could not keep its lease" if fenced else "its lease was gone"
-                self._say("warning", "attempt.lost", {**self._of_job(claimed), "reason": reason})
+                course = _course(took, claimed.attempt, claimed.policy.max_attempts, reason)
+                fields = {**self._of_job(claimed), "outcome": Ending.LOST, **course}
+                self._say("warning", "attempt.lost", fields)
             case JobPutAside(aside):
                 self._say("error", "job.put_aside", self._of_aside(aside))
             case HookFailed(job, hook, error, known):
@@ -170,6 +172,9 @@ class Logs:
                 level, event = ("warning", "jobs.reaped") if duty == "reap" else ("debug", "jobs.promoted")
                 jobs = [one.job for one in moved[:MOST_JOBS]]
                 self._say(level, event, {"count": len(moved), "jobs": jobs, "worker": self._worker})
+                for one in moved:
+                    if one.lapsed is not None:
+                        self._reaped(one, one.lapsed)
             case Troubled(loop, error, failures):
                 *before, reason = error.strip().splitlines() or [""]
                 fields = {"loop": loop, "reason": reason, "failures": failures, "worker": self._worker}
@@ -192,6 +197,22 @@ class Logs:
             "worker": self._worker,
         }
 
+    def _reaped(self, moved: Moved, lapsed: Lapsed) -> None:
+        held_for = lapsed.held_for.total_seconds()
+        fields = {
+            "jobId": moved.job,
+            "definition": lapsed.definition,
+            "version": lapsed.version,
+            "queue": lapsed.queue,
+            "attempt": lapsed.attempt,
+            "worker": lapsed.worker,
+            "traceId": trace_of(moved.job, lapsed.traceparent),
+            "state": moved.target,
+            "outcome": Ending.LOST,
+            **_course(held_for, lapsed.attempt, lapsed.max_attempts, "WorkerLost: the lease ran out"),
+        }
+        self._say(_LEVEL_OF.get(moved.target, "warning"), "attempt.reaped", fields)
+
     def _of_worker(self, signal: Signal) -> None:
         match signal:
             case WorkerReady(worker):
@@ -203,6 +224,16 @@ class Logs:
             case WorkerStopped(name, handed_back, abandoned):
                 fields = {"worker": name, "handedBack": handed_back, "abandoned": abandoned}
                 self._say("warning" if abandoned else "info", "worker.stopped", fields)
+
+
+def _course(took: float, attempt: int, max_attempts: int, reason: str) -> dict[str, Any]:
+    """How long an attempt without an outcome took, what was before it, and why it ended."""
+    return {
+        "durationSeconds": round(took, 6),
+        "retries": max(attempt - 1, 0),
+        "maxAttempts": max_attempts,
+        "reason": reason,
+    }
 
 
 def _level_of_answer(route: str, status: int) -> str:

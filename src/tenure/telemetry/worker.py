@@ -164,16 +164,27 @@ class WorkerMetrics:
         if state is State.RETRYING:
             self._retries.add((name,))
 
+    def _ended(self, definition: str, state: State, took: float) -> None:
+        """An attempt is on record that has no outcome of its own."""
+        labels = (self.names.of(definition), state.value)
+        self._took.observe(labels, took)
+        self._processed.add(labels)
+
     def _seldom(self, signal: Signal) -> None:
         match signal:
-            case AttemptHandedBack(claimed, state):
+            case AttemptHandedBack(claimed, state, has_begun, took):
                 self._handed_back.add((self.names.of(claimed.definition), state.value))
+                if has_begun:
+                    self._ended(claimed.definition, state, took)
             case AttemptLost(claimed, fenced):
                 (self._given_up if fenced else self._refused).add((self.names.of(claimed.definition),))
             case DutyDone(duty, moved):
                 counter = self._expired if duty == "reap" else self._promoted
                 for step in moved:
                     counter.add((step.target.value,))
+                    if step.lapsed is not None:
+                        held_for = step.lapsed.held_for.total_seconds()
+                        self._ended(step.lapsed.definition, step.target, held_for)
             case Measured(definition, what, labels, value):
                 self.reported.take(definition, what, labels, value)
             case HookFailed(hook=hook):

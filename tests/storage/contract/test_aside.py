@@ -235,7 +235,7 @@ async def test_the_guilty_are_found_however_many_there_are(store: Store, backend
 
 
 async def test_a_job_aside_gives_its_room_to_others(store: Store, backend: Backend) -> None:
-    """S1.27: nobody waits for a slot that a job holds which cannot end."""
+    """Nobody waits for a slot that a job holds which cannot end."""
     first, second = await many(store, 2, limits=(LIMIT,))
     [owned] = await claim(store)
     await harm.result(backend.address, first)
@@ -463,6 +463,22 @@ async def test_jobs_aside_are_listed_by_namespace_the_latest_first(
     [own] = (await store.asides(namespace="one")).jobs
     assert (own.job, own.namespace, own.line) == (first, "one", MAIL)
     assert [one.job for one in (await store.asides(jobs=[second])).jobs] == [second]
+
+
+async def test_a_look_for_what_is_amiss_names_who_is_aside_and_what_to_mend(
+    store: Store, backend: Backend
+) -> None:
+    """Not that it stands in no line: to be cancelled and replayed is not its way out."""
+    job = await enqueue_one(store)
+    await harm.next_event(backend.address, job)
+    with pytest.raises(JobsAside):
+        await claim(store)
+    found_amiss = {finding.kind: finding for finding in await store.inspect()}
+    assert set(found_amiss) == {"aside", "event"}
+    assert f"tenure jobs put-back {job}" in found_amiss["aside"].cure
+    await harm.mend(backend.address, job)
+    await store.put_back(job)
+    assert await store.inspect() == []
 
 
 def _of(claimed: Claimed) -> tuple[UUID, int]:

@@ -4,9 +4,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tenure.core.errors import JobsAside
 from tenure.core.states import State
 from tenure.storage.contract import Store
 from tests.storage.backends import Backend, Refused
+from tests.storage.harm import past_the_guards
 from tests.storage.telling import (
     claim,
     enqueue_one,
@@ -15,6 +17,7 @@ from tests.storage.telling import (
     note,
     record_of,
     settle,
+    spoil_next_event,
     state_of,
     succeeded,
     trail,
@@ -75,7 +78,7 @@ async def test_the_way_out_that_an_inspection_names_leads_out(
     """S0.14: whoever stands in the way of a step is removed by the very words, and the step is taken."""
     job, neighbour = await enqueue_one(store), await enqueue_one(store)
     owned = await claim(store)
-    await backend.forge(added(table, job, n=3, fence=owned[0].lease.fence))
+    await past_the_guards(backend.address, added(table, job, n=3, fence=owned[0].lease.fence))
 
     [finding] = await store.inspect()
     assert (finding.job, finding.kind) == (job, table)
@@ -126,3 +129,14 @@ async def test_a_refusal_names_its_table(store: Store, backend: Backend, table: 
     await settle(store, [succeeded(owned)])
     with pytest.raises(Refused, match=f"tenure: {table}: "):
         await backend.sql(f"DELETE FROM tenure.{table}")
+
+
+async def test_who_was_put_aside_is_named_for_the_row_and_not_for_being_out_of_line(
+    store: Store, backend: Backend
+) -> None:
+    """S0.14: that it stands in no line is known; the row that is to blame, and how to remove it, is told."""
+    job = await enqueue_one(store, key="spoilt")
+    await spoil_next_event(backend, "spoilt")
+    with pytest.raises(JobsAside):
+        await claim(store)
+    assert {finding.kind for finding in await store.inspect() if finding.job == job} == {"aside", "event"}

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.job import Moved, NewJob
-from tenure.core.lease import Line, Pulse
+from tenure.core.job import Lapsed, Moved, NewJob
+from tenure.core.lease import Line, Order, Pulse
 from tenure.core.outcome import Ending
 from tenure.core.policy import OnLost, Policy
 from tenure.core.states import OWNED, State
@@ -24,6 +24,7 @@ from tests.storage.telling import (
     seconds,
     settle,
     state_of,
+    steps,
     succeeded,
 )
 
@@ -36,7 +37,7 @@ async def test_the_job_of_a_lost_worker_goes_to_the_next(store: Store, clock: Cl
     [first] = await claim(store, worker="a", lease_for=seconds(30))
     await clock.advance(seconds(30))
 
-    assert await store.reap(10) == [Moved(job, State.RUNNING, State.QUEUED)]
+    assert steps(await store.reap(10)) == [Moved(job, State.RUNNING, State.QUEUED)]
 
     [second] = await claim(store, worker="b")
     assert (second.lease.job, second.attempt) == (job, 2)
@@ -150,7 +151,7 @@ async def test_a_job_that_must_not_run_twice_is_buried(store: Store, clock: Cloc
     await claim(store, lease_for=seconds(30))
     now = await clock.advance(seconds(30))
 
-    assert await store.reap(10) == [Moved(job, State.RUNNING, State.BURIED)]
+    assert steps(await store.reap(10)) == [Moved(job, State.RUNNING, State.BURIED)]
 
     buried = await found(store, job)
     assert (buried.state, buried.finished_at, buried.worker) == (State.BURIED, now, None)
@@ -171,7 +172,7 @@ async def test_a_job_asked_to_stop_whose_worker_was_lost_is_cancelled(
     await store.cancel([job])
     now = await clock.advance(seconds(30))
 
-    assert await store.reap(10) == [Moved(job, State.CANCELLING, State.CANCELLED)]
+    assert steps(await store.reap(10)) == [Moved(job, State.CANCELLING, State.CANCELLED)]
 
     ended = await found(store, job)
     assert (ended.state, ended.finished_at, ended.worker) == (State.CANCELLED, now, None)
@@ -279,3 +280,20 @@ async def test_a_lost_worker_counts_as_a_failure(store: Store, clock: Clock) -> 
         await store.reap(10)
         assert (await found(store, job)).failures == failures
     assert (await found(store, job)).state is State.FAILED
+
+
+async def test_what_is_reaped_is_told_with_the_attempt_that_ended_so(store: Store, clock: Clock) -> None:
+    """S2.43, S2.53: nobody else is there to tell of it."""
+    traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    job = await enqueue_one(store, definition="mail", version=2, queue="post", traceparent=traceparent)
+    order = Order(worker="ann", lines=(Line("post", "mail", 2),), limit=1, lease_for=seconds(30))
+    await store.settle_and_claim([], order)
+    await clock.advance(seconds(31))
+    assert await store.reap(10) == [
+        Moved(
+            job,
+            State.RUNNING,
+            State.QUEUED,
+            Lapsed("mail", 2, "post", "ann", 1, 3, seconds(31), traceparent),
+        )
+    ]

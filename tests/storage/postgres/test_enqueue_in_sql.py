@@ -229,7 +229,7 @@ async def test_a_trigger_makes_jobs_that_vanish_with_its_transaction(
         ({"concurrency_keys": ["a\x1fb"]}, "concurrency_keys: are not 1 to 255 printable"),
         ({"queue": "a b"}, "queue: is not a name"),
         ({"namespace": ""}, "namespace: is not a name"),
-        ({"priority": 101}, "priority: is 101"),
+        ({"priority": 32_768}, "priority: is 32768"),
         ({"max_attempts": 0}, "max_attempts: is 0"),
         ({"run_at": START + timedelta(days=400_000)}, "run_at: is "),
         ({"idempotency_key": ""}, "idempotency_key: is not 1 to 255"),

@@ -21,6 +21,7 @@ def found(
     limits: tuple[int, ...] = (),
     free: int = 0,
     seq: int = 1,
+    n: int = 1,
     waited: int = 0,
 ) -> Any:
     """A row of a look-up: jobs stand there, and so much room is free in each of their limits."""
@@ -31,6 +32,7 @@ def found(
         "version": of.version,
         "rank": rank,
         "seq": seq,
+        "n": n,
         "waited": timedelta(minutes=waited),
         "limits": list(limits),
         "room": dict.fromkeys(limits, free),

@@ -120,3 +120,28 @@ async def test_room_left_by_a_call_that_names_no_lines_wakes(
         assert await woken(wakeups)
     assert [one.lease.job for one in await claim(store)] == jobs[1:]
     await other.close()
+
+
+async def test_who_finds_the_front_of_a_long_line_claimed_by_others_goes_on_behind_it(
+    backend: PostgresBackend, store: PostgresStore
+) -> None:
+    """As many priorities as one look passes through, and more, were emptied since it looked."""
+    await store.enqueue([NewJob(definition="mail", priority=n) for n in range(100)])
+    worker = CountingStore(backend.dsn)
+    await worker.open()
+    assert len(await claim(worker, limit=1)) == 1
+    assert len(await claim(store, limit=50)) == 50
+    assert len(await claim(worker, limit=5)) == 5
+    await worker.close()
+
+
+async def test_who_finds_the_front_of_a_long_line_locked_by_others_goes_on_behind_it(
+    backend: PostgresBackend, store: PostgresStore
+) -> None:
+    """Though nobody can tell yet whether they will have claimed it."""
+    await store.enqueue([NewJob(definition="mail", priority=n) for n in range(100)])
+    other = await asyncpg.connect(backend.dsn)
+    async with other.transaction():
+        await other.execute("SELECT FROM tenure.ready ORDER BY line, rank, seq LIMIT 20 FOR UPDATE")
+        assert len(await claim(store, limit=30)) == 30
+    await other.close()

@@ -27,6 +27,7 @@ from tests.storage.telling import (
     seconds,
     settle,
     state_of,
+    steps,
     stopped,
     succeeded,
 )
@@ -109,7 +110,7 @@ async def test_a_report_waits_for_a_reaper_and_is_lost(store: Store, stage: Stag
 
     reaped, settled = await stage.meet(reaps(at=clock.now), settles("a", [succeeded(owned)]))
 
-    assert reaped == (Moved(owned.lease.job, State.RUNNING, State.QUEUED),)
+    assert steps(reaped) == [Moved(owned.lease.job, State.RUNNING, State.QUEUED)]
     assert (settled.settled.accepted, settled.settled.lost) == ({}, (owned.lease,))
     assert await path_of(store, owned.lease.job) == ["queued", "started", "orphaned"]
     assert jobs_of(await claim(store, "b")) == [owned.lease.job]
@@ -205,7 +206,7 @@ async def test_a_heartbeat_waits_for_a_reaper_and_revives_nothing(
 
     reaped, beat = await stage.meet(reaps(at=clock.now), beats("a", [owned.lease]))
 
-    assert reaped == (Moved(owned.lease.job, State.RUNNING, State.FAILED),)
+    assert steps(reaped) == [Moved(owned.lease.job, State.RUNNING, State.FAILED)]
     assert (beat.kept, beat.lost) == (frozenset(), {owned.lease})
     lost = await found(store, owned.lease.job)
     assert (lost.state, lost.progress) == (State.FAILED, None)

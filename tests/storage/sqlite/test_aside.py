@@ -42,5 +42,5 @@ async def test_the_databases_own_word_for_it_is_kept(store: Store, backend: Back
     [aside] = met.value.asides
     assert (aside.code, aside.text) == (
         "SQLITE_CONSTRAINT_TRIGGER",
-        "tenure: what is on record stays as it is",
+        "tenure: event: what is on record stays as it is",
     )

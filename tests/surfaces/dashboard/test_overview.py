@@ -5,7 +5,12 @@ import json
 import re
 from typing import Any
 
+import pytest
+
+from tenure.core.errors import JobsAside
 from tenure.storage.contract import Store
+from tests.storage import harm
+from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.telling import claim, enqueue_one, seconds, settle, succeeded
 from tests.surfaces.dashboard.visiting import EVERY, Visitor
@@ -46,3 +51,21 @@ async def test_counts_are_of_the_moment_though_charts_are_made_once_for_all(stor
             shown += re.findall(r'href="/ui/jobs\?status=queued"><b>(\d+)</b>', body)
             await enqueue_one(store)
     assert shown == ["0", "1"]
+
+
+async def test_a_job_that_is_aside_needs_attention_and_has_a_button(store: Store, backend: Backend) -> None:
+    """It leads to the job, whose page says why, and where it is put back."""
+    job = await enqueue_one(store)
+    await harm.next_event(backend.address, job)
+    with pytest.raises(JobsAside):
+        await claim(store)
+    async with serving(store, routes=EVERY) as api:
+        visitor = Visitor(api)
+        first = (await visitor.get("/")).body.decode()
+        assert "A job of mail is aside: the database refuses to claim it" in first
+        assert f'href="/ui/jobs/{job}"' in first
+        page = (await visitor.get(f"/ui/jobs/{job}")).body.decode()
+        assert "It is aside: the database refuses to claim it" in page
+        assert f'action="/ui/jobs/{job}/put-back"' in page
+        assert f'action="/ui/jobs/{job}/cancel"' not in page
+        assert " aside" in (await visitor.get("/ui/jobs")).body.decode()

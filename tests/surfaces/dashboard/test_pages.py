@@ -263,7 +263,7 @@ async def test_buttons_of_a_job_do_what_they_say(api: Api, store: Store) -> None
     for state, name in ((State.FAILED, "cancel"), (State.SUCCEEDED, "release"), (State.SCHEDULED, "replay")):
         assert (await press(state, name))[0] == 409, (state, name)
     assert (await press(State.QUEUED, "replay"))[0] == 303
-    for name in ("cancel", "replay", "release", "give-up"):
+    for name in ("cancel", "replay", "release", "give-up", "put-back"):
         assert (await anybody.submit(f"/ui/jobs/{NOBODY}/{name}", token=token)).status == 404
 
 

@@ -194,7 +194,7 @@ async def test_a_batch_is_taken_whole_or_not_at_all(api: Api, store: Store) -> N
         ([], "/jobs"),
         ([good] * 10_001, "/jobs"),
         ([good, good, bad], "/jobs/2/params/to"),
-        ([good, {**good, "priority": 101}], "/jobs/1/priority"),
+        ([good, {**good, "priority": 32_768}], "/jobs/1/priority"),
         ([good, {**good, "idempotencyKey": "a\nb"}], "/jobs/1/idempotencyKey"),
         ([{"definitionKey": "nope"}, good], "/jobs/0/definitionKey"),
     ):
@@ -208,7 +208,7 @@ async def test_every_job_of_a_batch_that_cannot_be_taken_is_told(api: Api, store
     """Row 35: by its place, and nothing is recorded."""
     first = (await api.post("/v1/jobs", {**MAIL, "idempotencyKey": "k"})).json["jobId"]
     for bad, code, pointers in (
-        ({"priority": 101}, "validation", "/jobs/{}/priority"),
+        ({"priority": 32_768}, "validation", "/jobs/{}/priority"),
         ({"state": "queued"}, "unknown-field", "/jobs/{}/state"),
         ({"params": {"to": 5}}, "invalid-params", "/jobs/{}/params/to"),
         ({"params": {"to": "x" * 262_144}}, "validation", "/jobs/{}/params"),

@@ -212,7 +212,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "a key that is no name": ("a%20b/1", {}, "key"),
     "a reserved key": ("system.prune/1", {}, "key"),
     "a queue that is no name": ("resize/1", {"queue": "a b"}, "/queue"),
-    "priority 101": ("resize/1", {"priority": 101}, "/priority"),
+    "priority 32768": ("resize/1", {"priority": 32_768}, "/priority"),
     "maxAttempts 0": ("resize/1", {"maxAttempts": 0}, "/maxAttempts"),
     "a time-out of 0": ("resize/1", {"timeoutSeconds": 0}, "/timeoutSeconds"),
     "a time-out too fine": ("resize/1", {"timeoutSeconds": 1.00001}, "/timeoutSeconds"),

@@ -56,6 +56,7 @@ ONLY_REFUSED = {
     "GET /metrics/worker": "there is no worker in the server's process",
     "POST /v1/jobs/{jobId}/give-up": "jobs that wait may have been cancelled, by a request for all of them",
     "POST /v1/jobs/{jobId}/release": "and so may those that are held",
+    "POST /v1/jobs/{jobId}/put-back": "no job is aside",
     "POST /tasks/{jobId}/abort": "and so may those whose time is ahead",
 }
 """Routes that may find nothing to do, and why."""

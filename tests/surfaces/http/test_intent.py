@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import datetime
 from uuid import UUID
 
 import pytest
@@ -10,7 +11,8 @@ from tenure.core.states import State
 from tenure.storage.contract import Store
 from tenure.surfaces.dialects.intent import INTENT
 from tests.storage.backends import Backend
-from tests.storage.telling import EVERY_JOB, claim, found, settle, succeeded, unrecoverable
+from tests.storage.clock import Clock
+from tests.storage.telling import EVERY_JOB, claim, found, seconds, settle, succeeded, unrecoverable
 from tests.surfaces.http.serving import Api, serving
 from tests.surfaces.keeping import NOBODY
 
@@ -118,6 +120,33 @@ async def test_a_client_sees_what_has_become_and_nothing_of_how(api: Api, store:
     assert (reply.json["jobId"], reply.json["jobType"], reply.json["status"]) == (job, "mail", "FAILED")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", reply.json["createdAt"])
     assert not re.search(rb"ada|boom|host-9|order-7", reply.body)
+
+
+async def test_a_client_sees_when_its_job_was_made_and_when_it_last_moved(
+    api: Api, store: Store, clock: Clock
+) -> None:
+    """S0.49: `createdAt` stays, and `updatedAt` is the time of the last step, on both surfaces."""
+    job = (await api.post("/jobs", WISH)).json["jobId"]
+    assert await _times(api, job) == {(clock.now, clock.now)}
+    made = clock.now
+
+    moved = await clock.advance(seconds(5))
+    owned = await claim(store)
+    await clock.advance(seconds(5))
+    assert await _times(api, job) == {(made, moved)}
+
+    moved = await clock.advance(seconds(5))
+    await settle(store, map(succeeded, owned))
+    await clock.advance(seconds(5))
+    assert await _times(api, job) == {(made, moved)}
+
+
+async def _times(api: Api, job: str) -> set[tuple[datetime, datetime]]:
+    """When a job was made and when it last moved, as each surface tells."""
+    told = [(await api.get(path)).json for path in (f"/jobs/{job}", f"/v1/jobs/{job}")]
+    return {
+        (datetime.fromisoformat(one["createdAt"]), datetime.fromisoformat(one["updatedAt"])) for one in told
+    }
 
 
 async def test_no_job_runs_by_being_asked_for(api: Api, store: Store) -> None:

@@ -194,6 +194,20 @@ async def test_lines_of_a_log_come_with_heartbeats_and_may_be_sent_again(api: Ap
     assert (await held.say("heartbeat", logs=[{"n": 1025, "text": ""}])).kind == "validation"
 
 
+async def test_one_key_has_so_many_names_of_workers(
+    api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is kept for a day, and shown to everybody."""
+    monkeypatch.setattr("tenure.engine.leasing.MOST_NAMES", 2)
+    for name in ("a", "b", "a"):
+        assert (await ask(api, name)).status == 200
+    reply = await ask(api, "c")
+    assert (reply.status, reply.kind) == (422, "validation")
+    assert reply.json["errors"][0]["pointer"] == "/workerId"
+    assert (await api.call("DELETE", "/v1/workers/a")).status == 200
+    assert (await ask(api, "c")).status == 200
+
+
 async def test_a_worker_is_seen_beside_the_others_and_can_be_asked_to_drain(
     api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,6 +172,25 @@ async def test_a_worker_that_says_nothing_more_is_shown_as_silent(
     assert (before["status"], after) == ("ready", {**before, "status": "silent"})
 
 
+async def test_workers_come_in_pages(api: Api, store: Store, clock: Clock) -> None:
+    """Those that started first at the top; who started at once stands by its name, and nobody comes twice."""
+    names = [f"w{n}" for n in range(7)]
+    for name in reversed(names):
+        await store.enlist(Worker(id=name, host="h", pid=7, version="1", slots=2, lines=()))
+    await clock.advance(timedelta(seconds=1))
+    await store.enlist(Worker(id="last", host="h", pid=7, version="1", slots=2, lines=()))
+    pages: list[list[str]] = []
+    cursor = ""
+    while not pages or cursor:
+        page = (await api.get(f"/v1/workers?limit=3{cursor}")).json
+        pages.append([item["workerId"] for item in page["items"]])
+        cursor = f"&cursor={page['nextCursor']}" if page["nextCursor"] else ""
+        await store.dismiss(pages[-1][-1])  # who has gone is no reason to begin again
+    assert [len(page) for page in pages] == [3, 3, 2]
+    assert [name for page in pages for name in page] == [*names, "last"]
+    assert (await api.get("/v1/workers?cursor=nonsense")).kind == "invalid-cursor"
+
+
 async def test_a_worker_is_asked_to_end(api: Api, store: Store) -> None:
     lines = (Line("default", "mail"),)
     await store.enlist(Worker(id="w/1", host="h", pid=7, version="1", slots=2, lines=lines))

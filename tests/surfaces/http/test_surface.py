@@ -16,7 +16,8 @@ from tenure.surfaces.http.openapi import document
 from tenure.surfaces.http.problems import KINDS
 from tenure.surfaces.http.routes import Route
 from tenure.surfaces.http.table import ROUTES
-from tests.storage.telling import EVERY_JOB
+from tests.storage.clock import Clock
+from tests.storage.telling import EVERY_JOB, one_in_each_state, seconds, state_of
 from tests.surfaces.http.serving import Api, request, serving
 from tests.surfaces.keeping import NOBODY
 from tools import calls
@@ -168,6 +169,31 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         _check(method, path, reply.status, reply.headers["content-type"], reply.body)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": None}),
+        ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": True}),
+        ("POST", "/v1/queues/{queue}/pause", {"until": "6854-01-02T06:59:23Z"}),
+        ("POST", "/v1/queues/{queue}/pause", {"until": "1969-12-31T06:59:23Z"}),
+        ("POST", "/v1/jobs", {"definitionKey": "mail", "runAt": "6854-01-02T06:59:23Z"}),
+        ("POST", "/tasks", {"type": "mail", "runAt": "6854-01-02T06:59:23Z"}),
+        ("POST", "/v1/jobs/cancel", {"all": True, "cursor": ""}),
+        ("POST", "/v1/jobs/replay", {"all": True, "cursor": "G\u00c0#"}),
+    ],
+)
+async def test_the_document_promises_no_more_than_is_taken(
+    api: Api, method: str, path: str, body: dict[str, object]
+) -> None:
+    """S1.53: what the server refuses, whatever there is in the store, does not fit the schema either."""
+    filled = path.format(key="mail", version=2, queue="default")
+    assert (await api.call(method, filled, body)).status in {400, 422}
+    told = document()
+    schema = told["paths"][path][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
+    whole = jsonschema_rs.validator_for({**schema, "components": told["components"]})
+    assert not whole.is_valid(body)
+
+
 def _check(method: str, path: str, status: int, media_type: str, body: bytes) -> None:
     told = document()
     responses = told["paths"][path][method.lower()]["responses"]
@@ -223,6 +249,25 @@ async def test_what_only_looks_changes_nothing(api: Api, store: Store, route: Ro
     before = await _all_that_can_change(store)
     bodies = [(await api.get(path)).body for _ in range(2)]
     assert bodies[0] == bodies[1]
+    assert await _all_that_can_change(store) == before
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in LOOKS if "jobId" in route.names], ids=lambda route: route.path
+)
+async def test_to_look_at_a_job_moves_it_nowhere_whatever_its_state(
+    api: Api, store: Store, clock: Clock, route: Route
+) -> None:
+    """S0.48, S0.53: neither one that is held, nor one whose time has come, nor one whose owner is late."""
+    jobs = await one_in_each_state(store)
+    await clock.advance(seconds(3600))
+    before = await _all_that_can_change(store)
+    for state, job in jobs.items():
+        replies = [await api.get(route.path.format(jobId=job)) for _ in range(2)]
+        # A refusal bears the number of its request.
+        bodies = {re.sub(rb"[0-9a-f-]{36}", b"", reply.body) for reply in replies}
+        assert (len(bodies), replies[0].status) == (1, replies[1].status), state
+        assert await state_of(store, job) is state
     assert await _all_that_can_change(store) == before
 
 

@@ -125,7 +125,7 @@ async def test_params_that_are_no_json_are_refused(mail: Mails, params: Any) -> 
 @pytest.mark.parametrize(
     "options",
     [
-        {"priority": 1000},
+        {"priority": 32_768},
         {"delay": -1},
         {"delay": "soon"},
         {"delay": 1, "run_at": datetime(2031, 1, 1, tzinfo=UTC)},

@@ -12,7 +12,9 @@ from tenure import (
     JobCancelled,
     JobFailed,
     JobHandle,
+    JobIsAside,
     JobNotFound,
+    JobsAside,
     JobUnfinished,
     NoResult,
     State,
@@ -21,6 +23,8 @@ from tenure import (
 from tenure.core.lease import Claimed, Line
 from tenure.storage.contract import Store
 from tenure.surfaces.library.definition import JobDefinition
+from tests.storage import harm
+from tests.storage.backends import Backend
 from tests.storage.telling import BOOM, PATIENCE, claim, settle, succeeded, unrecoverable
 
 Works = JobDefinition[[], None]
@@ -121,3 +125,22 @@ def test_every_asynchronous_method_has_a_twin(kind: Any) -> None:
     public = {name for name in methods if not name.startswith("_")}
     assert public
     assert {f"{name}_sync" for name in public} <= vars(kind).keys()
+
+
+async def test_a_job_that_is_aside_is_put_back_and_not_cancelled(
+    work: Works, store: Store, backend: Backend
+) -> None:
+    """One whose report cannot be recorded goes on with that report, once somebody has mended it."""
+    job = await work.enqueue()
+    owned = await taken(store)
+    await harm.next_event(backend.address, job.id)
+    with pytest.raises(JobsAside):
+        await settle(store, [succeeded(owned, "7")])
+    for verb in (job.cancel, job.put_back):
+        with pytest.raises(JobIsAside, match=str(job.id)):
+            await verb()
+    await harm.mend(backend.address, job.id)
+    assert await job.put_back() is State.SUCCEEDED
+    assert await job.result() == 7
+    with pytest.raises(JobNotFound):
+        await JobHandle(uuid4(), job._runtimes).put_back()

@@ -7,10 +7,13 @@ from uuid import UUID
 import pytest
 
 from chaos import failpoints
+from tenure.core.errors import JobsAside
 from tenure.core.reading import Filter
 from tenure.core.states import State
 from tenure.storage.contract import Store
-from tests.storage.telling import claim, job_in, settle, state_of, succeeded
+from tests.storage import harm
+from tests.storage.backends import Backend
+from tests.storage.telling import claim, enqueue_one, job_in, settle, state_of, succeeded
 from tests.surfaces.remote.serving import ONE_STORE_EACH, PATIENCE, Place, between, speaker
 
 pytestmark = ONE_STORE_EACH
@@ -54,13 +57,25 @@ async def test_many_jobs_are_there_once_wherever_the_connection_is_cut(
         assert await client.create_many(jobs) == made
 
 
+async def mended(store: Store, backend: Backend) -> UUID:
+    """A job that is aside, and could go on."""
+    job = await enqueue_one(store)
+    [owned] = await claim(store)
+    await harm.next_event(backend.address, job)
+    with pytest.raises(JobsAside):
+        await settle(store, [succeeded(owned)])
+    await harm.mend(backend.address, job)
+    return job
+
+
 async def test_what_is_asked_of_a_job_is_done_once_wherever_the_connection_is_cut(
-    place: Place, store: Store, kind: str
+    place: Place, store: Store, backend: Backend, kind: str
 ) -> None:
     await place.open()
     ended = await job_in(store, State.SUCCEEDED)
     held = await job_in(store, State.CREATED)
     waiting = await job_in(store, State.RETRYING)
+    aside = await mended(store, backend)
     async with asyncio.timeout(PATIENCE), between(place.port) as proxy, speaker(kind, proxy.url) as client:
 
         async def cut(asking: Any) -> Any:
@@ -71,11 +86,12 @@ async def test_what_is_asked_of_a_job_is_done_once_wherever_the_connection_is_cu
             return done
 
         again = await cut(client.replay(ended))
-        assert await ids(store) == {ended, held, waiting, again.job_id}
+        assert await ids(store) == {ended, held, waiting, aside, again.job_id}
         assert (await cut(client.get(again))).replay_of == ended
         assert await cut(client.release(held)) is State.QUEUED
         assert await cut(client.cancel(held, "no more")) is State.CANCELLED
         assert await cut(client.give_up(waiting)) is State.RETRYING
+        assert await cut(client.put_back(aside)) is State.SUCCEEDED
         assert {job.job_id async for job in client.list()} == await ids(store)
     assert waiting in [standing.job for standing in await store.promote(10)]
     assert await state_of(store, waiting) is State.FAILED

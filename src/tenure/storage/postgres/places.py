@@ -31,7 +31,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from tenure.core.lease import Line
-from tenure.storage.aging import STEP, goes_by_age
+from tenure.storage.aging import FURTHER, STEP, goes_by_age
 from tenure.storage.postgres.offers import Offer, Standing, spent
 from tenure.storage.postgres.told import Place, Told
 from tenure.storage.values import Row
@@ -44,6 +44,9 @@ WORTH = 40
 
 STALE_AFTER = 5.0
 """Seconds after which no look-up is trusted, however long it took."""
+
+FRONT = 10
+"""At how many priorities of a line one look-up finds jobs; who has claimed all of those looks again."""
 
 MOST_REACHED = 10_000
 """How many lines that are not empty one look-up passes through; the next goes on from there."""
@@ -61,6 +64,8 @@ class Places:
         self._served = frozenset(served)
         self.known: dict[int, Standing] = {}
         self.after_line = 0
+        self.walked_to: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
         self._found: set[int] = set()
         self._hints: dict[Place, int] = {}
         self._spent: dict[Place, int] = {}
@@ -88,15 +93,24 @@ class Places:
     @property
     def are_doubtful(self) -> bool:
         """Whether there may be jobs, or room for them, that are not known of."""
-        return self._is_unsure or self._is_in_parts
+        return self._is_unsure or self._is_in_parts or self.are_cut
+
+    @property
+    def are_cut(self) -> bool:
+        """Whether there are lines with more priorities than were looked at."""
+        return bool(self._ends)
 
     def saw_all_since(self, moment: float) -> bool:
         """Whether every line was looked at since then; where they are very many, not long before will do."""
         return self._swept_from >= (moment - self._fresh_for if self._is_in_parts else moment)
 
-    def learn(self, found: Iterable[Row], took: float) -> None:
-        """Take the rows of a look-up that took so many seconds; hints start over at the first job it saw."""
+    def learn(self, found: Iterable[Row], took: float, front: int = FRONT) -> None:
+        """Take the rows of a look-up that took so many seconds; hints start over at the first job it saw.
+
+        `front` is how many priorities of a line it passed through before it went on to others for their age.
+        """
         self.walked(took)
+        walks: dict[int, list[int]] = {}
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
         self._found.clear()
@@ -116,12 +130,15 @@ class Places:
             self.known[row["line"]] = Standing(line, tuple(row["limits"]))
             self._found.add(row["line"])
             self._hints[row["line"], row["rank"]] = row["seq"] - 1
+            if row["n"] >= front:
+                walks.setdefault(row["line"], []).append(row["rank"])
             if row["waited"] is not None and row["waited"] >= STEP:
                 self._waited[row["line"], row["rank"]] = row["waited"] // STEP
             if row["room"] is not None:
                 room = {int(limit): slots for limit, slots in _room(row["room"]).items()}
                 self._free = {limit: free for limit, (free, _) in room.items()}
                 self._lowered = {limit for limit, (_, above) in room.items() if above}
+        self._note_walks(walks)
         self._looked_up_at = time.monotonic()
         self._are_empty = not self._hints and not self.after_line
         if not began_at:
@@ -129,6 +146,16 @@ class Places:
         self._is_in_parts = bool(began_at or self.after_line)
         if not self.after_line:
             self._swept_from = self._sweep_began
+
+    def _note_walks(self, walks: Mapping[int, Sequence[int]]) -> None:
+        """Where the front of long lines ends, and where the walk behind it: jobs may stand in between."""
+        before, self.walked_to, self._ends = self.walked_to, {}, {}
+        for line, ranks in walks.items():
+            end, last = min(ranks), max(ranks)
+            if len(ranks) > FURTHER:
+                self.walked_to[line] = last
+            if len(ranks) > FURTHER or before.get(line, end) > end:
+                self._ends[line] = end
 
     def walked(self, seconds: float) -> None:
         """To walk through lines from their front took so long."""
@@ -180,7 +207,8 @@ class Places:
         """Where to claim, in the order to serve; places of equal rank take turns in going first.
 
         By age, a place stands as many ranks further in front as its first job has waited steps; where it then
-        meets others, whoever is the more urgent goes first.
+        meets others, whoever is the more urgent goes first. Nobody goes before jobs of a long line that were
+        not looked at, unless those have no room.
         `returning` is how many attempts end in the same statement: they may give their room to others.
         """
         turn = self._turn + 1
@@ -192,7 +220,12 @@ class Places:
             by_rank.setdefault((rank - waited.get((line, rank), 0), rank), []).append((line, rank))
         offers: list[Offer] = []
         limited_room = 0
-        for _, equals in sorted(by_rank.items()):
+        horizon = min(
+            (end for line, end in self._ends.items() if self._may_give(line, returning)), default=None
+        )
+        for (moved_up, _), equals in sorted(by_rank.items()):
+            if horizon is not None and moved_up > horizon:
+                break
             first = turn % len(equals)
             for place in equals[first:] + equals[:first]:
                 standing = self.known[place[0]]
@@ -266,6 +299,9 @@ class Places:
         self._news.add(place)
         if (after := self._spent.pop(place, None)) is not None:
             self._hints[place] = after
+
+    def _may_give(self, line: int, returning: int) -> bool:
+        return all(self._room(limit, returning) > 0 for limit in self.known[line].limits)
 
     def _room(self, limit: int, returning: int) -> int:
         return self._free.get(limit, 0) + min(returning, max(0, self._held.get(limit, 0)))

@@ -259,7 +259,7 @@ class PostgresStore(Creation, Reading, Overview, Operations, Trails, Access, Sif
         whole("limit", limit, 0, LARGEST_BATCH)
         answer = await self._steps("reap", limit, sifting.reaping)
         self._note_freed(answer)
-        return values.moved_from(answer)
+        return values.reaped_from(answer)
 
     async def _steps(
         self, duty: str, limit: int, search: Callable[[int], sifting.Search]

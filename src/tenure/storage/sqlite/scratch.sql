@@ -14,6 +14,7 @@ CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, atte
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
+CREATE TEMP TABLE walked (line PRIMARY KEY, rank) WITHOUT ROWID;
 CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job, n, attempt, queued_at);
 
 -- One place after the other, each takes what the call still lacks and its limits still have room for; so nobody is

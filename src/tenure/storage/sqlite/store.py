@@ -23,7 +23,7 @@ from tenure.core.round import Round
 from tenure.core.states import UNFINISHED, State
 from tenure.core.text import storable
 from tenure.storage import values
-from tenure.storage.aging import STEP, goes_by_age
+from tenure.storage.aging import FURTHER, STEP, goes_by_age
 from tenure.storage.draft import Draft
 from tenure.storage.identity import Identity
 from tenure.storage.reading import replayed_from, written_lines
@@ -162,6 +162,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
             "lines": written_lines(order.lines),
             "turn": self._turn,
             "step": rows.duration(STEP) if goes_by_age(self._turn) else None,
+            "further": FURTHER,
         }
         try:
             answer = await self._writer.run(
@@ -211,7 +212,7 @@ class SqliteStore(Reading, Overview, Operations, Trails, Access, Sifting):
     async def reap(self, limit: int) -> list[Moved]:
         whole("limit", limit, 0, LARGEST_BATCH)
         try:
-            return values.moved_from(await self._run("reap", limit=limit))
+            return values.reaped_from(await self._run("reap", limit=limit))
         except DataRefused as refused:
             await self._sift(refused, sifting.reaping(limit))
 

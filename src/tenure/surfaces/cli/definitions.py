@@ -38,7 +38,7 @@ def _time_option(name: str, text: str) -> Callable[[Any], Any]:
 
 @definitions.command("set", short_help="Set parts of a definition's policy.")
 @key_argument
-@click.option("--priority", type=int, metavar="N", help="From -100 to 100; higher goes first.")
+@click.option("--priority", type=int, metavar="N", help="From -32767 to 32767; higher goes first.")
 @click.option("--max-attempts", type=int, metavar="N", help="How often a job may be tried, 1 to 100.")
 @_time_option("--timeout", "How long an attempt may take: seconds, or such as 90s, 15m, 2h, 7d.")
 @_time_option("--grace", "How long a job that is asked to stop may take to do so.")

@@ -32,7 +32,7 @@ from tenure.surfaces.redaction import Redaction
 @params_option("The params: JSON, a file that holds it, or - for standard input. {} without it.", "{}")
 @version_option
 @click.option("--queue", metavar="NAME", help="Another queue than the definition's.")
-@click.option("--priority", type=int, metavar="N", help="From -100 to 100; higher goes first.")
+@click.option("--priority", type=int, metavar="N", help="From -32767 to 32767; higher goes first.")
 @click.option(
     "--delay",
     metavar="DURATION",

@@ -59,7 +59,7 @@ def _is_the_program() -> bool:
     """
     main = sys.modules["__main__"]
     is_module = getattr(main.__spec__, "name", None) == "tenure.__main__"
-    is_script = Path(sys.argv[0]).name == "tenure"
+    is_script = Path(getattr(main, "__file__", None) or "").name == "tenure"
     is_debugged = not _DEBUGGERS.isdisjoint(sys.modules)
     return (is_module or is_script) and bool(sys.executable) and not is_debugged
 

@@ -28,6 +28,10 @@ SHOWN = (
     "isolation: the database's password is among the arguments of this process, which everybody on this "
     "machine can read; give the address as TENURE_DATABASE"
 )
+OPEN_TO_SIGNALS = (
+    "isolation: attempts can kill each other: this kernel cannot keep them from it, as Linux 6.12 can with "
+    "Landlock"
+)
 
 
 def limits(usual: Limits) -> str:

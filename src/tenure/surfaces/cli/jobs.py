@@ -5,7 +5,7 @@ from uuid import UUID
 
 import click
 
-from tenure.core.errors import JobNotFound, NoResult, TenureError
+from tenure.core.errors import JobIsAside, JobNotFound, NoResult, TenureError
 from tenure.core.job import Standing
 from tenure.core.states import State
 from tenure.engine.client import Client
@@ -76,6 +76,27 @@ def accept(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: b
     _each(ctx, database, jobs, one)
 
 
+@jobs.command("put-back", short_help="Let jobs go on that were put aside.")
+@jobs_argument
+@database_option
+@json_option
+@click.pass_context
+def put_back(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+    """Let jobs go on that were put aside because the database refused to move them.
+
+    Somebody has to have mended them; one that still cannot be moved is a failure, and stays aside. What their
+    attempts had reported counts now; attempts that had not reported are taken from their workers.
+    """
+
+    async def one(client: Client, job: UUID) -> None:
+        standing = await client.mending.put_back(job)
+        if not standing.moved:
+            raise Refused(f"job {job} is not aside: it is {standing.state}")
+        _tell(standing, as_json=as_json)
+
+    _each(ctx, database, jobs, one)
+
+
 @jobs.command(short_help="Run jobs that have ended again, as new ones.")
 @jobs_argument
 @params_option("Other params than the first time: JSON, a file that holds it, or - for standard input.")
@@ -123,7 +144,7 @@ def _each(
         for job in jobs:
             try:
                 await one(client, job)
-            except (JobNotFound, NoResult, Refused) as error:
+            except (JobIsAside, JobNotFound, NoResult, Refused) as error:
                 click.echo(f"Error: {error}", err=True)
                 refused = True
         return refused

@@ -3,6 +3,7 @@
 import getpass
 import os
 import socket
+import sys
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ import click
 from tenure.core import key_text
 from tenure.core.access import SCOPES, Audited, Deed, Key, NewKey
 from tenure.core.bounds import LARGEST_PAGE
-from tenure.core.errors import TenureError
+from tenure.core.errors import InvalidInput, TenureError
 from tenure.storage.contract import Store
 from tenure.surfaces import access_views as views
 from tenure.surfaces import inputs
@@ -94,12 +95,14 @@ def create(
         namespace=namespace,
         lifetime=lifetime,
     )
-    _on_store(parts, database, lambda store: store.add_key(key, _deed("keys create", minted.id)))
-    if as_json:
-        print_json(views.MadeKey(key_id=minted.id, key=minted.text))
-        return
-    click.echo(minted.text)
-    if is_terminal():
+
+    async def work(store: Store) -> None:
+        # Shown before it opens anything: a key that could not be shown must not be there.
+        _show(minted, as_json=as_json)
+        await store.add_key(key, _deed("keys create", minted.id))
+
+    _on_store(parts, database, work)
+    if is_terminal() and not as_json:
         click.echo(
             f"keep it now: it is not shown again. To revoke it: tenure keys revoke {minted.id}", err=True
         )
@@ -160,6 +163,16 @@ def audit(parts: Parts, limit: int, database: str, as_json: bool) -> None:
         titles = ("at", "who", "key", "action", "target", "outcome")
         for line in table(titles, [_told(one) for one in found]):
             click.echo(line)
+
+
+def _show(minted: key_text.Minted, *, as_json: bool) -> None:
+    """Print a key, at once. Raises what the output says to that."""
+    if sys.stdout is None:  # so it is for Python when it was closed
+        raise InvalidInput("standard output", "is closed, and nobody would see the key", "leave it open")
+    if as_json:
+        print_json(views.MadeKey(key_id=minted.id, key=minted.text))
+    else:
+        click.echo(minted.text)
 
 
 def _on_store(parts: Parts, database: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:

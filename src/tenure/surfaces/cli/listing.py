@@ -14,6 +14,9 @@ from tenure.surfaces.cli.database import Parts, database_option, with_client
 from tenure.surfaces.cli.options import moment_option, read_by
 from tenure.surfaces.cli.output import age, is_terminal, json_option, moment, print_json, styled, table
 
+ASIDE = ", aside"
+"""Behind the state of a job that the database refuses to move."""
+
 
 @click.command("list")
 @click.option(
@@ -120,7 +123,7 @@ def _print(page: Page) -> None:
 def _cells(job: Listed) -> tuple[str, ...]:
     return (
         str(job.id),
-        job.state,
+        job.state if job.aside_at is None else f"{job.state}{ASIDE}",
         f"{job.attempt}/{job.max_attempts}",
         age(datetime.now(UTC) - job.created_at) if is_terminal() else moment(job.created_at),
         f"{job.definition}@{job.version}",
@@ -129,4 +132,7 @@ def _cells(job: Listed) -> tuple[str, ...]:
 
 
 def _paint(title: str, cell: str) -> str:
-    return styled(cell) if title == "state" else cell
+    if title != "state":
+        return cell
+    state = cell.removesuffix(ASIDE)
+    return styled(state) + cell.removeprefix(state)

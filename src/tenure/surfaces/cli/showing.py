@@ -6,6 +6,7 @@ from uuid import UUID
 import click
 import msgspec
 
+from tenure.core.aside import Aside
 from tenure.core.children import given_key
 from tenure.core.job import Event, Job
 from tenure.core.outcome import Attempt
@@ -46,10 +47,11 @@ def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
     With --json it is the job of the control API, with `attemptList` and `eventList` added.
     """
 
-    async def work(client: Client) -> tuple[Job, list[Attempt], list[Event]]:
-        return await client.get(job), await client.attempts(job), await client.events(job)
+    async def work(client: Client) -> tuple[Job, list[Attempt], list[Event], Aside | None]:
+        found = await client.get(job)
+        return found, await client.attempts(job), await client.events(job), await client.mending.find(found)
 
-    found, attempts, events = with_client(parts, database, work)
+    found, attempts, events, aside = with_client(parts, database, work)
     redaction = redaction_in_force()
     if as_json:
         print_json(
@@ -62,6 +64,9 @@ def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
         return
     for name, text in _facts(views.redacted(found, redaction)):
         click.echo(f"{name.ljust(WIDTH)}{text}")
+    if aside is not None:
+        said = plain(redaction.text(aside.why))
+        click.echo(f"{'aside since'.ljust(WIDTH)}{moment(aside.since)}: cannot {aside.verb} it: {said}")
     _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt, redaction) for attempt in attempts])
     _print_table("history", _EVENTS, [_event_cells(event, redaction) for event in events[-MOST_EVENTS:]])
     if len(events) > MOST_EVENTS:

@@ -108,7 +108,9 @@ def _said_of_attempt(event: str, fields: dict[str, Any]) -> str:
         case "attempt.lost":
             return f"{text} lost: {fields['reason']}"
         case "attempt.handed_back":
-            return f"{text} handed back, {fields['state']}"
+            return f"{text} handed back, {fields['state']}: {fields['reason']}"
+        case "attempt.reaped":
+            return f"{text} of {fields['worker']} taken back, {fields['state']}: {fields['reason']}"
     used = f"{fields['durationSeconds']:.3f} s"
     if "cpuSeconds" in fields:
         used += f", {1000 * fields['cpuSeconds']:.0f} ms of CPU, {fields['peakMemoryBytes'] >> 20} MiB"

@@ -14,10 +14,11 @@ from tenure.engine.manner import usual_limits
 from tenure.engine.registering import register
 from tenure.engine.registry import Manifest, Registry
 from tenure.engine.worker import Worker
-from tenure.execution import tracing
+from tenure.execution import kernel, tracing
 from tenure.execution.guards import Guards
 from tenure.execution.lanes import Lanes
 from tenure.execution.limits import MORE_ALLOWED
+from tenure.execution.protocol import OWN
 from tenure.execution.scratch import place_in
 from tenure.execution.user import User
 from tenure.settings import Settings
@@ -25,7 +26,7 @@ from tenure.sources import FILE, FILE_VARIABLE, Loaded
 from tenure.storage.address import open_store
 from tenure.storage.contract import Store
 from tenure.surfaces.cli.hiding import shown_to_all
-from tenure.surfaces.cli.isolation import SHOWN, isolation, limits
+from tenure.surfaces.cli.isolation import OPEN_TO_SIGNALS, SHOWN, isolation, limits
 from tenure.surfaces.http import metrics as scraped
 from tenure.telemetry.attempts import AttemptSpans
 from tenure.telemetry.lag import watched
@@ -63,7 +64,13 @@ async def workplace(
             metrics = metrics or WorkerMetrics()
         guards = Guards.adopting(give_up=lambda left: logs(Troubled("guards", left, 1)))
         user = _child_user(settings)
-        lanes = Lanes(app, environment=_environment(settings, user), guards=guards, user=user)
+        lanes = Lanes(
+            app,
+            environment=_environment(settings, user),
+            guards=guards,
+            user=user,
+            keeps_signals=settings.child_signals == OWN and kernel.can_keep_signals(),
+        )
         ends.push_async_callback(lanes.close)
         manifest = Manifest.read(await lanes.start())
         registry = manifest.registry()
@@ -80,6 +87,8 @@ async def workplace(
         is_root = os.geteuid() == 0 and user is None
         for line in isolation(registry.specs(), is_root=is_root, user=user.name if user else None):
             logs.notice(line)
+        if settings.child_signals == OWN and not kernel.can_keep_signals():
+            logs.notice(OPEN_TO_SIGNALS)
         logs.notice(limits(usual_limits(settings)))
         if shown_to_all():
             logs.notice(SHOWN)

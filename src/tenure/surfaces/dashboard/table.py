@@ -107,6 +107,7 @@ PAGES = (
     _of_job("cancel", changing.cancel, "Ask a job to stop"),
     _of_job("replay", changing.replay, "Run a job again"),
     _of_job("release", changing.release, "Let a held job go"),
+    _of_job("put-back", changing.put_back, "Let a job go on that was put aside"),
     _of_job("give-up", changing.give_up, "Let a job be a dead letter"),
     page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
     page("/ui/queues", handler=queues.queues, summary="Queues"),

@@ -12,7 +12,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from tenure.core.access import Deed
-from tenure.core.errors import StoreError, StoreRefused
+from tenure.core.errors import JobsAside, StoreError, StoreRefused
 from tenure.storage.access import AccessStore
 from tenure.surfaces.access_views import AuditPage, audit_item
 from tenure.surfaces.http import cursors
@@ -73,7 +73,7 @@ async def _end(store: AccessStore, n: int, outcome: str) -> None:
 def _outcome_of(error: Exception) -> str | None:
     """How a deed ended that was refused; None where it may have been done all the same."""
     if isinstance(error, TimeoutError) or (
-        isinstance(error, StoreError) and not isinstance(error, StoreRefused)
+        isinstance(error, StoreError) and not isinstance(error, StoreRefused | JobsAside)
     ):
         return None
     refusal = refusal_of(error, {})

@@ -13,7 +13,7 @@ from uuid import UUID
 from tenure.surfaces.http.problems import Refusal
 
 _SIGN = 8
-_LONGEST = 200
+_LONGEST = 512
 
 
 def write(place: bytes, asked: bytes) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.bounds import LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS
+from tenure.core.bounds import HIGHEST_PRIORITY, LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS
 from tenure.core.errors import InvalidInput, InvalidJson
 from tenure.core.limit import Limit
 from tenure.core.policy import OnLost, Policy, RetryPolicy
@@ -46,7 +46,7 @@ class DefinitionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is to hold for the jobs of a definition; `replace` what was registered otherwise before."""
 
     queue: Name = "default"
-    priority: Annotated[int, Meta(ge=-100, le=100)] = 0
+    priority: Annotated[int, Meta(ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY)] = 0
     max_attempts: Annotated[int, Meta(ge=1, le=100)] = 3
     timeout_seconds: Timeout = 3600
     grace_seconds: Annotated[float, Meta(ge=0, le=86_400, extra_json_schema=MILLIS)] = 10
@@ -58,7 +58,7 @@ class DefinitionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         dict[Name, Annotated[int, Meta(ge=1, le=LARGEST_LIMIT)]], Meta(max_length=MOST_LIMITS)
     ] = {}
     tags: Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)] = ()
-    params_schema: Raw | UnsetType = UNSET
+    params_schema: Annotated[Raw, Meta(extra_json_schema={"type": "object"})] | UnsetType = UNSET
     replace: bool = False
 
 

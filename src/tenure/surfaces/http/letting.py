@@ -43,8 +43,8 @@ class Letting:
     def write(self, data: bytes) -> None:
         """Write, together with what was held back, or hold back."""
         if self._held:
-            self._transport.write(self._held + data)
-            self._held = b""
+            held, self._held = self._held, b""
+            self._pass_on(held + data)
         else:
             self._held = data
             self._connection.loop.call_soon(self._flush)
@@ -52,6 +52,11 @@ class Letting:
     def _flush(self) -> None:
         if self._held:
             data, self._held = self._held, b""
+            self._pass_on(data)
+
+    def _pass_on(self, data: bytes) -> None:
+        # The client may have left meanwhile, and uvloop raises where asyncio says nothing.
+        if not self._transport.is_closing():
             self._transport.write(data)
 
     def is_closing(self) -> bool:
@@ -66,7 +71,10 @@ class Letting:
         self._flush()
         connection = self._connection
         connection.loop.call_later(self._seconds, self._transport.abort)
-        if connection.drain() and self._transport.can_write_eof():
+        is_unfinished = connection.drain()
+        if self._transport.is_closing():
+            return  # it was found to be gone when the rest was written
+        if is_unfinished and self._transport.can_write_eof():
             self._transport.write_eof()
             self._transport.resume_reading()
         else:

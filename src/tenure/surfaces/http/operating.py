@@ -1,6 +1,8 @@
 """The control API's ways to act on jobs, queues and workers, and to see what is registered."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from struct import pack
 
 from msgspec import UnsetType
 
@@ -11,6 +13,8 @@ from tenure.core.operations import Definition
 from tenure.core.states import State
 from tenure.surfaces import inputs, views
 from tenure.surfaces.definition_views import Defined
+from tenure.surfaces.http import cursors
+from tenure.surfaces.http.aside_shapes import Asides, aside_item
 from tenure.surfaces.http.creating import accepted
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.problems import Refusal
@@ -25,6 +29,9 @@ from tenure.surfaces.http.shapes import (
     queue_items,
 )
 
+USUAL_PAGE = 50
+_WORKERS = b"workers"
+
 
 async def cancel(desk: Desk, asked: Asked) -> Answer:
     """Ask a job to stop."""
@@ -33,6 +40,22 @@ async def cancel(desk: Desk, asked: Asked) -> Answer:
     if standing.state is not State.CANCELLED:
         _require_unfinished(standing)
     return accepted(standing.job, standing.state)
+
+
+async def put_back(desk: Desk, asked: Asked) -> Answer:
+    """Let a job go on that was put aside."""
+    standing = await desk.client.mending.put_back(asked.job)
+    if not standing.moved:
+        raise Refusal("job-state", "the job is not aside", job_status=standing.state)
+    return accepted(standing.job, standing.state)
+
+
+async def asides(desk: Desk, asked: Asked) -> Answer:
+    """The jobs that the database refuses to move."""
+    found = await desk.client.mending.look(
+        namespace=asked.caller.namespace, limit=asked.query.get("limit", USUAL_PAGE)
+    )
+    return Answer(200, Asides([aside_item(one, desk.redaction) for one in found.jobs], found.in_all))
 
 
 async def release(desk: Desk, asked: Asked) -> Answer:
@@ -91,9 +114,25 @@ async def resume(desk: Desk, asked: Asked) -> Answer:
     return Answer(200, QueueState(queue, paused=False))
 
 
-async def workers(desk: Desk, _asked: Asked) -> Answer:
-    """Who runs jobs."""
-    return Answer(200, Workers([views.worker_item(known) for known in await desk.client.workers()]))
+async def workers(desk: Desk, asked: Asked) -> Answer:
+    """Who runs jobs, a page at a time.
+
+    All are read for it: they are as many as run, and so many names of each key as a lease lets them be.
+    """
+    limit = asked.query.get("limit", USUAL_PAGE)
+    found = [views.worker_item(known) for known in await desk.client.workers()]
+    if "cursor" in asked.query:
+        behind = cursors.read(asked.query["cursor"], _WORKERS)
+        found = [item for item in found if _place(item) > behind]
+    page = found[:limit]
+    place = cursors.write(_place(page[-1]), _WORKERS) if len(found) > limit else None
+    return Answer(200, Workers(items=page, next_cursor=place))
+
+
+def _place(item: views.WorkerItem) -> bytes:
+    """Where a worker stands in the list: by when it started, and then by its name."""
+    since = item.started_at - datetime.fromtimestamp(0, UTC)
+    return pack(">Q", since // timedelta(microseconds=1)) + item.worker_id.encode()
 
 
 async def drain(desk: Desk, asked: Asked) -> Answer:

@@ -15,6 +15,7 @@ from tenure.surfaces import inputs
 from tenure.surfaces.dialects.dialect import Dialect
 from tenure.surfaces.dialects.known import DIALECTS
 from tenure.surfaces.http.routes import Header, Parameter
+from tenure.surfaces.http.shapes import CURSOR as CURSOR_SCHEMA
 from tenure.surfaces.http.shapes import MOMENT
 
 LONGEST_WAIT = 30
@@ -89,7 +90,12 @@ LIMIT = Parameter(
     schema={"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": 50},
     text="how many items a page may have",
 )
-CURSOR = Parameter(name="cursor", read=str, schema={"type": "string"}, text="`nextCursor` of the page before")
+CURSOR = Parameter(
+    name="cursor",
+    read=str,
+    schema={"type": "string", **CURSOR_SCHEMA},
+    text="`nextCursor` of the page before",
+)
 LAST_EVENT = Header(
     name="Last-Event-ID",
     text="the `id` of the last event that came, to go on behind it; `0` for the beginning",

@@ -17,7 +17,9 @@ from tenure.core.errors import (
     InvalidInput,
     InvalidJson,
     InvalidParams,
+    JobIsAside,
     JobNotFound,
+    JobsAside,
     JobUnfinished,
     NoRoom,
     StoreError,
@@ -59,6 +61,7 @@ KINDS = {
     "job-terminal": Kind(409, "The job has ended already"),
     "job-unfinished": Kind(409, "The job has not ended yet"),
     "job-state": Kind(409, "The job is not where the request makes sense"),
+    "job-aside": Kind(409, "The database refuses to move the job"),
     "lease-lost": Kind(409, "The lease does not hold any more"),
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "no-result": Kind(409, "The job ended without a result"),
@@ -198,10 +201,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
         case InvalidInput():
             name = names.get(error.field, error.field)
             return invalid(OF_FIELD.get(name, "validation"), _said(error), pointer=f"{within}/{name}")
-        case JobNotFound():
-            return Refusal("not-found", "there is no such job")
-        case JobUnfinished():
-            return Refusal("job-unfinished", f"the job {error.said}")
+        case JobNotFound() | JobUnfinished() | JobIsAside() | JobsAside():
+            return _refusal_of_job(error)
         case NoRoom():
             return Refusal("quota", f"{error}; nothing was recorded, try again later")
         case StoreError() if not isinstance(error, StoreRefused):
@@ -214,6 +215,19 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             )
         case _:
             return Refusal("internal", "it is on record under this request's id")
+
+
+def _refusal_of_job(error: JobNotFound | JobUnfinished | JobIsAside | JobsAside) -> Refusal:
+    match error:
+        case JobNotFound():
+            return Refusal("not-found", "there is no such job")
+        case JobUnfinished():
+            return Refusal("job-unfinished", f"the job {error.said}")
+        case JobIsAside():
+            said = "it is aside, and goes on when it was mended and is put back; /v1/aside says why"
+            return Refusal("job-aside", said)
+        case JobsAside():
+            return Refusal("job-aside", "it was put aside with what was reported; /v1/aside says why")
 
 
 def _said(error: InvalidInput) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.bounds import LARGEST_BATCH, MOST_LIMITS, MOST_TAGS
+from tenure.core.bounds import HIGHEST_PRIORITY, LARGEST_BATCH, MOST_LIMITS, MOST_TAGS
 from tenure.core.flow import Flows
 from tenure.core.operations import LineStatus
 from tenure.core.states import State
@@ -23,6 +23,15 @@ MOMENT = {
 }
 """Times in JSON Schema: without the seconds that are put in, which no clock here has."""
 
+PLANNED = {
+    **MOMENT,
+    "pattern": MOMENT["pattern"].replace("^[0-9]{4}", "^(19[7-9][0-9]|2[0-9]{3})", 1),
+}
+"""Times that something may be planned for, in JSON Schema: of the years that a store takes."""
+
+CURSOR = {"pattern": "^[A-Za-z0-9_-]{12,512}$"}
+"""Places in lists, in JSON Schema, as `cursors` writes them."""
+
 MILLIS = {"multipleOf": 0.001}
 """Seconds to the millisecond, in JSON Schema."""
 
@@ -33,6 +42,8 @@ Key = Annotated[str, Meta(min_length=1, max_length=255, extra_json_schema=_PRINT
 Seconds = Annotated[float, Meta(ge=0, le=3653 * 86_400)]
 Timeout = Annotated[float, Meta(ge=1, le=604_800, extra_json_schema=MILLIS)]
 Moment = Annotated[str, Meta(extra_json_schema=MOMENT)]
+Planned = Annotated[str, Meta(extra_json_schema=PLANNED)]
+Cursor = Annotated[str, Meta(extra_json_schema=CURSOR)]
 
 
 class NewIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -66,10 +77,10 @@ class NewJobBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     definition_key: Name
     definition_version: Version | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
-    priority: Annotated[int, Meta(ge=-100, le=100)] | UnsetType = UNSET
+    priority: Annotated[int, Meta(ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY)] | UnsetType = UNSET
     max_attempts: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
     queue: Name | UnsetType = UNSET
-    run_at: Moment | UnsetType = UNSET
+    run_at: Planned | UnsetType = UNSET
     delay_seconds: Seconds | UnsetType = UNSET
     idempotency_key: Key | UnsetType = UNSET
     hold: bool = False
@@ -112,7 +123,7 @@ class ReplayBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 class PauseBody(Reason, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Until when nothing is claimed: a time, or without one until it is resumed."""
 
-    until: Moment | UnsetType = UNSET
+    until: Planned | UnsetType = UNSET
 
 
 class Result(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -144,10 +155,11 @@ class Logs(Struct, frozen=True, kw_only=True, rename="camel"):
     next_cursor: str | None
 
 
-class Workers(Struct, frozen=True):
-    """Every worker that is known."""
+class Workers(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of the workers that are known, those that started first at the top."""
 
     items: Sequence[views.WorkerItem]
+    next_cursor: str | None
 
 
 class Draining(Struct, frozen=True, kw_only=True, rename="camel"):

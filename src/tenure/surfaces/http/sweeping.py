@@ -19,7 +19,7 @@ from tenure.surfaces.http.caller import Caller
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.operating import said_reason
 from tenure.surfaces.http.problems import invalid
-from tenure.surfaces.http.shapes import Key, Moment, Name, Reason, given
+from tenure.surfaces.http.shapes import Cursor, Key, Moment, Name, Reason, given
 
 _MOST_STATES = len(State)
 Fingerprint = Annotated[str, Meta(pattern=PATTERN)]
@@ -44,7 +44,7 @@ class CancelAllBody(Reason, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     all: bool = False
     dry_run: bool = False
     limit: Annotated[int, Meta(ge=1, le=LARGEST_SWEEP)] = LARGEST_SWEEP
-    cursor: str | UnsetType = UNSET
+    cursor: Cursor | UnsetType = UNSET
 
 
 class ReplayAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -54,7 +54,7 @@ class ReplayAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     all: bool = False
     dry_run: bool = False
     limit: Annotated[int, Meta(ge=1, le=LARGEST_SWEEP)] = LARGEST_SWEEP
-    cursor: str | UnsetType = UNSET
+    cursor: Cursor | UnsetType = UNSET
     replay_key: Key | UnsetType = UNSET
 
 

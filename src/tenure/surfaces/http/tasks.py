@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.core.errors import NoRoom
+from tenure.core.errors import JobIsAside, NoRoom
 from tenure.core.job import Job
 from tenure.core.states import State
 from tenure.surfaces.dialects.tasks import TASKS
@@ -15,7 +15,7 @@ from tenure.surfaces.http.creating import moment
 from tenure.surfaces.http.desk import Answer, Asked, Desk
 from tenure.surfaces.http.intent import document, no_room, spec_of
 from tenure.surfaces.http.problems import Refusal, invalid
-from tenure.surfaces.http.shapes import Moment, Name, Seconds, Timeout, given
+from tenure.surfaces.http.shapes import Name, Planned, Seconds, Timeout, given
 
 FIELDS = {**TASKS.fields, "time": TASKS.fields["run_at"]}
 WAITING = TASKS.matching("Ready") | TASKS.matching("Delayed")
@@ -31,7 +31,7 @@ class NewTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
     type: Name
     payload: Raw | UnsetType = UNSET
     delay_seconds: Seconds | UnsetType = UNSET
-    run_at: Moment | UnsetType = UNSET
+    run_at: Planned | UnsetType = UNSET
     repeat: Repeat | UnsetType = UNSET
     timeout_seconds: Timeout | UnsetType = UNSET
     max_retries: Annotated[int, Meta(ge=1, le=100)] | UnsetType = UNSET
@@ -98,7 +98,12 @@ async def status(desk: Desk, asked: Asked) -> Answer:
 async def abort(desk: Desk, asked: Asked) -> Answer:
     """Let a task that waits never be done. One that runs, or has ended, stays as it is."""
     _check_own(asked.caller, await desk.client.get(asked.job))
-    standing = await desk.client.cancel(asked.job, actor=asked.caller.actor, states=WAITING)
+    try:
+        standing = await desk.client.cancel(asked.job, actor=asked.caller.actor, states=WAITING)
+    except JobIsAside:
+        raise Refusal(
+            "job-state", "the task cannot be moved at present; an operator has to see to it"
+        ) from None
     if not standing.moved:
         said = f"the task is {_word(standing.state)}; only one that is Ready or Delayed can be aborted"
         raise Refusal("job-state", said)

@@ -43,7 +43,10 @@ class JobHandle:
         return result_of(await self.get())
 
     async def cancel(self, reason: str | None = None) -> State:
-        """Ask the job to stop; answers with its state then. One that has ended stays as it is."""
+        """Ask the job to stop; answers with its state then. One that has ended stays as it is.
+
+        Raises JobIsAside when the database refuses to move it.
+        """
         standing = await self._runtimes.here().call(
             lambda client: client.cancel(self.id, actor="library", reason=reason)
         )
@@ -52,6 +55,14 @@ class JobHandle:
     async def accept(self) -> State:
         """Let a job go that was enqueued with `hold`; answers with its state then."""
         standing = await self._runtimes.here().call(lambda client: client.accept(self.id))
+        return standing.state
+
+    async def put_back(self) -> State:
+        """Let a job go on that was put aside, once it is mended; answers with its state then.
+
+        Raises JobIsAside when the database still refuses to move it. One that is not aside stays as it is.
+        """
+        standing = await self._runtimes.here().call(lambda client: client.mending.put_back(self.id))
         return standing.state
 
     async def events(self) -> list[Event]:
@@ -64,6 +75,7 @@ class JobHandle:
     result_sync = blocking(result)
     cancel_sync = blocking(cancel)
     accept_sync = blocking(accept)
+    put_back_sync = blocking(put_back)
     events_sync = blocking(events)
 
     def __repr__(self) -> str:

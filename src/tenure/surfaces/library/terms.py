@@ -24,7 +24,7 @@ class Terms(TypedDict, total=False):
     queue: str
     """Where its jobs stand in line: "default"."""
     priority: int
-    """From -100 to 100, higher first: 0."""
+    """From -32767 to 32767, higher first: 0."""
     timeout: Duration
     """How long an attempt may take: an hour, or as the settings say."""
     max_attempts: int

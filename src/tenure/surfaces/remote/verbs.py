@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from tenure.core.bounds import MOST_TAGS, distinct
+from tenure.core.bounds import LARGEST_PAGE, MOST_TAGS, distinct
 from tenure.core.documents import write
 from tenure.core.errors import NoResult
 from tenure.core.outcome import Failure
@@ -120,6 +120,11 @@ async def release(wire: Wire, job: JobId) -> State:
     return await _change(wire, job, "release", met_by={State.SUCCEEDED, State.FAILED, State.BURIED})
 
 
+async def put_back(wire: Wire, job: JobId) -> State:
+    """Let a job go on that was put aside, once it is mended; answers with its state then."""
+    return await _change(wire, job, "put-back", met_by=frozenset(State))
+
+
 async def give_up(wire: Wire, job: JobId) -> State:
     """Let a job that waits for another attempt be a dead letter; answers with its state then."""
     return await _change(wire, job, "give-up", met_by={State.FAILED})
@@ -145,8 +150,17 @@ async def queues(wire: Wire) -> Sequence[shapes.QueueItem]:
 
 
 async def workers(wire: Wire) -> Sequence[views.WorkerItem]:
-    """Who runs jobs."""
-    return read(wire, await ask(wire, _get("/v1/workers")), shapes.Workers).items
+    """Who runs jobs, of all pages."""
+    found: list[views.WorkerItem] = []
+    place: tuple[tuple[str, str], ...] = ()
+    while True:
+        query = (("limit", str(LARGEST_PAGE)), *place)
+        request = Request(method="GET", path="/v1/workers", query=query)
+        page = read(wire, await ask(wire, request), shapes.Workers)
+        found += page.items
+        if page.next_cursor is None:
+            return found
+        place = (("cursor", page.next_cursor),)
 
 
 def _key(given: str | None) -> str:

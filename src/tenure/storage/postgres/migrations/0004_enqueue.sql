@@ -186,8 +186,8 @@ BEGIN
         PERFORM tenure.refuse_input('queue', 'is not a name', 'use letters, digits and . _ : -');
     ELSIF namespace !~ a_name THEN
         PERFORM tenure.refuse_input('namespace', 'is not a name', 'use letters, digits and . _ : -');
-    ELSIF priority NOT BETWEEN -100 AND 100 THEN
-        PERFORM tenure.refuse_input('priority', format('is %s', priority), 'give a value from -100 to 100');
+    ELSIF priority NOT BETWEEN -32767 AND 32767 THEN
+        PERFORM tenure.refuse_input('priority', format('is %s', priority), 'give a value from -32767 to 32767');
     ELSIF max_attempts NOT BETWEEN 1 AND 100 THEN
         PERFORM tenure.refuse_input('max_attempts', format('is %s', max_attempts), 'give a value from 1 to 100');
     ELSIF run_at NOT BETWEEN '1970-01-01Z' AND '3000-01-01Z' THEN

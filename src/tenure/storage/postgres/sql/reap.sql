@@ -13,7 +13,7 @@ expired AS MATERIALIZED (
        FOR UPDATE SKIP LOCKED
 ),
 lost AS MATERIALIZED (
-    SELECT s.id, s.line, s.slots, s.state AS source, s.fence, expired.owner, nextval('tenure.place') AS seq,
+    SELECT s.id, s.line, s.slots, s.state AS source, s.fence, expired.owner, job.traceparent, nextval('tenure.place') AS seq,
            greatest(tenure.now(), s.updated_at) AS at,
            CASE WHEN s.state = 'cancelling'        THEN 'cancelled'
                 WHEN job.on_lost = 'bury'          THEN 'buried'
@@ -29,7 +29,7 @@ lost AS MATERIALIZED (
 -- only: end
                   FOR UPDATE SKIP LOCKED
            ) s
-     CROSS JOIN LATERAL (SELECT on_lost FROM tenure.job WHERE job.id = s.id LIMIT 1) job   -- a look-up, on 13 too
+     CROSS JOIN LATERAL (SELECT on_lost, traceparent FROM tenure.job WHERE job.id = s.id LIMIT 1) job   -- a look-up, on 13 too
 ),
 moved AS (
     UPDATE tenure.job_state s
@@ -46,7 +46,7 @@ moved AS (
       FROM lost
      WHERE s.id = lost.id AND s.lease = lost.fence
     RETURNING s.id, lost.at, lost.source, s.state, s.n, s.attempt, s.fence, s.line, s.rank, s.seq,
-              s.mark, s.started_at, lost.owner,
+              s.mark, s.started_at, s.max_attempts, lost.owner, lost.traceparent,
               '{"kind":"WorkerLost","message":"the lease ran out","fingerprint":"37becb3667f0"}' AS error
 ),
 recorded AS (
@@ -104,4 +104,8 @@ swept AS (
                         WHERE s.id = ANY (expired.jobs) AND s.lease = expired.id
                           AND s.id NOT IN (SELECT id FROM moved))
 )
-SELECT id AS job, source, state AS target, state, line, rank FROM moved ORDER BY id;
+SELECT moved.id AS job, source, state AS target, state, line, rank, owner AS worker, stood.definition, stood.version,
+       stood.queue, attempt, max_attempts, started_at, at AS ended_at, traceparent
+  FROM moved
+ CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = moved.line LIMIT 1) stood
+ ORDER BY moved.id;

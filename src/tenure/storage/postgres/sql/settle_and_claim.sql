@@ -375,8 +375,9 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
 -- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused, the number
 -- of its first job and, where ranks differ, for how long that one has waited. Hops from one line to the next and from
 -- one rank to the next, so that a long line costs no more than a short one, and one that is empty nothing; what was
--- claimed long ago and cannot be cleaned up is walked through once. A look-up that reached the most lines it may look
--- at ends with a row that says where.
+-- claimed long ago and cannot be cleaned up is walked through once. Of a line with very many ranks these are those in
+-- front, and a few further ones behind where the last look-up has ended, for the claims that go by age. A look-up that
+-- reached the most lines it may look at ends with a row that says where.
 WITH RECURSIVE
 hops (line, rank, seq, job) AS (
     (SELECT line, rank, seq, job FROM tenure.ready WHERE line > :after_line::integer ORDER BY line, rank, seq LIMIT 1)
@@ -412,23 +413,29 @@ room AS MATERIALIZED (
       JOIN tenure.limited ON limited.id = wanted.id
       JOIN tenure.limit_size USING (name)
 )
-SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits,
+SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits, standing.n,
        CASE WHEN min(standing.rank) OVER () < max(standing.rank) OVER ()
             THEN (SELECT tenure.now() - s.queued_at FROM tenure.job_state s WHERE s.id = standing.job)
        END AS waited,
        CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
   FROM served
  CROSS JOIN LATERAL (
-           WITH RECURSIVE hop (rank, seq, job) AS (
-               SELECT served.rank, served.seq, served.job
+           WITH RECURSIVE hop (rank, seq, job, n) AS (
+               SELECT served.rank, served.seq, served.job, 1
                UNION ALL
-               SELECT next.*
+               SELECT next.*, hop.n + 1
                  FROM hop
                 CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
-                                     WHERE ready.line = served.id AND ready.rank > hop.rank
+                                     WHERE ready.line = served.id
+                                       AND ready.rank > CASE WHEN hop.n = :front::integer
+                                                             THEN greatest(hop.rank, (:walked_ranks::smallint[])[
+                                                                      array_position(:walked_lines::integer[], served.id)])
+                                                             ELSE hop.rank
+                                                        END
                                      ORDER BY ready.rank, ready.seq LIMIT 1) next
+                WHERE hop.n < :front::integer + :further::integer
            )
            SELECT * FROM hop
        ) standing
  UNION ALL
-SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;
+SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;

@@ -1,18 +1,21 @@
 -- What somebody has made by hand and no guard refused. Jobs that no verb will ever move on: who is queued and stands in no
--- line, who waits and has no timer, who is owned and has no lease. And rows on record which no step of their job has
--- written: events that it has not counted, but for notes behind its end; attempts that have not ended; results that it
--- knows nothing of. Reads all there is.
+-- line, who waits and has no timer, who is owned and has no lease, who is aside. And rows on record which no step of their
+-- job has written: events that it has not counted, but for notes behind its end; attempts that have not ended; results
+-- that it knows nothing of. Reads all there is.
 WITH
 unfinished AS MATERIALIZED (
     SELECT id, state, line, rank, seq, due_at, lease
       FROM tenure_job_state
      WHERE state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
+       AND NOT EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = tenure_job_state.id)
 )
 SELECT s.id AS job, 'no_place' AS kind, NULL AS number
   FROM unfinished s
  WHERE s.state = 'queued'
    AND NOT EXISTS (SELECT 1 FROM tenure_ready ready
                     WHERE ready.line = s.line AND ready.rank = s.rank AND ready.seq = s.seq AND ready.job = s.id)
+ UNION ALL
+SELECT job, 'aside', NULL FROM tenure_aside
  UNION ALL
 SELECT s.id, 'no_timer', NULL
   FROM unfinished s

@@ -75,4 +75,10 @@ INSERT INTO tenure_tally (line, state, n) SELECT line, state, n FROM temp.change
 ON CONFLICT DO UPDATE SET n = n + excluded.n;
 
 -- part: answer
-SELECT id AS job, source, target FROM temp.moving ORDER BY position;
+SELECT m.id AS job, m.source, m.target, m.worker, line.definition, line.version, line.queue, s.attempt, s.max_attempts,
+       s.started_at, :now AS ended_at, job.traceparent
+  FROM temp.moving m
+ CROSS JOIN tenure_job_state s ON s.id = m.id
+ CROSS JOIN tenure_job job ON job.id = m.id
+ CROSS JOIN tenure_line line ON line.id = m.line
+ ORDER BY m.position;

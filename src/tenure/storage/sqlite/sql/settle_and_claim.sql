@@ -67,8 +67,10 @@ UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed
 -- Where jobs stand that may be claimed, in the order to serve them: hops from one line to the next and from one rank
 -- to the next, so that a long line costs no more than a short one. Lines of equal rank take turns in going first.
 -- Jobs with different limits stand in different lines, so there may be many to a definition, most of them empty: a
--- few are asked one by one, many are found where jobs stand. A claim that goes by age has a step: a place stands as
--- many ranks further in front as its first job has waited steps. As a place is put in, `pick` takes jobs from it.
+-- few are asked one by one, many are found where jobs stand. At each rank there is a job or more, so that no claim hops
+-- further than it takes jobs. One that goes by age has a step: a place stands as many ranks further in front as its
+-- first job has waited steps; and it looks at a few more ranks of each line, behind where the last such claim has ended.
+-- As a place is put in, `pick` takes jobs from it.
 INSERT INTO temp.place (line, rank, limits, most)
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
@@ -101,12 +103,18 @@ open (line, limits) AS (
                                JOIN tenure_limited limited ON limited.id = part.value
                                JOIN tenure_limit_size USING (name)) > 0
 ),
-hop (line, limits, rank) AS (
-    SELECT line, limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = open.line) FROM open
+hop (line, limits, rank, n) AS (
+    SELECT line, limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = open.line), 1 FROM open
      UNION ALL
     SELECT line, limits, (SELECT min(rank) FROM tenure_ready
-                           WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank)
-      FROM hop WHERE rank IS NOT NULL
+                           WHERE tenure_ready.line = hop.line
+                             AND tenure_ready.rank > CASE WHEN hop.n = :limit
+                                                          THEN max(hop.rank, coalesce((SELECT walked.rank FROM temp.walked
+                                                                                        WHERE walked.line = hop.line),
+                                                                                      hop.rank))
+                                                          ELSE hop.rank
+                                                     END), n + 1
+      FROM hop WHERE rank IS NOT NULL AND n < CASE WHEN :step THEN :limit + :further ELSE :limit END
 ),
 standing (line, rank, limits, moved_up) AS (
     SELECT line, rank, limits,
@@ -122,6 +130,15 @@ standing (line, rank, limits, moved_up) AS (
 SELECT line, rank, limits, :limit FROM standing
 WINDOW equals AS (PARTITION BY moved_up, rank)
  ORDER BY moved_up, rank, (row_number() OVER (equals ORDER BY line) + :turn) % count(*) OVER equals;
+
+-- part: walked
+-- Where a claim that goes by age has ended in a line with more ranks; from the end of a line it begins anew.
+INSERT OR REPLACE INTO temp.walked (line, rank)
+SELECT line, CASE WHEN count(*) = :limit + :further THEN max(rank) END
+  FROM temp.place
+ WHERE :step
+ GROUP BY line
+HAVING count(*) = :limit + :further OR line IN (SELECT line FROM temp.walked);
 
 -- part: out_of_line
 DELETE FROM tenure_ready WHERE (line, rank, seq) IN (SELECT line, rank, seq FROM temp.picked);

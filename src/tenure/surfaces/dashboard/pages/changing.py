@@ -30,6 +30,12 @@ async def give_up(desk: Desk, asked: Asked) -> Answer:
     return await _done(asked, desk.client.give_up)
 
 
+async def put_back(desk: Desk, asked: Asked) -> Answer:
+    """Let the job go on that was put aside."""
+    await desk.client.mending.put_back(asked.job)
+    return see_other(job_address(asked.job))
+
+
 async def replay(desk: Desk, asked: Asked) -> Answer:
     """Run the job again, as a new one, and go there."""
     replayed = await desk.client.replay(asked.job)

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct, structs
 
-from tenure.core.errors import InvalidInput, JobNotFound, JobUnfinished
+from tenure.core.errors import InvalidInput, JobIsAside, JobNotFound, JobUnfinished
 from tenure.core.failures import Count
 from tenure.core.reading import Filter
 from tenure.core.states import DEAD_LETTERS, FINAL, UNFINISHED, State
@@ -80,8 +80,8 @@ async def _do_chosen(desk: Desk, asked: Asked, jobs: list[UUID]) -> int:
         try:
             if asked.caller.sees(await desk.client.get(job)):
                 changed += await _do(desk, asked, job)
-        except JobNotFound:
-            continue  # it is as gone as one that was changed meanwhile
+        except (JobNotFound, JobIsAside):
+            continue  # it is as gone as one that was changed meanwhile, or nothing can be done to it
     return changed
 
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tenure.core import fingerprint
+from tenure.core.aside import Aside
 from tenure.core.children import given_key
 from tenure.core.documents import NULL
 from tenure.core.job import Job
@@ -59,7 +61,7 @@ async def job(desk: Desk, asked: Asked) -> Answer:
         key=given_key(shown),
         error=shown.error,
         fingerprint=_fingerprint(found),
-        reason=reason(found, await _line(desk, asked, found)),
+        reason=reason(found, await _line(desk, asked, found), await _aside(desk, found)),
         timeline=timeline.draw(steps, found.finished_at or datetime.now(UTC)),
         params=preview(found.params, desk.redaction),
         result=None if found.result is None else preview(found.result, desk.redaction),
@@ -94,6 +96,12 @@ async def _line(desk: Desk, asked: Asked, found: Job) -> LineStatus | None:
     return next((status for status in await desk.client.lines() if status.line == wanted), None)
 
 
+async def _aside(desk: Desk, found: Job) -> Aside | None:
+    """Why a job is aside, without what is hidden."""
+    aside = await desk.client.mending.find(found)
+    return None if aside is None else replace(aside, text=desk.redaction.text(aside.text))
+
+
 async def _log(desk: Desk, asked: Asked, found: Job) -> Log:
     """From the place that is asked for, else the end of it."""
     place = asked.query.get("log")
@@ -119,6 +127,8 @@ def _may_be(found: Job) -> frozenset[str]:
         "release": found.state is State.CREATED,
         "give-up": found.state is State.RETRYING,
         "cancel": not found.state.is_final and found.state is not State.CANCELLING,
+        "put-back": True,
         "replay": found.state.is_final,
     }
-    return frozenset(name for name, is_so in can.items() if is_so)
+    is_aside = found.aside_at is not None
+    return frozenset(name for name, is_so in can.items() if is_so and is_aside == (name == "put-back"))

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from tenure.core.aside import Aside
 from tenure.core.job import Job
 from tenure.core.lease import Line
 from tenure.core.operations import LineStatus
@@ -18,8 +19,13 @@ class Reason(Struct, frozen=True):
     is_stuck: bool = False
 
 
-def reason(job: Job, line: LineStatus | None) -> Reason | None:
+def reason(job: Job, line: LineStatus | None, aside: Aside | None = None) -> Reason | None:
     """What a job waits for, by where it stands and how its line is; None when it runs or has ended."""
+    if aside is not None:
+        said = (
+            f"It is aside: the database refuses to {aside.verb} it ({aside.why}). Mend it, and put it back."
+        )
+        return Reason(said, is_stuck=True)
     match job.state:
         case State.CREATED:
             return Reason("It is held back until somebody releases it.", is_stuck=True)

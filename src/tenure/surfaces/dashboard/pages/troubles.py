@@ -24,8 +24,21 @@ class Trouble(Struct, frozen=True):
 
 def troubles(attention: Attention) -> list[Trouble]:
     """All that is amiss."""
-    kinds = (_unserved, _dead, _silent, _paused, _struggling)
+    kinds = (_aside, _unserved, _dead, _silent, _paused, _struggling)
     return [trouble for kind in kinds for trouble in kind(attention)]
+
+
+def _aside(attention: Attention) -> Iterator[Trouble]:
+    for job in attention.aside:
+        yield Trouble(
+            "bad",
+            f"A job of {job.line.definition} is aside: the database refuses to {job.verb} it",
+            "See why, mend its rows, and put it back.",
+            job_address(job.job),
+            job.since,
+        )
+    if more := attention.aside_in_all - len(attention.aside):
+        yield Trouble("bad", f"{more:,} more jobs that are aside", "See all jobs.", "/ui/jobs")
 
 
 def _unserved(attention: Attention) -> Iterator[Trouble]:

@@ -1,7 +1,7 @@
 """The routes about jobs, for operators and services."""
 
 from tenure.surfaces import views
-from tenure.surfaces.http import creating, looking, operating, shapes, streams, sweeping
+from tenure.surfaces.http import aside_shapes, creating, looking, operating, shapes, streams, sweeping
 from tenure.surfaces.http.parameters import CURSOR, LAST_EVENT, LIMIT, OF_FEEDS, OF_LISTS, VOCABULARY, WAIT
 from tenure.surfaces.http.routes import EVENT_STREAM
 from tenure.surfaces.http.tables.audiences import operator, reader
@@ -70,6 +70,14 @@ ROUTES = (
         is_fenced=True,
     ),
     reader(
+        "/v1/aside",
+        handler=operating.asides,
+        summary="The jobs that the database refuses to move, the latest first",
+        parameters=(LIMIT,),
+        answers={200: aside_shapes.Asides},
+        is_fenced=True,
+    ),
+    reader(
         "/v1/jobs/{jobId}",
         handler=looking.job,
         summary="All that is known of a job",
@@ -84,7 +92,14 @@ ROUTES = (
         body=shapes.Reason,
         needs_body=False,
         answers={202: views.Accepted},
-        problems=("not-found", "job-terminal"),
+        problems=("not-found", "job-terminal", "job-aside"),
+    ),
+    operator(
+        "/v1/jobs/{jobId}/put-back",
+        handler=operating.put_back,
+        summary="Let a job go on that was put aside, once it is mended",
+        answers={202: views.Accepted},
+        problems=("not-found", "job-state", "job-aside"),
     ),
     operator(
         "/v1/jobs/{jobId}/release",

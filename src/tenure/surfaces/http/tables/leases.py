@@ -47,7 +47,7 @@ ROUTES = (
         summary="Report success",
         body=lease_shapes.CompleteBody,
         answers={200: lease_shapes.AttemptEnded},
-        problems=("not-found", "lease-lost"),
+        problems=("not-found", "lease-lost", "job-aside"),
     ),
     _worker(
         "/v1/leases/{jobId}/fail",
@@ -55,7 +55,7 @@ ROUTES = (
         summary="Report a failure",
         body=lease_shapes.FailBody,
         answers={200: lease_shapes.AttemptEnded},
-        problems=("not-found", "lease-lost"),
+        problems=("not-found", "lease-lost", "job-aside"),
     ),
     _worker(
         "/v1/leases/{jobId}/release",
@@ -63,7 +63,7 @@ ROUTES = (
         summary="Give a job back",
         body=lease_shapes.ReleaseBody,
         answers={200: lease_shapes.AttemptEnded},
-        problems=("not-found", "lease-lost"),
+        problems=("not-found", "lease-lost", "job-aside"),
     ),
     _worker(
         "/v1/workers/{workerId}",

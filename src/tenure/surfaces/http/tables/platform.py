@@ -62,7 +62,9 @@ ROUTES = (
         "/v1/workers",
         handler=operating.workers,
         summary="Who runs jobs",
+        parameters=(LIMIT, CURSOR),
         answers={200: shapes.Workers},
+        problems=("invalid-cursor",),
     ),
     operator(
         "/v1/workers/{workerId}/drain",
