@@ -17,6 +17,7 @@ NEEDED: Mapping[str, Callable[[], object]] = {
     "libfaketime": faketime.library,
     "promtool": lambda: debian.fetched("prometheus"),
     "openssl": lambda: debian.program("openssl", "openssl"),
+    "curl": lambda: debian.program("curl", "curl"),
     "git": lambda: debian.program("git", "git"),
 }
 

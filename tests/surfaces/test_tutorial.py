@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tenure.core.urls import masked
+from tests.debian import program
 from tests.ports import free_port
 from tests.surfaces.command import environment
 from tests.surfaces.following import Reader, Typed, commands, files
@@ -25,7 +26,8 @@ def test_the_tutorial_is_followed_to_its_end(tmp_path: Path, migrated: str) -> N
     """S1.2, S1.23, S3.1: functions become jobs, one outlives its worker, and nothing is lost."""
     port = str(free_port())
     around = environment(TENURE_DATABASE=migrated, TENURE_PORT=port)
-    around["PATH"] = f"{Path(sys.executable).parent}:{around['PATH']}"
+    curl = Path(program("curl", "curl")).parent
+    around["PATH"] = f"{Path(sys.executable).parent}:{around['PATH']}:{curl}"
     here = {":8000": f":{port}", "sqlite:///tenure.db": masked(migrated)}
     with Reader.at(tmp_path, around, here) as reader:
         for name, text in files(PAGE):

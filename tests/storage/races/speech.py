@@ -12,7 +12,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.core import errors, job, lease, limit, operations, outcome, policy, reading
+from tenure.core import aside, errors, job, lease, limit, operations, outcome, policy, reading
+from tenure.core import round as turn
 from tenure.core.errors import StoreError
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -66,7 +67,7 @@ def heard(said: Any) -> Any:
 
 
 def _kind_named(name: str) -> Any:
-    for module in (job, lease, limit, operations, outcome, policy, reading, errors):
+    for module in (aside, job, lease, limit, operations, outcome, policy, reading, turn, errors):
         if hasattr(module, name):
             return getattr(module, name)
     raise TypeError(f"nothing is called {name}")

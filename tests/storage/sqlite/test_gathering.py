@@ -16,7 +16,7 @@ from tenure.storage.sqlite import turnstile
 from tenure.storage.sqlite.clock import Turn
 from tenure.storage.sqlite.connection import Opening
 from tenure.storage.sqlite.gathering import MOST_ROWS
-from tenure.storage.sqlite.store import SqliteStore
+from tenure.storage.sqlite.store import FEW, SqliteStore
 from tenure.storage.sqlite.turnstile import Turnstile
 from tenure.storage.sqlite.writer import Writer
 
@@ -159,7 +159,7 @@ async def test_what_cannot_be_written_is_refused_without_a_wait_for_the_file(tmp
     other = apsw.Connection(str(tmp_path / "tenure.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreRefused):
-        await store.enqueue([NewJob(definition="odd", key="k", params=Document("no JSON"))])
+        await store.enqueue([NewJob(definition="odd", key="k", params=Document("no JSON"))] * (FEW + 1))
     other.execute("ROLLBACK")
     other.close()
     await store.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
@@ -37,6 +37,7 @@ class Readers:
         self._writer = writer
         self._idle: SimpleQueue[_Reader] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None
+        self._under_way: set[Future[Any]] = set()
 
     def open(self) -> None:
         """Connections are opened as they are needed."""
@@ -47,7 +48,10 @@ class Readers:
         """Finish what is under way and close the connections."""
         if self._threads is not None:
             threads, self._threads = self._threads, None
-            await asyncio.to_thread(threads.shutdown)
+            threads.shutdown(wait=False)
+            # No thread waits for them: when a program ends, none can be started any more.
+            if under_way := [asyncio.wrap_future(one) for one in list(self._under_way)]:
+                await asyncio.wait(under_way)
             while not self._idle.empty():
                 close(self._idle.get().connection)
 
@@ -78,7 +82,10 @@ class Readers:
             raise StoreUnavailable("the store is not open: call open() first")
         if not self._writer.whereabouts.are_as_known():
             await self._writer.find()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._lent, task)
+        lent = self._threads.submit(self._lent, task)
+        self._under_way.add(lent)
+        lent.add_done_callback(self._under_way.discard)
+        return await asyncio.wrap_future(lent)
 
     def _lent(self, task: Callable[[_Reader], T]) -> T:
         with translated(self._path):

@@ -51,6 +51,7 @@ class Writer:
         self.whereabouts = Whereabouts(path)
         self._turning = asyncio.Lock()
         self._thread: threading.Thread | None = None
+        self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._gathering = Gathering()
 
     async def open(self) -> None:
@@ -60,8 +61,9 @@ class Writer:
                 return
             opened: concurrent.futures.Future[None] = concurrent.futures.Future()
             gathering = Gathering()
+            ended: concurrent.futures.Future[None] = concurrent.futures.Future()
             thread = threading.Thread(
-                target=self._live, args=(opened, gathering), name="tenure-writer", daemon=True
+                target=self._live, args=(opened, ended, gathering), name="tenure-writer", daemon=True
             )
             thread.start()
             try:
@@ -76,17 +78,19 @@ class Writer:
             except BaseException:
                 gathering.end()
                 raise
-            self._thread, self._gathering = thread, gathering
+            self._thread, self._ended, self._gathering = thread, ended, gathering
 
     async def close(self) -> None:
         """Do what was handed in, then close the file."""
         async with self._turning:
             if self._thread is not None:
-                thread, self._thread = self._thread, None
+                thread, ended, self._thread = self._thread, self._ended, None
                 self._gathering.end()
-                await asyncio.to_thread(thread.join, 2 * self._patience)
-                if thread.is_alive():
+                # No thread waits for it: when a program ends, none can be started any more.
+                await asyncio.wait([asyncio.wrap_future(ended)], timeout=2 * self._patience)
+                if not ended.done():
                     raise StoreBusy(f"{self._path} is held by another process; it could not be closed")
+                thread.join()
 
     async def run(
         self, task: Callable[[apsw.Connection, Turn], T], *, rows: int = 1, is_urgent: bool = False
@@ -131,7 +135,19 @@ class Writer:
                 StoreBusy(f"{self._path} is held by another process; nothing was written, try again")
             )
 
-    def _live(self, opened: "concurrent.futures.Future[None]", gathering: Gathering) -> None:
+    def _live(
+        self,
+        opened: "concurrent.futures.Future[None]",
+        ended: "concurrent.futures.Future[None]",
+        gathering: Gathering,
+    ) -> None:
+        ended.set_running_or_notify_cancel()
+        try:
+            self._work(opened, gathering)
+        finally:
+            ended.set_result(None)
+
+    def _work(self, opened: "concurrent.futures.Future[None]", gathering: Gathering) -> None:
         opened.set_running_or_notify_cancel()
         try:
             with translated(self._path):

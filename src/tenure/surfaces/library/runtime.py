@@ -80,8 +80,11 @@ class Runtime:
             future.cancel()
             raise
 
-    def close(self) -> None:
-        """Close the store and end the thread; what comes later begins anew."""
+    def close(self, patience: float | None = None) -> None:
+        """Close the store and end the thread; what comes later begins anew.
+
+        Takes at most so many seconds for either, if any are named: then it is left as it is.
+        """
         if self._stays:
             self._stays.close()
         with self._starting:
@@ -89,11 +92,12 @@ class Runtime:
         if loop is None or thread is None:
             return
         try:
-            asyncio.run_coroutine_threadsafe(self._close(), loop).result()
+            asyncio.run_coroutine_threadsafe(self._close(), loop).result(patience)
         finally:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
+            thread.join(patience)
+            if not thread.is_alive():
+                loop.close()
 
     async def _do(self, work: Work[T]) -> T:
         return await work(await self._ready())
@@ -148,10 +152,10 @@ def _close_at_exit(runtime: Runtime) -> None:
     process, found = os.getpid(), weakref.ref(runtime)
 
     def close() -> None:
+        # Here and not in a thread: since Python 3.12 none can be started any more at this time.
         if (runtime := found()) and os.getpid() == process:
-            closer = threading.Thread(target=_close_quietly, args=(runtime,), daemon=True)
-            closer.start()
-            closer.join(_LAST_WORDS)
+            with suppress(Exception):
+                runtime.close(_LAST_WORDS)
 
     # Before executors are shut down, which closing needs: atexit comes too late, and who registers last goes
     # first, so that theirs must be registered by now.
@@ -169,8 +173,3 @@ def _tell_of_new(database: str) -> None:
         "its jobs are run by workers that are started on this very file",
         shown(database).removeprefix("sqlite:///"),
     )
-
-
-def _close_quietly(runtime: Runtime) -> None:
-    with suppress(Exception):
-        runtime.close()
