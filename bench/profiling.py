@@ -4,6 +4,7 @@ import cProfile
 import io
 import pstats
 import re
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,8 @@ def _profiled(work: Callable[[], object]) -> str:
         kept.append(cProfile.Profile())
         kept[-1].enable()
 
-    threading.setprofile(profile_this_thread)
+    # Since Python 3.12 there is one profile for all threads, and a second is refused.
+    threading.setprofile(profile_this_thread if sys.version_info < (3, 12) else None)
     try:
         kept[0].runcall(work)
     finally:

@@ -60,12 +60,14 @@ class AttemptSettled(Struct, frozen=True):
 class AttemptLost(Struct, frozen=True):
     """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves.
 
-    `took` is how many seconds it ran. What becomes of the job, whoever reaps it tells.
+    `took` is how many seconds it ran. What becomes of the job, whoever reaps it tells. `aside`: its end could
+    not be recorded, and its report waits with the job that was put aside.
     """
 
     claimed: Claimed
     fenced: bool
     took: float = 0.0
+    aside: bool = False
 
 
 class AttemptHandedBack(Struct, frozen=True):

@@ -138,11 +138,14 @@ class Attempts:
         """Everything under a lease of ours: what runs, what waits, and what has ended and is not settled."""
         return [*self.unended(), *(done.running for done in self.done.values())]
 
-    def drop(self, job: UUID) -> list[Running]:
-        """Tell nobody any more of a job's attempt that has ended, or is to be given back."""
-        done = [self.done.pop(lease).running for lease in list(self.done) if lease.job == job]
-        given_back = (self.killed, self.unstarted)
-        return done + [held.pop(lease) for held in given_back for lease in list(held) if lease.job == job]
+    def drop(self, job: UUID) -> None:
+        """Tell the store no more of a job's attempt that has ended, or is to be given back."""
+        ours = [lease for lease in (*self.done, *self.killed, *self.unstarted) if lease.job == job]
+        for lease in ours:
+            done, killed = self.done.pop(lease, None), self.killed.pop(lease, None)
+            running = done.running if done else killed or self.unstarted.pop(lease)
+            ended = done.at if done else time.monotonic() if killed else running.since
+            self._announce(AttemptLost(running.claimed, fenced=False, took=ended - running.since, aside=True))
 
     def unended(self) -> list[Running]:
         """Whatever of it has nothing to report: what runs, what waits, and what is to be given back."""

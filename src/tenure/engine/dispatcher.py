@@ -194,8 +194,7 @@ class Dispatcher:
         """Nobody asks for these attempts any more: what they reported is kept with their jobs."""
         for aside in asides:
             self._announce(JobPutAside(aside))
-            for running in self._attempts.drop(aside.job):
-                self._announce(AttemptLost(running.claimed, fenced=False))
+            self._attempts.drop(aside.job)
 
     def _order(self, limit: int) -> Order:
         manner = self._manner

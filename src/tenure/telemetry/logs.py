@@ -158,8 +158,9 @@ class Logs:
                     **_course(took, claimed.attempt, claimed.policy.max_attempts, reason),
                 }
                 self._say(_LEVEL_OF.get(state, "info"), "attempt.handed_back", fields)
-            case AttemptLost(claimed, fenced, took):
-                reason = "we could not keep its lease" if fenced else "its lease was gone"
+            case AttemptLost(claimed, fenced, took, aside):
+                gone = "it was put aside with its job" if aside else "its lease was gone"
+                reason = "we could not keep its lease" if fenced else gone
                 course = _course(took, claimed.attempt, claimed.policy.max_attempts, reason)
                 fields = {**self._of_job(claimed), "outcome": Ending.LOST, **course}
                 self._say("warning", "attempt.lost", fields)

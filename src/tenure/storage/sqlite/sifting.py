@@ -207,6 +207,7 @@ def no_claim(worker: str) -> dict[str, Any]:
         "lines": "[]",
         "turn": 0,
         "step": None,
+        "further": 0,
     }
 
 
