@@ -8,10 +8,14 @@ from uuid import UUID
 
 import pytest
 
+from tenure.core.children import marked
+from tenure.core.job import NewJob
+from tenure.core.lease import Line
 from tenure.core.reading import Filter
 from tenure.core.states import State
+from tenure.engine.aftermath import Aftermath
 from tenure.storage.contract import Store
-from tests.storage.telling import listed
+from tests.storage.telling import claim, listed
 from tests.worker.employing import PATIENCE, employ, enqueue, reach
 
 ASKED = [{"to": "ada"}, {"to": "bob"}, {"to": "ada"}]
@@ -84,3 +88,18 @@ async def test_two_parents_have_children_of_their_own(store: Store) -> None:
         for parent in parents:
             await reach(store, parent, State.SUCCEEDED)
     assert [await children(store, parent) for parent in parents] == [["ada", "ada", "bob"]] * 2
+
+
+async def test_what_a_hook_enqueues_has_no_key_and_one_that_it_gives_stays(store: Store) -> None:
+    """A hook runs once for what it speaks of."""
+    await enqueue(store, "echo")
+    [claimed] = await claim(store, lines=[Line("default", "echo")])
+    keyed = NewJob(definition="echo", scope="echo", key="own")
+    asked = [marked(job) for job in (NewJob(definition="echo"), NewJob(definition="echo"), keyed)]
+    made = await Aftermath(store, claimed, lambda _: None).spawn(asked)
+    found = [await store.get(one.id) for one in made]
+    assert [(job.parent, job.scope, job.key) for job in found if job is not None] == [
+        (claimed.lease.job, "", None),
+        (claimed.lease.job, "", None),
+        (claimed.lease.job, "echo", "own"),
+    ]

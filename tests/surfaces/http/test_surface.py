@@ -174,6 +174,7 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
     [
         ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": None}),
         ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": True}),
+        ("PUT", "/v1/definitions/{key}/{version}", {"tags": ["a", "a"]}),
         ("POST", "/v1/queues/{queue}/pause", {"until": "6854-01-02T06:59:23Z"}),
         ("POST", "/v1/queues/{queue}/pause", {"until": "1969-12-31T06:59:23Z"}),
         ("POST", "/v1/jobs", {"definitionKey": "mail", "runAt": "6854-01-02T06:59:23Z"}),

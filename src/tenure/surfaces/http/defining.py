@@ -57,7 +57,9 @@ class DefinitionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limits: Annotated[
         dict[Name, Annotated[int, Meta(ge=1, le=LARGEST_LIMIT)]], Meta(max_length=MOST_LIMITS)
     ] = {}
-    tags: Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)] = ()
+    tags: Annotated[
+        tuple[Name, ...], Meta(max_length=MOST_TAGS, extra_json_schema={"uniqueItems": True})
+    ] = ()
     params_schema: Annotated[Raw, Meta(extra_json_schema={"type": "object"})] | UnsetType = UNSET
     replace: bool = False
 
