@@ -123,6 +123,7 @@ def _turns_inside(connection: apsw.Connection, batch: int, turns: int) -> Round:
         "lines": _LINES,
         "turn": 0,
         "step": None,
+        "further": 0,
     }
     claimed = settled = 0
     began, cpu = time.perf_counter(), time.process_time()
