@@ -70,21 +70,6 @@ WORKER = Worker(
     id="host-7-abc", host="host", pid=7, version="0.1.0", slots=4, lines=(Line("post", "mail", 2),)
 )
 FAILURE = Failure("ValueError", NASTY, f"Traceback: {NASTY}")
-ASIDE = Aside(
-    job=UUID(int=1),
-    line=Line("post", "mail", 2),
-    namespace="default",
-    state=State.RUNNING,
-    fence=1,
-    verb=Met.SETTLE,
-    code="23505",
-    text=NASTY,
-    since=datetime(2026, 11, 16, tzinfo=UTC),
-    by="host-7-abc",
-    ending=None,
-    result=None,
-    error=None,
-)
 LAPSED = Lapsed("mail", 2, "post", "host-8-def", 1, 3, timedelta(seconds=31))
 OF_A_JOB: list[Signal] = [
     AttemptStarted(claimed()),

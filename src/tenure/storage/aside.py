@@ -97,10 +97,21 @@ def halved(
     return guilty
 
 
-def columns(report: Reported | None) -> dict[str, Any]:
-    """A report as it is kept with the job."""
+def columns(found: Found) -> dict[str, Any]:
+    """A job as it is put aside, with its report."""
+    line, rank, seq = found.place or (None, None, None)
+    report = found.report
     cpu_ms, peak_bytes, exit_code, signal = usage_columns(report.usage if report else None)
     return {
+        "job": found.job,
+        "verb": str(found.verb),
+        "code": found.refusal.code,
+        "text": found.refusal.text,
+        "by": found.by,
+        "owner": found.owner,
+        "line": line,
+        "rank": rank,
+        "seq": seq,
         "ending": str(report.ending) if report else None,
         "result": report.result if report else None,
         "error": report.error if report else None,

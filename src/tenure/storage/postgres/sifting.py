@@ -82,7 +82,7 @@ class Sifting:
         async def put(run: Transaction) -> list[Aside]:
             guilty = await search(run)
             for one in guilty:
-                await run("sift.put", **_columns(one))
+                await run("sift.put", **aside.columns(one))
             jobs = [one.job for one in guilty]
             found = await run("asides", jobs=jobs, namespace=None, most=len(jobs), limit=len(jobs))
             return [aside.aside_from(row) for row in found] if guilty else []
@@ -196,22 +196,6 @@ def _taken_from_owners(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
 def _offer(row: asyncpg.Record, standing: Stood) -> Offer:
     """Of this job alone."""
     return Offer((row["line"], row["rank"]), row["seq"] - 1, standing, 1)
-
-
-def _columns(one: Found) -> dict[str, Any]:
-    line, rank, seq = one.place or (None, None, None)
-    return {
-        "job": one.job,
-        "verb": str(one.verb),
-        "code": one.refusal.code,
-        "text": one.refusal.text,
-        "by": one.by,
-        "owner": one.owner,
-        "line": line,
-        "rank": rank,
-        "seq": seq,
-        **aside.columns(one.report),
-    }
 
 
 async def _put_back(run: Transaction, job: UUID) -> Standing | None:

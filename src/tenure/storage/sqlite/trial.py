@@ -63,22 +63,9 @@ class Trial:
 
     def put(self, one: Found) -> None:
         """Put a job aside."""
-        line, rank, seq = one.place or (None, None, None)
-        kept = aside.columns(one.report)
-        values = {
-            **self._turn,
-            **kept,
-            "after": rows.duration(kept["after"]),
-            "job": str(one.job),
-            "verb": str(one.verb),
-            "code": one.refusal.code,
-            "text": one.refusal.text,
-            "by": one.by,
-            "owner": one.owner,
-            "line": line,
-            "rank": rank,
-            "seq": seq,
-        }
+        kept = aside.columns(one)
+        own = {"job": str(one.job), "after": rows.duration(kept["after"])}
+        values = {**self._turn, **kept, **own}
         is_new = not self._scripts.one(self._connection, "sift.known", **values)
         for part in (
             "put",
