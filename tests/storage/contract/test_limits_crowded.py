@@ -1,5 +1,9 @@
 """Limits with little room or many keys: a claim still takes all that it may."""
 
+import random
+
+import pytest
+
 from tenure.core.job import NewJob
 from tenure.core.lease import Line, Order
 from tenure.core.limit import Limit
@@ -78,3 +82,20 @@ async def test_lines_that_share_a_limit_leave_the_rest_of_a_claim_to_others(stor
     claimed = await claim(store, limit=10, lines=[*lines, MAIL])
     assert len(claimed) == 10
     assert [owned.lease.job for owned in claimed if owned.lease.job in others] == others
+
+
+@pytest.mark.parametrize("seed", [2, 10, 99])
+async def test_nobody_who_was_crowded_out_under_a_shared_limit_waits(store: Store, seed: int) -> None:
+    """One claim takes all who have room, though others have stood before them who then had none."""
+    chance = random.Random(seed)
+
+    def asked() -> NewJob:
+        own = [Limit("own", f"k{chance.randrange(20)}", 2)] if chance.random() < 0.8 else []
+        shared = [Limit("shared", "", 7)] if chance.random() < 0.4 else []
+        priority = chance.choice([0, 0, 1, chance.randrange(-50, 50)])
+        return NewJob(definition="mail", limits=(*own, *shared), priority=priority)
+
+    await store.enqueue([asked() for _ in range(66)])
+
+    assert await claim(store, limit=100)
+    assert await claim(store, limit=100) == []

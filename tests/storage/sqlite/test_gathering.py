@@ -1,6 +1,7 @@
 """Who goes when much is to be written: nobody's sign of life waits for more than one large write."""
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -148,6 +149,17 @@ async def test_who_has_written_much_lets_those_pass_who_wait(tmp_path: Path) -> 
         one.close()
 
 
+async def test_a_writer_that_has_written_much_lets_others_do_so(
+    tmp_path: Path, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S1.58: at once when nobody waits, though it has nothing else to do."""
+    monkeypatch.setattr(turnstile, "LONGEST_WAIT", math.inf)
+    await recording.note("large", rows=LARGE)
+    other = Turnstile(tmp_path / "tenure.db")
+    assert await asyncio.to_thread(_is_let_in, other)
+    other.close()
+
+
 async def test_nobody_waits_for_ever_for_who_is_frozen_while_it_writes_much(
     tmp_path: Path, recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,3 +189,7 @@ async def test_what_cannot_be_written_is_refused_without_a_wait_for_the_file(tmp
 def _until_queued(own: Turnstile) -> None:
     while not turnstile._is_locked(own._file, turnstile._IN_QUEUE):
         threading.Event().wait(0.001)
+
+
+def _is_let_in(other: Turnstile) -> bool:
+    return any(other.admits_much() or threading.Event().wait(0.005) for _ in range(2_000))

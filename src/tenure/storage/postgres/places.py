@@ -82,6 +82,8 @@ class Places:
         self._turn = 0
         self._passed_over = False
         self._is_unsure = False
+        self.has_guessed = False
+        """Whether places have been given up, since the last look, that may only have been crowded out."""
         self._are_empty = False
         self._told = Told()
 
@@ -117,7 +119,7 @@ class Places:
         self._hints.clear()
         self._spent.clear()
         self._doubted.clear()
-        self._is_unsure = False
+        self._is_unsure = self.has_guessed = False
         self._waited.clear()
         self._free.clear()
         self._lowered.clear()
@@ -280,6 +282,7 @@ class Places:
                 continue  # it is passed over
             if is_certain or offer.place in self._doubted:
                 self._spend(offer)
+                self.has_guessed = self.has_guessed or not is_certain
             else:
                 self._doubted.add(offer.place)
         if sum(gave.values()) < limit and not self._passed_over:

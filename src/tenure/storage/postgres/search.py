@@ -14,7 +14,7 @@ MOST_IN_VAIN = 3
 
 
 class Search:
-    """Begins with a call, and looks at no place twice during it."""
+    """Begins with a call, and looks at no place twice during it, unless it has guessed what is there."""
 
     def __init__(self, pool: Pool, order: Order, known: Places) -> None:
         self._pool = pool
@@ -60,7 +60,8 @@ class Search:
         return offers
 
     def _is_open(self) -> bool:
-        return self._known.are_doubtful and not self._known.saw_all_since(self._began)
+        known = self._known
+        return known.has_guessed or (known.are_doubtful and not known.saw_all_since(self._began))
 
     async def _look_up(self) -> None:
         began = time.monotonic()
