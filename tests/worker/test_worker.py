@@ -99,6 +99,24 @@ async def test_a_job_that_is_cancelled_stops_and_ends_cancelled(store: Store, tm
         assert not is_alive(child)
 
 
+async def test_the_grace_is_the_job_s_own(store: Store, tmp_path: Path) -> None:
+    """S1.71: it is over long before another job has met its time limit."""
+    params = {"begun": str(tmp_path / "beside"), "end": str(tmp_path / "end")}
+    second = timedelta(seconds=1)
+    async with employ(store):
+        beside = await enqueue(store, "wait", params, policy={"timeout": 8 * second, "max_attempts": 1})
+        job = await enqueue(
+            store, "ignore_signals", {"begun": str(tmp_path / "begun")}, policy={"grace": second}
+        )
+        for name in ("begun", "beside"):
+            await appear(tmp_path / name)
+        await store.cancel([job])
+        await reach(store, job, State.CANCELLED)
+        (tmp_path / "end").touch()
+        ended = await reach(store, beside, State.SUCCEEDED, State.FAILED)
+    assert ended.state is State.SUCCEEDED
+
+
 async def test_a_worker_that_no_hint_reaches_is_told_by_its_heartbeat(store: Store, tmp_path: Path) -> None:
     """S1.70: what was asked is on record, and the next heartbeat passes it on."""
     meddled = Meddled(store)
