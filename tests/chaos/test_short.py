@@ -101,4 +101,4 @@ async def test_no_promise_is_broken_by_workers_in_two_languages_for_one_queue(
     found = load(tmp_path / "run" / "evidence")
     # How many each had, and how many came to a good end, depends on who was harmed, and when.
     claimed = Counter("@" in attempt.worker for attempt in found.attempts)
-    assert claimed[True] and claimed[False], claimed
+    assert set(claimed) == {True, False}, claimed
