@@ -66,6 +66,7 @@ def test_a_key_that_nobody_could_see_is_not_made(
         check=False,
     )
     assert ran.returncode == code, ran
+    assert ("was not made" if code == 1 else "nobody would see the key") in ran.stderr
     assert not on(database, lambda store: store.find_keys([])).is_locked
     assert (
         json.loads(tenure(tmp_path, "keys", "list", "--json", "--database", database).stdout)["items"] == []

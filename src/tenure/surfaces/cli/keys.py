@@ -169,10 +169,13 @@ def _show(minted: key_text.Minted, *, as_json: bool) -> None:
     """Print a key, at once. Raises what the output says to that."""
     if sys.stdout is None:  # so it is for Python when it was closed
         raise InvalidInput("standard output", "is closed, and nobody would see the key", "leave it open")
-    if as_json:
-        print_json(views.MadeKey(key_id=minted.id, key=minted.text))
-    else:
-        click.echo(minted.text)
+    try:
+        if as_json:
+            print_json(views.MadeKey(key_id=minted.id, key=minted.text))
+        else:
+            click.echo(minted.text)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}: the key cannot be shown, and was not made") from None
 
 
 def _on_store(parts: Parts, database: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
