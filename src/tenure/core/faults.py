@@ -18,7 +18,7 @@ _WORDS = {
     "duplicate-key": ("stands more than once in its object", "send each key once"),
     "too-deep": (f"is nested more than {DEEPEST} levels deep", "send a flatter document"),
     "too-many-keys": (f"is an object of more than {MOST_KEYS:,} keys", "send a list, or several documents"),
-    "number-range": ("is a number that a 64-bit float cannot hold", "send it as a string"),
+    "number-range": ("is NaN, infinite or beyond what a 64-bit float holds", "send it as a string"),
     "invalid-character": ("holds a NUL or a lone surrogate", "leave the character out, or encode the text"),
     "too-large": ("is too large", "keep large data elsewhere and pass a reference to it"),
     "not-json": ("has no form in JSON", f"use {_TAKEN}"),
