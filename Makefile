@@ -25,9 +25,10 @@ check: ## run the checks alone: format, lint, types, import contracts
 long: ## run the tests that take more time the more they are to find
 	TENURE_POWER_CUTS=1000 $(PYTHON) -m pytest tests/storage/faults/test_power_cut.py
 	TENURE_MODEL_EXAMPLES=200 $(PYTHON) -m pytest tests/model
-	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/storage/touched tests/surfaces/remote \
-		tests/surfaces/test_foreign.py tests/surfaces/test_tutorial.py tests/worker
-	TENURE_TEST_WHOLE=1 TENURE_TEST_EXAMPLES=100 $(PYTHON) -m pytest --timeout 2400 tests/surfaces/http/test_document.py
+	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py \
+		tests/storage/contract/test_migrate_killed.py tests/storage/touched tests/surfaces tests/telemetry tests/worker \
+		--deselect tests/surfaces/http/docs/test_document.py
+	TENURE_TEST_WHOLE=1 TENURE_TEST_EXAMPLES=100 $(PYTHON) -m pytest --timeout 2400 tests/surfaces/http/docs/test_document.py
 	TENURE_TEST_COLLISIONS=400 $(PYTHON) -m pytest tests/storage/races/test_collisions.py
 
 fix: ## format the code and repair what the linter can
@@ -41,6 +42,7 @@ states: ## rewrite the files that are generated from the code and the tests
 	$(PYTHON) -m tools.settings
 	$(PYTHON) -m tools.calls
 	$(PYTHON) -m tools.figures
+	$(PYTHON) -m tools.code_map
 	$(PYTHON) -m tools.requirements
 
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)

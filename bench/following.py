@@ -1,4 +1,4 @@
-"""How long it takes until somebody who looks at a list of jobs sees what has happened to one of them."""
+"""How long it takes until a client that follows a list of jobs sees what has happened to one of them."""
 
 import asyncio
 import time
@@ -9,11 +9,11 @@ from uuid import UUID
 
 from playwright.async_api import Page
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.outcome import Report, Succeeded
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.outcome import Report, Succeeded
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.chromium import launched
 
 T = TypeVar("T")

@@ -5,17 +5,18 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import uuid4
 
-from tenure.core.access import Keyring
-from tenure.core.documents import write
-from tenure.core.job import Enqueued, NewJob
-from tenure.core.operations import Definition
-from tenure.core.spec import Spec
-from tenure.core.states import State
-from tenure.engine.client import Client
-from tenure.engine.registry import Registry
-from tenure.surfaces.cli.running import run
-from tenure.surfaces.http.desk import Desk
-from tenure.surfaces.http.server import Server, listen
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
+from tenure.core.reports.access import Keyring
+from tenure.core.reports.operations import Definition
+from tenure.core.values.documents import write
+from tenure.engine.client.client import JobClient
+from tenure.engine.client.registry import Registry
+from tenure.surfaces.cli.process.event_loop import run
+from tenure.surfaces.http.app.context import AppContext
+from tenure.surfaces.http.calls.table import ROUTES
+from tenure.surfaces.http.server.server import Server, listen
 
 DEFINITION = "bench.welcome"
 SPEC = Spec(
@@ -48,8 +49,9 @@ def registered() -> Definition:
 async def _serve() -> int:
     store: Any = Nothing()
     server = Server(
-        Desk(store, Client(store, Registry())),
+        AppContext(store, JobClient(store, Registry())),
         listen("127.0.0.1", 0),
+        routes=ROUTES,
         on_bug=lambda request, error: print(f"request {request} failed: {error!r}", file=sys.stderr),
     )
     print(f"{server.url} on nothing", file=sys.stderr, flush=True)

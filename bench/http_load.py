@@ -51,7 +51,7 @@ class Crowd:
         self._unanswered = calls
 
     def next(self) -> bytes | None:
-        """The next request, whose key nobody has used; None when all are made."""
+        """The next request, whose key is new; None when all are made."""
         if not self._left:
             return None
         self._left -= 1

@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from bench.figures import Round
-from tenure.core.documents import Document
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.outcome import Report, Succeeded
-from tenure.engine.memory import settle_down
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.outcome import Report, Succeeded
+from tenure.core.values.documents import Document
+from tenure.engine.worker.gc_tuning import tune_gc
+from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
 Loops = Callable[[], asyncio.AbstractEventLoop] | None
@@ -30,7 +30,7 @@ LONGEST_ROUND = 300
 
 def run_on(loops: Loops, work: Coroutine[Any, Any, T]) -> T:
     """Run to the end on an event loop of its own, as a worker would, within the time of one round."""
-    settle_down()
+    tune_gc()
     with asyncio.Runner(loop_factory=loops) as runner:
         return runner.run(_bounded(work))
 

@@ -21,10 +21,10 @@ from bench.loop import run_on
 from bench.place import Place
 from bench.postgres import ask
 from bench.rows import Row
-from tenure.engine.statistics import FRESH
+from tenure.engine.client.statistics import FRESH
 from tenure.storage.address import store_for
 from tests.storage.faults.own_server import OwnServer
-from tests.surfaces.everywhere import addresses
+from tests.surfaces.read_addresses import addresses
 
 ROOT = Path(__file__).parent.parent
 NAMED = past.LINES[6]
@@ -103,7 +103,7 @@ def _looked_at(
 
 
 def _is_kept(path: str) -> bool:
-    """Whether what it shows is made once for all who ask within two seconds."""
+    """Whether what it shows is made once for all requests within two seconds."""
     return path.startswith(("/?", "/v1/stats"))
 
 

@@ -11,17 +11,17 @@ from pathlib import Path
 import apsw
 import asyncpg
 
-from tenure.core import documents
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.operations import Definition, Worker
-from tenure.core.outcome import Failure
-from tenure.core.reading import Filter
-from tenure.core.spec import Spec
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Definition, WorkerInfo
+from tenure.core.reports.reading import Filter
+from tenure.core.values import documents
+from tenure.core.values.failure import Failure
+from tenure.storage.contract.store import Store
+from tenure.storage.mapping.job_rows import written_failure
 from tenure.storage.sqlite.rows import micros
-from tenure.storage.values import written_failure
 
 QUEUES, KINDS, WORKERS = 8, 5, 8
 """Queues, definitions in each of them, and workers that serve them all."""
@@ -201,11 +201,11 @@ async def prepare(store: Store) -> None:
 
 
 async def employ(store: Store) -> None:
-    """Let workers run jobs, for as long as anybody may look."""
+    """Let workers run jobs, for as long as pages are measured."""
     for number in range(WORKERS):
         name = f"worker{number}"
         await store.enlist(
-            Worker(id=name, host=f"host{number}", pid=number, version="1", slots=SLOTS, lines=LINES)
+            WorkerInfo(id=name, host=f"host{number}", pid=number, version="1", slots=SLOTS, lines=LINES)
         )
         await store.settle_and_claim([], Order(worker=name, lines=LINES, limit=SLOTS, lease_for=_LEASE))
 

@@ -26,9 +26,10 @@ from urllib.parse import urlsplit
 from bench.figures import Round
 from bench.loop import LONGEST_ROUND
 from bench.postgres import Database, ask
-from tenure.core.bounds import MOST_SUSPENSIONS
-from tenure.storage import statements
-from tenure.storage.postgres import forms, pool
+from tenure.core.values.bounds import MOST_SUSPENSIONS
+from tenure.storage.postgres.claims import statement_choice
+from tenure.storage.postgres.wire import pool
+from tenure.storage.schema import statements
 
 WORKED_OUT = {
     "jobs": "(SELECT jobs FROM tenure.lease WHERE id = :fence::bigint)",
@@ -52,7 +53,7 @@ class YardstickBroken(RuntimeError):
 
 def script() -> str:
     """The store's statement as a script; `\\aset` keeps the last row of the answer for the turn after it."""
-    text = statements.load("tenure.storage.postgres")[forms.BARE]
+    text = statements.load("tenure.storage.postgres")[statement_choice.BARE]
     unknown = set(statements.numbered(text).names) - {*WORKED_OUT, *_SENT}
     if unknown:
         raise YardstickBroken(f"the statement has values that the script cannot give: {sorted(unknown)}")

@@ -57,7 +57,7 @@ class Size(Struct, frozen=True, kw_only=True):
     memory_jobs: int
     http_calls: int
     past_jobs: int
-    """How many jobs there are when somebody looks at pages."""
+    """How many jobs there are when pages are measured."""
     page_calls: int
     cold_pages: int
     """How many addresses are asked with nothing in memory, at most; each needs a server of its own."""

@@ -13,8 +13,8 @@ from bench import loop
 from bench.figures import Round
 from bench.loop import JOB, Loops, run_on
 from bench.postgres import Database
-from tenure.core.job import Enqueued, NewJob
-from tenure.storage.contract import Store
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
 
 
@@ -80,7 +80,7 @@ def footprint(database: Database, *, jobs: int, batch: int) -> Footprint:
 
 @contextmanager
 def held_snapshot(database: Database) -> Iterator[None]:
-    """A transaction that somebody has left open: while it lives, no row that it could see is cleaned up."""
+    """A transaction that was left open: while it lives, no row that it could see is cleaned up."""
     with asyncio.Runner() as runner:
         connection = runner.run(asyncpg.connect(database.dsn))
         runner.run(connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ"))

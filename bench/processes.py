@@ -56,7 +56,7 @@ def family(first: int) -> list[int]:
 
 
 def cpu(first: int) -> float | None:
-    """CPU seconds of a process and all below it, those that have ended included; None if nobody can tell."""
+    """CPU seconds of a process and all below it, those that have ended included; None if it is not known."""
     every = _all()
     ticks = sum(
         sum(int(every[pid][n]) for n in (11, 12, 13, 14))  # its own, and of those whose end it has seen
@@ -67,7 +67,7 @@ def cpu(first: int) -> float | None:
 
 
 def memory(first: int) -> int | None:
-    """Bytes of a process and all below it, what they share counted once; None if nobody can tell."""
+    """Bytes of a process and all below it, what they share counted once; None if it is not known."""
     total = 0
     for pid in family(first):
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended since it was listed

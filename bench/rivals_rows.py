@@ -1,4 +1,4 @@
-"""The rows of the bench beside rivals: who is held against whom, at what, and for how long at most."""
+"""The rows of the bench beside rivals: what is compared with what, at which task, and how long at most."""
 
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -37,13 +37,13 @@ DRAINS: dict[str, tuple[Peer, tuple[str, ...]]] = {
     "warm": (WARM, ("celery", "dramatiq", "huey")),
     "process": (PROCESS, ("rq",)),
 }
-"""Who is drained beside whom, by the name of the group."""
+"""What is drained beside what, by the name of the group."""
 
 SHOWN_ONLY = ("pgboss", "graphile")
 """No goal speaks of their drains."""
 
 BEST_CALLERS = ("pgqueuer", "pgboss", "graphile")
-"""Who enqueues fast enough to be the best; the others are shown."""
+"""Those that enqueue fast enough to be the best; the others are shown."""
 
 CALLERS = sorted(ON_POSTGRES, key=lambda peer: peer.key not in BEST_CALLERS)
 """The best go first: they must not be those for whom there is no time left."""

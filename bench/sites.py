@@ -7,7 +7,7 @@ import asyncpg
 
 from bench.postgres import Database
 from bench.sqlite_loop import SqliteFile
-from tenure.storage.sqlite.connection import open_reader
+from tenure.storage.sqlite.file.connection import open_reader
 
 
 class Site(Protocol):

@@ -21,11 +21,11 @@ from apsw.ext import query_info
 from bench import loop
 from bench.figures import Round
 from bench.loop import LINE, WORKER, run_on
-from tenure.core.bounds import MOST_SUSPENSIONS
-from tenure.storage.contract import Store
+from tenure.core.values.bounds import MOST_SUSPENSIONS
+from tenure.storage.contract.store import Store
 from tenure.storage.sqlite import scripts
-from tenure.storage.sqlite.clock import StoreClock
-from tenure.storage.sqlite.connection import Durability, Opening, open_writer
+from tenure.storage.sqlite.file.clock import StoreClock
+from tenure.storage.sqlite.file.connection import Durability, Opening, open_writer
 from tenure.storage.sqlite.store import SqliteStore
 
 MODES: dict[str, Durability] = {"FULL": "full", "NORMAL": "normal"}

@@ -21,7 +21,7 @@ from bench.stamps import Stamps
 ROOT = Path(__file__).parent.parent
 PROGRAM = "bench.jobs:app"
 PAUSES = (0.05, 0.15)
-"""Seconds between two jobs of an idle worker: at random, so that nobody's pace can be met."""
+"""Seconds between two jobs of an idle worker: at random, so that no polling pace is met."""
 
 SETTLE_DOWN = 2.0
 """Seconds after which a worker that has just started counts as idle."""

@@ -16,11 +16,11 @@ from bench.rows import Row
 from bench.sites import PostgresSite, Site, SqliteSite
 from bench.stamps import Stamps
 from bench.tenure_worker import TenureQueue, idle, starts
-from tenure.core.documents import EMPTY
-from tenure.core.spec import Spec
-from tenure.execution.tracing import enter
-from tenure.surfaces.library.tracing import sending
-from tests.telemetry.collecting import Collector, collector
+from tenure.core.model.spec import Spec
+from tenure.core.values.documents import EMPTY
+from tenure.execution.handler.tracing import enter
+from tenure.surfaces.library.trace_context import sending
+from tests.telemetry.collectors import Collector, collector
 
 FEW, MANY = 2, 4
 """Slots."""
@@ -116,7 +116,7 @@ def telling_row(at: Place) -> Measured:
 
 
 def untraced_row(_at: Place) -> Measured:
-    """What a job pays for tracing where nobody traces: in who enqueues it, and in its child."""
+    """What a job pays for tracing where tracing is off: in the process that enqueues it, and in its child."""
     [job] = [Spec(key=STAMP).new_job(EMPTY)]
     each = []
     for _ in range(5):

@@ -15,7 +15,7 @@ from random import Random
 
 from chaos import failpoints
 from chaos.machine import Span
-from tenure import assemble
+from tenure.__main__ import main as main_of_tenure
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0
@@ -164,7 +164,7 @@ def main() -> None:
     """Arm, and be a server."""
     failpoints.arm("api")
     sys.argv = ["tenure", "api", *sys.argv[1:]]
-    assemble.main()
+    main_of_tenure()
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@ from chaos.ground import Kind
 from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
 from chaos.scene import Opened, Scene, left_over, staged, writings
-from chaos.staff import Hand, Manner
-from tenure.engine.hiring import served
-from tenure.engine.shares import share_of
+from chaos.staff import Hand, StaffConfig
+from tenure.core.model.lanes import LANES
+from tenure.engine.config import served_lines
 from tests.storage.faults.own_server import OwnServer
 
 ARMED = "api.enqueue.after=kill@6,api.answer=kill@23"
@@ -110,11 +110,11 @@ class Result(Struct, frozen=True, kw_only=True):
 async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Result:
     """Run it in an empty folder, where the evidence is kept."""
     began = time.monotonic()
-    manner = Manner(setup.workers, setup.foreign, setup.slots, setup.lease)
+    config = StaffConfig(setup.workers, setup.foreign, setup.slots, setup.lease)
     opened = Opened(
         setup.servers, ARMED if "api" in setup.due else "", LEASING if "leasing" in setup.due else ""
     )
-    async with staged(setup.store, folder, manner, server, opened) as scene:
+    async with staged(setup.store, folder, config, server, opened) as scene:
         scene.aims, scene.ends_at = setup.aims, time.monotonic() + setup.seconds
         strikes, is_quiet = await _play(setup, scene)
         pipes = await scene.pipes_left() if is_quiet else []
@@ -254,9 +254,9 @@ async def _gathered(
         stopping=timedelta(seconds=2 * setup.slack),
         resuming=timedelta(seconds=2 * setup.slack),
         quiet=is_quiet,
-        served=frozenset(served(app.specs())),
+        served=frozenset(served_lines(app.specs())),
         slots=setup.slots,
-        shares={spec.key: share_of(spec.lane) for spec in app.specs()},
+        shares={spec.key: LANES[spec.lane].slot_group for spec in app.specs()},
         effects=frozenset(spec.key for spec in app.specs()),
         backoff_by_policy=True,
     )

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from chaos.evidence import Clocks, Evidence, Outage, Sighting, Stay
 from chaos.ledger import Entry
-from tenure.core.job import Event, Job
-from tenure.core.lease import Line
-from tenure.core.outcome import Attempt
-from tenure.core.trail import CUSTOM, HOOK_FAILED
+from tenure.core.model.job import Event, Job
+from tenure.core.model.lease import Line
+from tenure.core.model.outcome import Attempt
+from tenure.core.model.trail import CUSTOM, HOOK_FAILED
 
 Finding = tuple[UUID | None, str]
 """Something broken: by which job (None: by the run as a whole), and how that shows."""

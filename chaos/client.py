@@ -13,12 +13,12 @@ from uuid import UUID
 
 from chaos.history import History, Verb
 from chaos.load import Ask, Wanted
-from tenure.core.documents import canonical_hash
 from tenure.core.errors import JobNotFound, StoreBusy, StoreError, StoreRefused, StoreUnavailable
-from tenure.core.job import Enqueued, NewJob, Standing
-from tenure.core.operations import Replayed
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Enqueued, JobStanding, NewJob
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Replayed
+from tenure.core.values.documents import canonical_hash
+from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
 REST = 0.1
@@ -174,7 +174,7 @@ def _is_certain(error: StoreError) -> bool:
     )
 
 
-def _standings(found: Sequence[Standing]) -> tuple[list[UUID], list[UUID]]:
+def _standings(found: Sequence[JobStanding]) -> tuple[list[UUID], list[UUID]]:
     return [one.job for one in found], [one.job for one in found if one.moved]
 
 

@@ -12,8 +12,8 @@ from chaos.casebook import Casebook
 from chaos.evidence import Evidence
 from chaos.invariants.serving import excused_by_the_machine
 from chaos.scene import Scene
-from tenure.core.job import USUAL_NAMESPACE
-from tenure.core.outcome import Ending
+from tenure.core.model.job import USUAL_NAMESPACE
+from tenure.core.model.outcome import Ending
 
 MEANING = {
     "rescue": "jobs taken back from a worker that was lost",

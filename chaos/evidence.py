@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from chaos.history import Call
 from chaos.ledger import Entry
-from tenure.core.job import Event, Job
-from tenure.core.lease import Line
-from tenure.core.limit import LimitUse
-from tenure.core.operations import LineStatus, Retention
-from tenure.core.outcome import Attempt
-from tenure.core.reading import Filter, Position
-from tenure.storage.contract import Store
+from tenure.core.model.job import Event, Job
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import LimitUse
+from tenure.core.model.outcome import Attempt
+from tenure.core.reports.operations import LineStatus, Retention
+from tenure.core.reports.reading import Filter, Position
+from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
 

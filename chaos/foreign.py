@@ -9,9 +9,9 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from chaos.api import Doors
-from tenure.core import key_text
-from tenure.core.access import Deed, NewKey
-from tenure.storage.contract import Store
+from tenure.core.reports.access import AuditEntry, NewKey
+from tenure.core.values import key_text
+from tenure.storage.contract.store import Store
 from tests import node
 from tests.ports import free_port
 
@@ -45,7 +45,9 @@ async def opened(store: Store, address: str, folder: Path, armed: str, ends: Asy
     """A server, with failpoints, and a key for them, until the end."""
     minted = key_text.mint()
     key = NewKey(id=minted.id, digest=minted.digest, name="foreign workers", scopes=("work",))
-    await store.add_key(key, Deed(who="the run", action="keys create", target=minted.id, request=uuid4()))
+    await store.add_key(
+        key, AuditEntry(who="the run", action="keys create", target=minted.id, request=uuid4())
+    )
     doors = Doors(address, folder, armed, port=free_port())
     ends.push_async_callback(doors.close)
     await doors.open(1)

@@ -12,9 +12,9 @@ import msgspec
 
 from chaos.evidence import Reply
 from tenure.core.errors import StoreRefused, StoreUnavailable
-from tenure.core.job import Enqueued, NewJob, Standing
-from tenure.core.operations import Replayed
-from tenure.core.states import State
+from tenure.core.model.job import Enqueued, JobStanding, NewJob
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Replayed
 
 PATIENCE = 60.0
 ACCEPTED = "application/json, text/plain, text/html"
@@ -59,11 +59,11 @@ class HttpStore:
             answers = answer["items"]
         return [Enqueued(UUID(one["jobId"]), State(one["status"]), fresh=False) for one in answers]
 
-    async def cancel(self, ids: Sequence[UUID]) -> list[Standing]:
+    async def cancel(self, ids: Sequence[UUID]) -> list[JobStanding]:
         """Ask jobs to stop, one by one."""
         return [await self._move(job, "cancel") for job in ids]
 
-    async def accept(self, ids: Sequence[UUID]) -> list[Standing]:
+    async def accept(self, ids: Sequence[UUID]) -> list[JobStanding]:
         """Let held jobs go, one by one."""
         return [await self._move(job, "release") for job in ids]
 
@@ -72,10 +72,10 @@ class HttpStore:
         answers = [(job, await self._told("POST", f"/v1/jobs/{job}/replay")) for job in ids]
         return [Replayed(job, None, UUID(answer["jobId"]), fresh=False) for job, answer in answers]
 
-    async def get(self, job: UUID) -> Standing:
+    async def get(self, job: UUID) -> JobStanding:
         """Where a job stands."""
         answer = await self._told("GET", f"/v1/jobs/{job}")
-        return Standing(job, State(answer["status"]), moved=False)
+        return JobStanding(job, State(answer["status"]), moved=False)
 
     async def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """One request, whatever the answer. Raises StoreUnavailable when there is none."""
@@ -97,9 +97,9 @@ class HttpStore:
         )
         return reply
 
-    async def _move(self, job: UUID, verb: str) -> Standing:
+    async def _move(self, job: UUID, verb: str) -> JobStanding:
         answer = await self._told("POST", f"/v1/jobs/{job}/{verb}")
-        return Standing(job, State(answer.get("jobStatus", answer["status"])), moved=False)
+        return JobStanding(job, State(answer.get("jobStatus", answer["status"])), moved=False)
 
     async def _told(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """What was answered. Raises StoreRefused or StoreUnavailable where that is a problem."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from chaos.evidence import Clocks, Evidence
 from chaos.faults.fault import IN_A_WRITE, Strike
-from tenure.core.outcome import Attempt, Ending
+from tenure.core.model.outcome import Attempt, Ending
 
 
 class Timeline:

@@ -26,14 +26,14 @@ from chaos.http_store import HttpStore
 from chaos.load import PASSWORD, Wanted
 from chaos.machine import Machine, children
 from chaos.measuring import Measures
-from chaos.staff import Manner, Staff
+from chaos.staff import Staff, StaffConfig
 from chaos.tenants import NAMESPACES, Tenant, with_key
 from tenure.core.errors import StoreError
-from tenure.core.job import NewJob
-from tenure.core.reading import Filter
-from tenure.core.states import UNFINISHED, State
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import UNFINISHED, State
+from tenure.core.reports.reading import Filter
 from tenure.storage.address import open_store
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.storage.faults.own_server import OwnServer
 
 LOOK_EVERY = 0.25
@@ -190,7 +190,7 @@ class Opened(NamedTuple):
 async def staged(
     kind: Kind,
     folder: Path,
-    manner: Manner,
+    config: StaffConfig,
     server: OwnServer | None = None,
     opened: Opened = Opened(),  # noqa: B008
 ) -> AsyncIterator[Scene]:
@@ -204,7 +204,7 @@ async def staged(
     ]
     _, password, private = (secret.text for secret in planted)
     async with prepared(kind, folder, server, password) as ground, AsyncExitStack() as ends:
-        staff = Staff(ground.address, folder, cookie, manner, private)
+        staff = Staff(ground.address, folder, cookie, config, private)
         speaking, looking = await open_store(ground.address), await open_store(ground.direct)
         ends.push_async_callback(looking.close)
         ends.push_async_callback(speaking.close)
@@ -215,7 +215,7 @@ async def staged(
         scene = Scene(folder, ground, staff, client, looking, secrets=planted)
         if opened.servers:
             await _open_doors(scene, opened, {PRIVATE: private}, ends)
-        if manner.foreign:
+        if config.foreign:
             scene.secrets.append(await staff.employ(looking, opened.leasing, ends))
         yield scene
 

@@ -17,7 +17,7 @@ from chaos import app, failpoints, foreign
 from chaos.evidence import Secret, Stay
 from chaos.machine import Span
 from chaos.worker import Told
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0
@@ -25,7 +25,7 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
-class Manner:
+class StaffConfig:
     """How the workers of a run work."""
 
     workers: int = 3
@@ -122,9 +122,11 @@ class Hand:
 class Staff:
     """Keeps as many workers as the run wants, whatever becomes of them."""
 
-    def __init__(self, address: str, folder: Path, cookie: str, manner: Manner, private: str = "") -> None:
+    def __init__(
+        self, address: str, folder: Path, cookie: str, config: StaffConfig, private: str = ""
+    ) -> None:
         """`private` is a secret in the environment of workers, which is not for their jobs."""
-        self.manner = manner
+        self.config = config
         self._private = private
         self.cookie = cookie
         self.hands: list[Hand] = []
@@ -144,21 +146,21 @@ class Staff:
 
     async def open(self) -> None:
         """Start them, and return when all of them serve."""
-        for _ in range(self.manner.workers):
+        for _ in range(self.config.workers):
             await self._hire()
         await self.serve()
 
     async def employ(self, store: Store, armed: str, ends: AsyncExitStack) -> Secret:
         """Start those in JavaScript, too, with a server until the end; the answer is their key."""
         self.foreign = await foreign.opened(store, self._address, self._folder / "leasing", armed, ends)
-        for _ in range(self.manner.foreign):
+        for _ in range(self.config.foreign):
             await self._hire(is_foreign=True)
         await self.serve()
         return Secret("the key of foreign workers", self.foreign.key)
 
     async def serve(self) -> None:
         """Return when as many as are wanted serve."""
-        wanted = self.manner.workers + (self.manner.foreign if self.foreign else 0)
+        wanted = self.config.workers + (self.config.foreign if self.foreign else 0)
         async with asyncio.timeout(PATIENCE):
             while len(self._serving()) < wanted:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -217,7 +219,7 @@ class Staff:
         fired = self._folder / f"fired-{number}"
         fired.mkdir()
         special = self.environment.pop(0) if self.environment and not is_foreign else None
-        own = self.foreign.environment(self.manner.slots, self.manner.lease) if self.foreign else {}
+        own = self.foreign.environment(self.config.slots, self.config.lease) if self.foreign else {}
         signals = self._folder / f"worker-{number}.signals"
         with (self._folder / f"worker-{number}.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
@@ -246,13 +248,13 @@ class Staff:
             await self._hire(is_foreign=hand.is_foreign)
 
     def _command(self, signals: Path, *, is_foreign: bool) -> Sequence[str]:
-        manner = self.manner
+        config = self.config
         if is_foreign and self.foreign is not None:
             return self.foreign.command(signals)
         return (
             *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
-            *("--database", self._address, "--slots", str(manner.slots)),
-            *("--lease-seconds", str(manner.lease), "--shutdown-seconds", str(manner.shutdown)),
+            *("--database", self._address, "--slots", str(config.slots)),
+            *("--lease-seconds", str(config.lease), "--shutdown-seconds", str(config.shutdown)),
         )
 
     def _environment(self, number: int, armed: str, fired: Path, special: dict[str, str]) -> dict[str, str]:
@@ -267,7 +269,7 @@ class Staff:
             "TMPDIR": str(self.temporary),
             "NO_COLOR": "1",
             "TENURE_CHILD_SIGNALS": "any",  # some of its jobs kill those above them
-            **{f"TENURE_{lane}_SLOTS": str(self.manner.slots) for lane in ("WARM", "ASYNC", "THREAD")},
+            **{f"TENURE_{lane}_SLOTS": str(self.config.slots) for lane in ("WARM", "ASYNC", "THREAD")},
         }
         names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])
         return {**os.environ, **given, **special, "TENURE_CHILD_ENV": names}

@@ -16,13 +16,13 @@ from chaos.client import REST, Client
 from chaos.evidence import Secret
 from chaos.http_store import HttpStore
 from chaos.load import PASSWORD
-from tenure.core import key_text
-from tenure.core.access import Deed, NewKey
 from tenure.core.errors import StoreError
-from tenure.core.key_text import Minted
-from tenure.storage.contract import Store
-from tenure.surfaces.http.routes import Route
-from tenure.surfaces.http.table import ROUTES
+from tenure.core.reports.access import AuditEntry, NewKey
+from tenure.core.values import key_text
+from tenure.core.values.key_text import Minted
+from tenure.storage.contract.store import Store
+from tenure.surfaces.http.app.routes import Route
+from tenure.surfaces.http.calls.table import ROUTES
 
 NAMESPACES = ("red", "blue")
 PRY_EVERY = 0.25
@@ -115,6 +115,6 @@ async def with_key(store: Store, namespace: str | None) -> Minted:
     scopes = ("admin",) if namespace is None else ("operate",)
     name = namespace or "operator"
     key = NewKey(id=minted.id, digest=minted.digest, name=name, scopes=scopes, namespace=namespace)
-    deed = Deed(who="the run", action="keys create", target=minted.id, request=uuid4())
-    await store.add_key(key, deed)
+    entry = AuditEntry(who="the run", action="keys create", target=minted.id, request=uuid4())
+    await store.add_key(key, entry)
     return minted

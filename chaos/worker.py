@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from chaos import failpoints
-from tenure import assemble
+from tenure.__main__ import main as main_of_tenure
 from tenure.core.signals import AttemptStarted, Signal
-from tenure.surfaces.cli import speaking
-from tenure.telemetry.logs import Logs
+from tenure.surfaces.cli.process import log_output
+from tenure.telemetry.logs.logs import EventLog
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -33,13 +33,13 @@ def main() -> None:
     failpoints.arm("worker")
     _keep_signals(path)
     sys.argv = ["tenure", "worker", *arguments]
-    assemble.main()
+    main_of_tenure()
 
 
 def _keep_signals(path: str) -> None:
     record = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
-    class Kept(Logs):
+    class Kept(EventLog):
         def __call__(self, signal: Signal) -> None:
             if not isinstance(signal, AttemptStarted):
                 told = msgspec.to_builtins(signal, str_keys=True)
@@ -47,7 +47,7 @@ def _keep_signals(path: str) -> None:
                 os.write(record, msgspec.json.encode(line) + b"\n")
             super().__call__(signal)
 
-    vars(speaking)["Logs"] = Kept
+    vars(log_output)["EventLog"] = Kept
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ TESTS = ["pytest", "-n", WORKERS, "--dist", "worksteal", "-o", "tmp_path_retenti
 
 MEMORY = Path("/dev/shm")
 ROOM = 8 << 30
-"""Bytes that must be free there: far more than a run writes, so that nobody else is short of memory."""
+"""Bytes that must be free there: far more than a run writes, so that other programs keep theirs."""
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Secrets that the suite plants wherever a secret may be, and who looks for them in all that is said.
+"""Secrets that the suite plants wherever a secret may be, and the search for them in all output.
 
 They stand in the environment of every process that tests start, in the password of PostgreSQL's address, and
 in the params of jobs under names that hide their values; access keys are secrets of their own. A test in
@@ -6,7 +6,7 @@ which one of them is seen fails, whatever else it is about: `tests.wiretap` brin
 and servers answer.
 """
 
-from tenure.core import key_text
+from tenure.core.values import key_text
 
 STEM = "canary-7c41-"
 """What all of them begin with: one that is cut short is seen, too."""
@@ -18,7 +18,7 @@ PARAM = f"{STEM}param"
 VARIABLE = "TENURE_TEST_CANARY"
 
 seen: list[str] = []
-"""Where one was seen since somebody asked."""
+"""Where one was seen since the last `take_seen`."""
 
 
 def look(where: str, said: str | bytes, *, may_show_a_key: bool = False) -> None:

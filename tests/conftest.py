@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.postgres_server import DSN_VARIABLE, PostgresServer
 from tests.postgres_versions import NEWEST, USUAL, binaries_of
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
 from tests.storage.clock import Clock
 
-pytest_plugins = ["tests.contract_counts", "tests.wiretap"]
+pytest_plugins = ["tests.contract_counts", "tests.whole", "tests.wiretap"]
 
 # A slow machine is no failure, and the same tree passes or fails the same way each time.
 settings.register_profile(

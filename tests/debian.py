@@ -1,6 +1,6 @@
 """What tests need and a machine may lack: Debian's packages, unpacked into a cache and used from there.
 
-Nobody needs root's rights for it and nobody's system is changed: to install PostgreSQL would start a server.
+It needs no root and changes no system: to install PostgreSQL would start a server.
 For the same reason apt is given lists and a cache of its own. The system's books are only read, so that of
 all that a package depends on nothing is fetched which is there already.
 """
@@ -78,7 +78,7 @@ def script_for(program: Path, root: Path, target: Path | None = None) -> str:
 
 @contextmanager
 def alone(place: Path) -> Iterator[None]:
-    """Make the folder, and keep out whoever else is to fetch something there: tests run side by side."""
+    """Make the folder, and keep out others that fetch something there: tests run side by side."""
     place.mkdir(parents=True, exist_ok=True)
     place.chmod(0o755)
     with (place / "lock").open("w") as lock:
@@ -100,7 +100,7 @@ def _fetch(package: str, target: Path, programs: str | None) -> None:
             if not (root / programs).is_dir():
                 _missing(package, f"what was fetched has no {programs}")
             _write_scripts(root, programs, target)
-        # Whole or not at all: whoever finds the folder may use it.
+        # Whole or not at all: a process that finds the folder may use it.
         root.rename(target)
 
 

@@ -22,7 +22,7 @@ def library() -> Path:
 
 
 def copied(folder: Path) -> Path:
-    """A copy that every user may read, as a server may have to who is nobody in particular."""
+    """A copy that every user may read, also the account under which a server runs."""
     copy = Path(shutil.copy(library(), folder))
     copy.chmod(0o755)
     return copy

@@ -8,7 +8,7 @@ _PORTS = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 on which nobody listens at the moment."""
+    """A port of 127.0.0.1 on which nothing listens at the moment."""
     while True:
         port = random.SystemRandom().choice(_PORTS)
         with socket.socket() as probe:

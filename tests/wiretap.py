@@ -1,4 +1,4 @@
-"""Listens to whatever tests make the product say: output of processes, answers of servers, captured streams.
+"""Watches what the product writes in tests: output of processes, answers of servers, captured streams.
 
 No test has to ask for it. A canary that is seen fails the test in which it was seen.
 """
@@ -88,7 +88,7 @@ def _look_at(response: httpx.Response, piece: bytes) -> None:
 
 
 def makes_a_key(args: Any) -> bool:
-    """Whether a command is the one that shows a key: it does so once, to whoever has it made."""
+    """Whether a command is the one that shows a key: it does so once, to the caller that creates it."""
     return isinstance(args, list) and "keys" in args and "create" in args
 
 

@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tenure.surfaces.http.openapi import document
-from tenure.surfaces.http.page import TITLES
-from tenure.surfaces.http.problems import KINDS
-from tenure.surfaces.http.routes import JSON, Route
-from tenure.surfaces.http.table import ROUTES
-from tenure.surfaces.http.wording import Schema, Wording
+from tenure.api.problem import KINDS
+from tenure.surfaces.http.app.routes import JSON, Route
+from tenure.surfaces.http.calls.table import ROUTES
+from tenure.surfaces.http.docs.html import TITLES
+from tenure.surfaces.http.docs.openapi import document
+from tenure.surfaces.http.docs.schema_text import Schema, SchemaText
 from tools.tables import table
 
+DOCUMENT = document(ROUTES)
 PAGE = Path(__file__).parent.parent / "docs/reference/http-calls.md"
 
 HEAD = """\
@@ -46,7 +47,7 @@ def _in_short() -> str:
 
 
 def _call(route: Route) -> Iterator[str]:
-    told = document()["paths"][route.path][route.method.lower()]
+    told = DOCUMENT["paths"][route.path][route.method.lower()]
     yield f"### {route.method} {route.path}\n"
     scope = f" Scope: {_scope(route)}." if route.scope is not None else ""
     yield f"{route.summary}.{scope}\n"
@@ -67,7 +68,7 @@ def _call(route: Route) -> Iterator[str]:
 
 
 def _of(schema: Schema, word: str) -> list[tuple[str, Schema, str]]:
-    whole = Wording(document()["components"]["schemas"]).resolved(schema)
+    whole = SchemaText(DOCUMENT["components"]["schemas"]).resolved(schema)
     required = whole.get("required", ())
     return [
         (name, field, word if name in required else "") for name, field in whole.get("properties", {}).items()
@@ -76,14 +77,14 @@ def _of(schema: Schema, word: str) -> list[tuple[str, Schema, str]]:
 
 def _names() -> list[str]:
     """The objects that stand within bodies and answers."""
-    schemas = document()["components"]["schemas"]
+    schemas = DOCUMENT["components"]["schemas"]
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
     named = set(re.findall(r"'#/components/schemas/(\w+)'", str(fields)))
     return sorted(name for name in named if "properties" in schemas[name])
 
 
 def _fields(title: str, fields: list[tuple[str, Schema, str]]) -> str:
-    wording = Wording(document()["components"]["schemas"])
+    wording = SchemaText(DOCUMENT["components"]["schemas"])
     return table(
         (title, "", ""),
         ((f"`{name}`", _cell(wording.kind(kind)), _cell(said)) for name, kind, said in fields),

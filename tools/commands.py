@@ -28,7 +28,7 @@ job. `enqueue --wait` prints one when the job is kept, and the whole job when it
 |---|---|
 | 0 | done; for `jobs watch` and `enqueue --wait`: the job succeeded |
 | 1 | no such job, or it is not where the request makes sense; for those two: the job ended otherwise; a bug |
-| 2 | wrong usage, a value that cannot be taken, a definition that nobody has registered, a bad setting |
+| 2 | wrong usage, a value that cannot be taken, a definition that is not registered, a bad setting |
 | 3 | the database cannot be reached or used |
 | 6 | the database is not there, or its schema is not this version's |
 | 130 | interrupted |

@@ -1,38 +1,38 @@
-"""The page about the dialects, and how each of them tells a step of the core.
+"""The page about the dialects, and how each of them shows a step of the core.
 
-Whether a step is told in order is decided here, once, for the page and for the test that demands it.
+Whether a step is legal there is decided here, once, for the page and for the test that demands it.
 """
 
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal
 
-from tenure.core.states import STEPS, State, Step
-from tenure.surfaces.dialects.dialect import Dialect, Move, Taken
-from tenure.surfaces.dialects.intent import INTENT
-from tenure.surfaces.dialects.known import DIALECTS
+from tenure.api.dialects.dialect import CoreStep, Dialect, Move
+from tenure.api.dialects.intent import INTENT
+from tenure.api.dialects.known import DIALECTS
+from tenure.core.model.states import STEPS, State, Step
 from tools.tables import table
 
-Manner = Literal["no change", "move", "detour", "foreign"]
+StepKind = Literal["no change", "move", "detour", "foreign"]
 
 HEAD = """\
 # The words of other descriptions
 
-Written from `src/tenure/surfaces/dialects/` by `make states`; do not edit.
+Written from `src/tenure/api/dialects/` by `make states`; do not edit.
 
-A job has one life, in [one set of states](states.md). Five other descriptions of such a life are spoken at
-the edge: `vocabulary` asks for one of them by its name, as [the HTTP server](http.md) says. Each has its own
-words and its own legal moves. Every step of the core is, in each of them, one of four things: no change of
-words; a legal move; a detour, which is told as several legal moves, with the words in between as
-`throughWords`; or foreign, which the description does not have and which is told all the same, for the
-reason given here. A test demands that of every step.
+A job has [one set of states](states.md). Callers may also see it in the words of five other descriptions:
+`vocabulary` asks for one of them by its name, as [the HTTP server](http.md) says. Each has its own words and
+its own legal moves. Every step of the core is, in each of them, one of four things: no change of words; a
+legal move; a detour, which is shown as several legal moves, with the words in between as `throughWords`; or
+foreign, which the description does not have and which is shown nevertheless, for the reason given here. A
+test demands that of every step.
 """
 
 WORDS = """\
 ## Words
 
-`/jobs` tells its clients less than any of them, in words of its own. In brackets is the word for a job that
-was claimed before.
+`/jobs` shows its clients less than any of them, in its own words. In brackets is the word for a job that was
+claimed before.
 """
 
 
@@ -57,9 +57,9 @@ def ways() -> Iterator[tuple[Step, bool]]:
                     waiting.append(after)
 
 
-def manner(dialect: Dialect, step: Step, *, was_claimed: bool) -> Manner | None:
-    """How a dialect tells a step; None when it is neither legal nor declared."""
-    taken = Taken(step.source, step.event, step.target)
+def classify(dialect: Dialect, step: Step, *, was_claimed: bool) -> StepKind | None:
+    """How a dialect shows a step; None if it is neither legal nor declared."""
+    taken = CoreStep(step.source, step.event, step.target)
     source = None if step.source is None else dialect.word_at(step.source, was_claimed=was_claimed)
     target = dialect.word_at(step.target, was_claimed=_is_claimed(step, was_claimed))
     detour = dialect.detour_of(taken)
@@ -104,7 +104,7 @@ def _about(dialect: Dialect) -> str:
     parts = [f"## `{dialect.name}`\n", f"Legal moves, from · a new job: {moves}.\n"]
     if dialect.set_by_api is not None:
         parts.append(f"The API leads to nothing but {', '.join(sorted(dialect.set_by_api))}.\n")
-    parts += [table(("step", "told as", "because"), _exceptions(dialect))]
+    parts += [table(("step", "shown as", "because"), _exceptions(dialect))]
     fields = ", ".join(f"`{own}` is `{theirs}`" for own, theirs in dialect.fields.items())
     return "\n".join((*parts, f"Of the fields, {fields}.\n"))
 
@@ -116,7 +116,7 @@ def _exceptions(dialect: Dialect) -> Iterator[tuple[str, ...]]:
         yield _steps(foreign.steps), "foreign", foreign.why
 
 
-def _steps(steps: tuple[Taken, ...]) -> str:
+def _steps(steps: tuple[CoreStep, ...]) -> str:
     return "<br>".join(
         f"{f'`{taken.source}`' if taken.source else '–'} → `{taken.target}` (`{taken.event}`)"
         for taken in steps

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,20 +40,25 @@ class Claim(NamedTuple):
         return [found[0] for found in NUMBER.finditer(self.docstring)]
 
 
-def claims(root: Path = ROOT) -> Iterator[Claim]:
+@cache
+def claims() -> tuple[Claim, ...]:
     """Every test function and test class below tests/, with its docstring."""
-    for path in sorted((root / "tests").rglob("*.py")):
+    return tuple(_claims())
+
+
+def _claims() -> Iterator[Claim]:
+    for path in sorted((ROOT / "tests").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and re.match(
                 r"test_|Test", node.name
             ):
-                yield Claim(path.relative_to(root).as_posix(), node.name, ast.get_docstring(node) or "")
+                yield Claim(path.relative_to(ROOT).as_posix(), node.name, ast.get_docstring(node) or "")
 
 
-def render(root: Path = ROOT) -> str:
+def render() -> str:
     """The page as it should be now."""
     proofs: dict[str, set[Claim]] = {}
-    for claim in claims(root):
+    for claim in claims():
         for number in claim.numbers:
             proofs.setdefault(number, set()).add(claim)
     return HEAD + "".join(_row(number, proofs[number]) for number in sorted(proofs, key=_in_order))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from tenure.settings import BOUNDS, CHOICES, PREFIX, Settings
-from tenure.sources import ALIASES
+from tenure.settings.settings import BOUNDS, CHOICES, PREFIX, Settings
+from tenure.settings.sources import ALIASES
 from tools.tables import table
 
 PAGE = Path(__file__).parent.parent / "docs/reference/settings.md"
@@ -31,10 +31,10 @@ MEANINGS = {
     "shutdown_seconds": "how long a worker waits for its jobs, and a server for its requests, when it is to "
     "end",
     "child_env": "variables that every handler's process is given, with commas between",
-    "child_user": "who runs the jobs of a worker that is root, so that they [cannot read "
+    "child_user": "the user that runs the jobs of a worker that is root, so that they [cannot read "
     "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
     "child_signals": "whom an attempt may send signals: its own processes, where the kernel can "
-    "[keep it to them](../explanation/worker.md#neighbours), or anybody of its user",
+    "[keep it to them](../explanation/worker.md#neighbours), or every process of its user",
     "child_memory_bytes": "how much memory an attempt's process may have, where the definition does not "
     "say; 0 for any amount",
     "child_files": "how many files it may have open, where the definition does not say; 0 for any number",
@@ -70,7 +70,7 @@ MEANINGS = {
     "after that, or when the database says so, the answer is 503. A batch has 60 at least",
     "metrics_port": "where a worker offers [what it counts](metrics.md) to Prometheus; 0 for any port "
     "that is free",
-    "metrics_host": "the address of that port; whoever reaches it may read it",
+    "metrics_host": "the address of that port; every client that reaches it may read it",
     "tracing": "`otlp` to [export spans](../how-to/tracing.md), as the variables `OTEL_…` say",
     "webhook_allow": "networks that webhooks may reach beyond the public internet",
     "redact": "names whose values the server, the log and `tenure jobs` leave out, with commas between and "

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tenure.core.states import MEANING, STEPS, State
-from tenure.storage.guards import postgres_guard, sqlite_guard
+from tenure.core.model.states import MEANING, STEPS, State
+from tenure.storage.schema.guards import postgres_guard, sqlite_guard
 from tools.dialects import dialects_page
 from tools.tables import table
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 HEAD = """\
 # The states of a job
 
-Written from `src/tenure/core/states.py` by `make states`; do not edit.
+Written from `src/tenure/core/model/states.py` by `make states`; do not edit.
 
 A job is in exactly one state. Every change of state is a step of the table below, leaves an event in the
 same transaction, and is refused by the database itself if the table does not have it. A final state is

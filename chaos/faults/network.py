@@ -15,7 +15,7 @@ async def stall_wire(scene: Scene, random: Random) -> list[Strike]:
     questions, answers = random.choice(((True, True), (True, False), (False, True)))
     relay.stall(questions=questions, answers=answers)
     try:
-        await asyncio.sleep(scene.staff.manner.lease * random.uniform(0.3, 2.0))
+        await asyncio.sleep(scene.staff.config.lease * random.uniform(0.3, 2.0))
     finally:
         relay.flow()
     what = f"questions {questions}, answers {answers}"

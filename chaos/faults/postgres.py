@@ -25,7 +25,7 @@ async def restart(scene: Scene, random: Random) -> list[Strike]:
 async def restart_reaping(scene: Scene, random: Random) -> list[Strike]:
     """Kill a worker, and stop the server at the moment when its jobs are being taken back."""
     struck = await kill(scene, random)
-    await asyncio.sleep(scene.staff.manner.lease * random.uniform(0.8, 1.02))
+    await asyncio.sleep(scene.staff.config.lease * random.uniform(0.8, 1.02))
     return [*struck, await _restarted(scene, "restart-reaping", random.uniform(0.0, 0.5))]
 
 

@@ -14,7 +14,7 @@ async def lock(scene: Scene, random: Random) -> list[Strike]:
     """Hold the write lock, mostly for less than a lease, now and then for longer."""
     path = scene.ground.path
     assert path is not None  # noqa: S101
-    at, seconds = time.monotonic(), scene.staff.manner.lease * random.choice((0.2, 0.5, 1.5))
+    at, seconds = time.monotonic(), scene.staff.config.lease * random.choice((0.2, 0.5, 1.5))
     await asyncio.to_thread(_hold, path, seconds)
     return [Strike(fault="lock", began=at, ended=time.monotonic(), what=f"{seconds:.1f} s")]
 

@@ -55,9 +55,9 @@ async def step(scene: Scene, random: Random) -> list[Strike]:
 async def stall(scene: Scene, random: Random) -> list[Strike]:
     """Let a worker's event loop stand still past its leases, or a heartbeat alone hang."""
     place = random.choice(("store.heartbeat.before", "store.heartbeat.after"))
-    action = random.choice((f"pause:{scene.staff.manner.lease * random.uniform(1.2, 1.5):.2f}", "hang"))
+    action = random.choice((f"pause:{scene.staff.config.lease * random.uniform(1.2, 1.5):.2f}", "hang"))
     armed = [f"{place}={action}@{random.randint(1, 2)}"]
-    return await _failing(scene, "stall", armed, lasts=scene.staff.manner.lease * 2)
+    return await _failing(scene, "stall", armed, lasts=scene.staff.config.lease * 2)
 
 
 async def _failing(

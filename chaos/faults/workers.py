@@ -15,7 +15,7 @@ from chaos.evidence import Outage
 from chaos.faults.fault import IN_A_WRITE, Fault, Strike
 from chaos.scene import Scene
 from chaos.staff import Hand
-from tests.worker.commanding import descendants, generations
+from tests.worker.worker_process import descendants, generations
 
 LONGEST_WRITE_MS = 500
 """Who has the lock of an SQLite file for longer than this stands still."""
@@ -79,7 +79,7 @@ async def _stopped(
         is_writing = await asyncio.to_thread(_is_locked, scene.ground.path)
         is_let_go = is_writing and random.random() < LET_GO
         leases = 0.0 if is_let_go else random.uniform(1.15, 1.6 if is_writing else 4.0)
-        await asyncio.sleep(scene.staff.manner.lease * leases)
+        await asyncio.sleep(scene.staff.config.lease * leases)
         is_struck = any(map(_stands_still, pids))
     finally:
         # Parents first would let them see their children stand still.

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from chaos.casebook import Casebook, Finding
 from chaos.history import Call
-from tenure.core.job import Job
-from tenure.core.states import State
+from tenure.core.model.job import Job
+from tenure.core.model.states import State
 
 _STEP_OF = {"cancel": {"cancelling", "cancelled"}, "accept": {"accepted"}}
 

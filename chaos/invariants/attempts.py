@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from chaos.casebook import REAPER, Casebook, Finding, Life
-from tenure.core.bounds import MOST_HAND_BACKS
-from tenure.core.job import Event, Job
-from tenure.core.outcome import Ending
+from tenure.core.model.job import Event, Job
+from tenure.core.model.outcome import Ending
+from tenure.core.values.bounds import MOST_HAND_BACKS
 
 
 def i20_attempts_bounded(book: Casebook) -> Iterator[Finding]:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from uuid import UUID
 
 from chaos.casebook import REAPER, Casebook, Finding, Life, in_seconds
-from tenure.core.job import Event
-from tenure.core.states import State
+from tenure.core.model.job import Event
+from tenure.core.model.states import State
 
 
 def i25_cancel_before_claim_wins(book: Casebook) -> Iterator[Finding]:

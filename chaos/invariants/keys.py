@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from chaos.casebook import Casebook, Finding
-from tenure.core.documents import canonical_hash
+from tenure.core.values.documents import canonical_hash
 
 REUSED = "idempotency-key-reused"
 """How an error begins that says that a key was used for something else."""

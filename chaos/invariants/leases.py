@@ -5,8 +5,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from chaos.casebook import REAPER, Casebook, Finding, Life, in_seconds
-from tenure.core.job import Event
-from tenure.core.states import State
+from tenure.core.model.job import Event
+from tenure.core.model.states import State
 
 
 def i12_leases_do_not_overlap(book: Casebook) -> Iterator[Finding]:

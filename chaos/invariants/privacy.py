@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chaos.casebook import Casebook, Finding
-from tenure.core.documents import EMPTY
+from tenure.core.values.documents import EMPTY
 
 _ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from chaos.casebook import CLOCK, REAPER, Casebook, Finding, Life, is_note
-from tenure.core.bounds import MOST_HAND_BACKS
-from tenure.core.job import Event, Job
-from tenure.core.lease import Line
-from tenure.core.outcome import Attempt, Ending
-from tenure.core.states import FINAL, STEPS, State
+from tenure.core.model.job import Event, Job
+from tenure.core.model.lease import Line
+from tenure.core.model.outcome import Attempt, Ending
+from tenure.core.model.states import FINAL, STEPS, State
+from tenure.core.values.bounds import MOST_HAND_BACKS
 
 _ENDINGS = {
     Ending.SUCCEEDED: {State.SUCCEEDED},

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from chaos.casebook import Casebook, Finding, Life, in_seconds
 from chaos.evidence import Outage, Stay
-from tenure.core.job import Event, Job
-from tenure.core.outcome import Attempt, Ending
-from tenure.core.states import State
-from tenure.engine.heartbeat import PATIENCES_A_LEASE
-from tenure.surfaces.cli.running import FORCED
+from tenure.core.model.job import Event, Job
+from tenure.core.model.outcome import Attempt, Ending
+from tenure.core.model.states import State
+from tenure.engine.worker.heartbeat import TRIES_A_LEASE
+from tenure.surfaces.cli.process.event_loop import FORCED
 
 _LEAST = 1e-6
 """Seconds that any work takes, however coarse the clock."""
@@ -169,7 +169,7 @@ def _when_lost(book: Casebook, attempt: Attempt) -> tuple[datetime, datetime]:
 
 def _was_starved(book: Casebook, stay: Stay, attempt: Attempt) -> bool:
     """Whether the machine has kept a worker waiting for as long as a single heartbeat may take."""
-    return book.starved(stay, *_when_lost(book, attempt)) >= book.terms.lease / PATIENCES_A_LEASE
+    return book.starved(stay, *_when_lost(book, attempt)) >= book.terms.lease / TRIES_A_LEASE
 
 
 def _was_harmed(book: Casebook, stay: Stay, begin: datetime, end: datetime) -> bool:

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from chaos.casebook import Casebook, Finding, Life, in_seconds
-from tenure.core.job import Event, Job
-from tenure.core.outcome import Attempt, Ending
-from tenure.core.policy import RetryPolicy
-from tenure.core.states import State
+from tenure.core.model.job import Event, Job
+from tenure.core.model.outcome import Attempt, Ending
+from tenure.core.model.policy import RetryPolicy
+from tenure.core.model.states import State
 
 
 def i18_store_clock_only(book: Casebook) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Tenure: background jobs that are never lost once accepted.
 
-The public names of the library are exactly those listed in ``__all__``. Those of the client of a server are
-imported when they are first used: no handler's process should have to carry them.
+The public names of the library are exactly those listed in ``__all__``. Those that no handler needs, such as
+the client of a server, are imported when they are first used: a handler's process does not carry them.
 """
 
 import typing as _typing
@@ -18,7 +18,6 @@ from tenure.core.errors import (
     JobFailed,
     JobIsAside,
     JobNotFound,
-    JobsAside,
     JobUnfinished,
     LeaseLost,
     NoResult,
@@ -34,14 +33,15 @@ from tenure.core.errors import (
     TenureError,
     UnknownDefinition,
 )
-from tenure.core.states import State
-from tenure.execution.context import Context
+from tenure.core.model.states import State
+from tenure.execution.handler.context import Context
 from tenure.surfaces.library.app import Tenure
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import backoff
 from tenure.version import __version__
 
 if _typing.TYPE_CHECKING:
+    from tenure.core.model.aside import JobsAside
     from tenure.surfaces.remote.client import AsyncClient, Client
     from tenure.surfaces.remote.errors import (
         Conflict,
@@ -104,28 +104,29 @@ __all__ = [
     "backoff",
 ]
 
-_REMOTE = {
-    "AsyncClient": "client",
-    "Client": "client",
-    "Conflict": "errors",
-    "NotAllowed": "errors",
-    "NotFound": "errors",
-    "Refused": "errors",
-    "RemoteError": "errors",
-    "RemoteEvent": "values",
-    "RemoteJob": "values",
-    "TooMany": "errors",
-    "UnexpectedAnswer": "errors",
-    "Unreachable": "errors",
-    "Untrusted": "errors",
+_IMPORTED_LATER = {
+    "AsyncClient": "surfaces.remote.client",
+    "Client": "surfaces.remote.client",
+    "Conflict": "surfaces.remote.errors",
+    "JobsAside": "core.model.aside",
+    "NotAllowed": "surfaces.remote.errors",
+    "NotFound": "surfaces.remote.errors",
+    "Refused": "surfaces.remote.errors",
+    "RemoteError": "surfaces.remote.errors",
+    "RemoteEvent": "surfaces.remote.values",
+    "RemoteJob": "surfaces.remote.values",
+    "TooMany": "surfaces.remote.errors",
+    "UnexpectedAnswer": "surfaces.remote.errors",
+    "Unreachable": "surfaces.remote.errors",
+    "Untrusted": "surfaces.remote.errors",
 }
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name not in _REMOTE:
+    if name not in _IMPORTED_LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(f"tenure.surfaces.remote.{_REMOTE[name]}"), name)
+    found = getattr(import_module(f"tenure.{_IMPORTED_LATER[name]}"), name)
     globals()[name] = found
     return found

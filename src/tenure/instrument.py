@@ -1,4 +1,4 @@
-"""Measures what handlers do elsewhere: calls of other services, uploads, images.
+"""Measures what handlers do outside Tenure: calls to other services, uploads, images.
 
     with instrument.external("s3", "put", bucket="photos"):
         await s3.put_object(...)
@@ -6,8 +6,8 @@
     @instrument.external("mailer", "send")
     async def send(...): ...
 
-What is measured in a handler, or in what it calls, its worker shows to Prometheus. Elsewhere it is measured
-by nobody, and does no harm.
+The worker exposes what its handlers, and the functions they call, measure to Prometheus. Outside of a handler
+these calls do nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from tenure.execution import measuring
+from tenure.execution.handler import metrics
 
 __all__ = ["external", "image_error", "upload"]
 
@@ -25,23 +25,23 @@ T = TypeVar("T")
 
 
 def external(service: str, operation: str, *, bucket: str = "") -> "Call":
-    """A call of another service, as a context manager or a decorator; `bucket` is for `s3`."""
+    """Measure a call to another service, as a context manager or a decorator; `bucket` is for `s3`."""
     return Call(service, operation, bucket)
 
 
 def upload(mime_type: str, size: int) -> None:
-    """Something of so many bytes was received."""
-    measuring.measure(measuring.UPLOADED, [mime_type], max(0.0, float(size)))
+    """Count an upload of `size` bytes."""
+    metrics.measure(metrics.UPLOADED, [mime_type], max(0.0, float(size)))
 
 
 def image_error(error: BaseException | str) -> None:
-    """An image could not be processed; an exception is counted by its type."""
+    """Count an image that could not be processed; an exception is counted by its type."""
     kind = error if isinstance(error, str) else type(error).__name__
-    measuring.measure(measuring.IMAGE_FAILED, [kind], 1.0)
+    metrics.measure(metrics.IMAGE_FAILED, [kind], 1.0)
 
 
 class Call:
-    """How long it took, and by which code it failed."""
+    """Measures how long a call took, and the code of its error."""
 
     def __init__(self, service: str, operation: str, bucket: str) -> None:
         self._labels = (service, operation, bucket)
@@ -54,10 +54,10 @@ class Call:
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         code = "" if error is None else error_code(error)
-        measuring.measure(measuring.CALLED, [*self._labels, code], perf_counter() - self._began)
+        metrics.measure(metrics.CALLED, [*self._labels, code], perf_counter() - self._began)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
-        """The function, with each of its calls measured; an async one until it has returned."""
+        """The function with each call measured; for an async one, until it returns."""
         from inspect import iscoroutinefunction
 
         if iscoroutinefunction(function):
@@ -80,7 +80,7 @@ class Call:
 
 
 def error_code(error: BaseException) -> str:
-    """The code that the other side gave, as AWS and HTTP do; else the exception's type."""
+    """The code of the other service's response, as AWS and HTTP clients give it; else the error's type."""
     response: Any = getattr(error, "response", None)
     try:
         code = response["Error"]["Code"] if isinstance(response, dict) else response.status_code

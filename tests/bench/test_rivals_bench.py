@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench import report, rivals_report
 from bench.peers import installing
 
@@ -12,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 500
 
 
+@pytest.mark.long
 def test_a_rival_is_set_up_and_measured_and_named_when_it_does_not_work(tmp_path: Path) -> None:
     peers, file = tmp_path / "peers", tmp_path / "figures.json"
     ready = _bench("--setup", "huey", peers=peers)
@@ -50,7 +53,7 @@ def _break(program: Path) -> None:
 
 
 def _bench(*arguments: str, peers: Path, path: str | None = None) -> "subprocess.CompletedProcess[str]":
-    """Run it to its end; one that takes too long is told to stop, since whoever kills it orphans servers."""
+    """Run it to its end; one that takes too long is asked to stop: killing it would orphan its servers."""
     variables = {installing.VARIABLE: str(peers), "PATH": path or os.environ["PATH"]}
     with subprocess.Popen(
         [sys.executable, "-m", "bench.rivals", *arguments],

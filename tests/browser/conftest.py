@@ -1,7 +1,7 @@
-"""A server on each kind of store, filled once, and one browser for all: each test has windows of its own.
+"""A server on each kind of store, filled once, and one browser for all; each test opens its own windows.
 
-A window tells of whatever a page must not do: scripts that fail or are refused, and dialogs that nobody
-wanted. All tests here share one event loop, in which the servers run, too.
+A test fails if a page in its windows does what it must not: scripts that fail or are refused, and dialogs.
+All tests here share one event loop, in which the servers run, too.
 """
 
 import os
@@ -19,21 +19,21 @@ from axe_playwright_python.async_playwright import Axe  # type: ignore[import-un
 from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, expect
 
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
-from tests.browser.filled import fill
+from tenure.storage.contract.store import Store
+from tests.browser.filled_store import fill
 from tests.chromium import launched
 from tests.postgres_server import PostgresServer
-from tests.surfaces.dashboard.visiting import EVERY, log_in
-from tests.surfaces.http.serving import Api, serving
-from tests.surfaces.http.test_keys import make
+from tests.surfaces.dashboard.browser_user import EVERY, log_in
+from tests.surfaces.http.auth.test_keys import make
+from tests.surfaces.http.http_server import Api, serving
 from tests.whole import dealt
 
 HERE = Path(__file__).parent
 SHOTS = "TENURE_TEST_SHOTS"
-"""Where screenshots are put, if anybody wants them."""
+"""The variable with the folder for screenshots; without it none are taken."""
 
 PATIENCE = 60_000
-"""Milliseconds that a page is given on a machine that has much else to do; what it takes, a bench says."""
+"""Milliseconds that a page may take on a busy machine; how long it really takes, a benchmark says."""
 
 expect.set_options(timeout=PATIENCE)
 
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A page does not hang on the store: each test has one of them, unless it names its own."""
+    """Pages do not depend on the store: each test gets one of them, unless it names its own."""
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "site" in metafunc.fixturenames and "site" not in named:
         stores = dealt(crc32(metafunc.definition.name.encode()))
@@ -66,7 +66,7 @@ kept = pytest_asyncio.fixture(scope="session", loop_scope="session")
 
 @dataclass(frozen=True)
 class Site:
-    """A server, its store, and the jobs in it by name."""
+    """A server, its store, and its jobs by name."""
 
     api: Api
     store: Store
@@ -84,14 +84,14 @@ class Site:
 
 
 Window = Callable[..., Coroutine[Any, Any, Page]]
-"""Opens a window: `await window(key, **LIGHT)`; without a key nobody is logged in."""
+"""Opens a window: `await window(key, **LIGHT)`; without a key it is not logged in."""
 
 
 @kept
 async def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Site]:
-    """A server on a store of the kind that is asked for, by the real clock, which knows keys."""
+    """A server with keys on a store of the requested kind, with the real clock."""
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path_factory.mktemp('site') / 'jobs.db'}"
     else:
@@ -118,12 +118,12 @@ async def browser() -> AsyncIterator[Browser]:
 
 @shared
 async def window(site: Site, browser: Browser) -> AsyncIterator[Window]:
-    """Opens windows, and looks at the end whether their pages behaved."""
+    """Opens windows, and checks at the end that their pages did nothing they must not."""
     troubles: list[str] = []
     async with AsyncExitStack() as ends:
 
-        async def one(key: str | None = None, **manner: Any) -> Page:
-            context = await browser.new_context(base_url=site.url, **(manner or LIGHT))
+        async def one(key: str | None = None, **options: Any) -> Page:
+            context = await browser.new_context(base_url=site.url, **(options or LIGHT))
             context.set_default_timeout(PATIENCE)
             ends.push_async_callback(context.close)
             if key is not None:
@@ -146,26 +146,26 @@ async def page(window: Window, site: Site) -> Page:
 
 @shared
 async def dark(window: Window, site: Site) -> Page:
-    """The same at night."""
+    """The same in the dark theme."""
     return await window(site.operator, **DARK)
 
 
 @shared
 async def phone(window: Window, site: Site) -> Page:
-    """The same in the hand."""
+    """The same on a phone."""
     return await window(site.operator, **PHONE)
 
 
 def watch(page: Page, troubles: list[str]) -> None:
-    """Have it told what a page must not do."""
+    """Collect what a page must not do."""
 
     def on_console(message: ConsoleMessage) -> None:
-        # Of a page that is refused the browser tells as of an error; the test has its status.
+        # The browser reports a refused page as an error; the test checks its status itself.
         if message.type == "error" and not message.text.startswith("Failed to load resource"):
             troubles.append(message.text)
 
     async def on_dialog(dialog: Dialog) -> None:
-        troubles.append(f"a dialog said {dialog.message}")
+        troubles.append(f"a dialog: {dialog.message}")
         await dialog.dismiss()
 
     page.on("console", on_console)
@@ -174,15 +174,15 @@ def watch(page: Page, troubles: list[str]) -> None:
 
 
 async def shot(page: Page, name: str) -> None:
-    """A picture of the whole page, for eyes."""
+    """Take a screenshot of the whole page, for people to look at."""
     if folder := os.environ.get(SHOTS):
         await page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 async def check_accessible(page: Page, *, with_colours: bool = True) -> None:
-    """Nothing on the page keeps somebody from using it, as far as a program can tell.
+    """Check the page with axe-core: no serious violation.
 
-    To compare the colours takes most of the time, and they are those of the theme in a window of any size.
+    Comparing colours takes most of the time; they depend on the theme only, not on the size of the window.
     """
     colours = {"color-contrast": {"enabled": with_colours}}
     found = await Axe().run(page, options={"resultTypes": ["violations"], "rules": colours})

@@ -1,6 +1,6 @@
 """Takes the pictures of the documentation: `python -m tests.browser.pictures docs/images`.
 
-They show a store in which an hour of work lies behind, by a clock that was moved through it.
+They show a store after an hour of work, with a clock that was moved through it.
 """
 
 import asyncio
@@ -15,26 +15,26 @@ from uuid import UUID
 
 from playwright.async_api import Browser
 
-from tenure.core import documents
-from tenure.core.job import NewJob
-from tenure.core.outcome import Recoverable, Report, Succeeded, Unrecoverable
-from tenure.core.trail import LogLine, Trail, Usage
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.outcome import Recoverable, Report, Succeeded, Unrecoverable
+from tenure.core.model.trail import LogLine, Trail, Usage
+from tenure.core.values import documents
+from tenure.storage.contract.store import Store
 from tests.browser.conftest import DARK, LIGHT, PHONE
-from tests.browser.filled import DECLINED, LINES, SLOW, fill
+from tests.browser.filled_store import DECLINED, LINES, SLOW, fill
 from tests.chromium import launched
 from tests.storage.backends import SqliteBackend
 from tests.storage.clock import Clock
-from tests.storage.telling import claim, seconds, settle
-from tests.surfaces.dashboard.visiting import EVERY
-from tests.surfaces.http.serving import serving
+from tests.storage.verbs import claim, seconds, settle
+from tests.surfaces.dashboard.browser_user import EVERY
+from tests.surfaces.http.http_server import serving
 
 MINUTES = 60
 PARTS = 5
-"""Of a minute."""
+"""Parts of a minute."""
 
 AT_SECOND = 22
-"""Of a minute the one in which the last things happen."""
+"""The second of a minute at which the last things happen."""
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "overview-light": ("/", LIGHT),
@@ -47,7 +47,7 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 async def work_for_a_while(store: Store, clock: Clock, busy: float, chance: Random) -> None:
-    """Jobs of a part of a minute, nearly all of which go well."""
+    """Run the jobs of a part of a minute; nearly all succeed."""
     kinds = [line.definition for line in LINES[:4]]
     await store.enqueue([NewJob(definition=kinds[n % 4]) for n in range(round(busy * chance.uniform(3, 9)))])
     wait, run = chance.uniform(0.05, 0.6) * busy, chance.lognormvariate(0, 0.5)
@@ -60,15 +60,15 @@ async def work_for_a_while(store: Store, clock: Clock, busy: float, chance: Rand
 
 
 async def charge_in_vain(store: Store, clock: Clock) -> UUID:
-    """A job that fails until its attempts are used up."""
+    """Run a job that fails until its attempts are used up."""
     params = documents.write({"customer": 4711, "amount": 990, "card": {"token": "tok_1"}})
     [made] = await store.enqueue([NewJob(definition="card.charge", params=params, tags=("checkout",))])
     for attempt in range(1, 4):
         await clock.advance(seconds(0.8 * attempt))
         await store.promote(limit=10)
         [owned] = await claim(store, lines=LINES)
-        said = [("info", "asking the gateway"), ("warning", "it takes long"), ("error", "declined")]
-        lines = [LogLine(n, clock.now + seconds(n / 3), *line) for n, line in enumerate(said, 1)]
+        texts = [("info", "asking the gateway"), ("warning", "it takes long"), ("error", "declined")]
+        lines = [LogLine(n, clock.now + seconds(n / 3), *line) for n, line in enumerate(texts, 1)]
         await store.record("a", [Trail(owned.lease, tuple(lines))])
         await clock.advance(seconds(1.3 + attempt / 2))
         used = Usage(exit_code=1, cpu=timedelta(milliseconds=260), peak_memory=41 * 2**20)
@@ -79,8 +79,8 @@ async def charge_in_vain(store: Store, clock: Clock) -> UUID:
 
 
 async def take(browser: Browser, url: str, folder: Path, job: UUID) -> None:
-    for name, (path, manner) in PICTURES.items():
-        context = await browser.new_context(base_url=url, **manner)
+    for name, (path, options) in PICTURES.items():
+        context = await browser.new_context(base_url=url, **options)
         page = await context.new_page()
         await page.goto(path.format(job=job))
         await page.get_by_role("button", name="live").wait_for()
@@ -94,7 +94,7 @@ async def main(folder: Path) -> None:
         await backend.prepare()
         clock, store = backend.clock, backend.store()
         await store.open()
-        # Charts show minutes that are over: the last of them is to be one that was worked through.
+        # Charts show whole minutes only: the last of them must be full of work.
         await asyncio.sleep((AT_SECOND - datetime.now(UTC).second) % 60)
         start = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=MINUTES)
         await clock.advance(start - clock.now)

@@ -1,6 +1,5 @@
 """The list of jobs and one job in a browser: they follow what happens, and buttons do what they say."""
 
-import asyncio
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
@@ -8,22 +7,23 @@ from uuid import UUID, uuid4
 import pytest
 from playwright.async_api import Page, expect
 
-from tenure.core.access import Deed
-from tenure.core.documents import write
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.outcome import Failure
-from tenure.core.states import State
-from tenure.core.trail import LogLine, Trail
-from tests.browser.conftest import PATIENCE, Site, Window, shot
-from tests.storage.telling import claim, found, recoverable, settle, succeeded, unrecoverable
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.states import State
+from tenure.core.model.trail import LogLine, Trail
+from tenure.core.reports.access import AuditEntry
+from tenure.core.values.documents import write
+from tenure.core.values.failure import Failure
+from tests.browser.conftest import Site, Window, shot
+from tests.storage.verbs import claim, found, recoverable, settle, succeeded, unrecoverable
+from tests.until import until
 from tests.whole import STORES
 
 
-async def enqueue(site: Site, number: int = 1, **asked: Any) -> tuple[str, list[UUID]]:
+async def enqueue(site: Site, number: int = 1, **options: Any) -> tuple[str, list[UUID]]:
     """Jobs of a definition that no other test has."""
     definition = f"own.{uuid4().hex[:12]}"
-    made = await site.store.enqueue([NewJob(definition=definition, **asked) for _ in range(number)])
+    made = await site.store.enqueue([NewJob(definition=definition, **options) for _ in range(number)])
     return definition, [one.id for one in made]
 
 
@@ -88,7 +88,7 @@ async def test_a_page_whose_key_was_revoked_leads_to_the_login(site: Site, windo
     definition, [job] = await enqueue(site)
     await page.goto(f"/ui/jobs?q={definition}")
     await expect(page.get_by_role("button", name="live")).to_be_visible()
-    await site.store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
+    await site.store.revoke_key(key[4:14], AuditEntry(who="a", action="b", target="", request=uuid4()))
     await site.store.cancel([job])
     await expect(page.get_by_label("Key")).to_be_visible()
 
@@ -143,7 +143,7 @@ async def test_without_scripts_the_same_is_done(site: Site, window: Window) -> N
 async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     definition, [job] = await enqueue(site, params='{"to":"ada","password":"hunter2"}')
     await page.goto(f"/ui/jobs/{job}")
-    await expect(page.locator("#reason")).to_contain_text(f"No live worker serves {definition}@1")
+    await expect(page.locator("#reason")).to_contain_text(f"Nobody runs {definition}@1")
     [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
     state = page.locator("h1 .state")
     await expect(state).to_have_text("running")
@@ -153,7 +153,7 @@ async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     error = Failure("ValueError", "no such customer", "Traceback (most recent call last):\nValueError")
     await settle(site.store, [recoverable(owned, error=error)])
     await expect(state).to_have_text("retrying")
-    await expect(page.get_by_role("group", name="Time line")).to_contain_text("attempt 1 of 3")
+    await expect(page.get_by_role("group", name="Timeline")).to_contain_text("attempt 1 of 3")
     fold = page.locator("#error details")
     await fold.get_by_text("Traceback", exact=True).click()
     await page.get_by_role("button", name="Give up").click()
@@ -215,9 +215,11 @@ async def test_what_is_shown_can_be_copied(site: Site, window: Window) -> None:
     page = await window(site.operator, permissions=["clipboard-read", "clipboard-write"])
     await page.goto(f"/ui/jobs/{site.jobs['succeeded']}")
     await page.locator("section", has_text="Result").get_by_role("button", name="copy").click()
-    async with asyncio.timeout(PATIENCE / 1000):
-        while '"pages": 12' not in await page.evaluate("() => navigator.clipboard.readText()"):
-            pass
+
+    async def is_copied() -> bool:
+        return '"pages": 12' in await page.evaluate("() => navigator.clipboard.readText()")
+
+    await until(is_copied)
 
 
 async def test_a_reader_finds_no_button_anywhere(site: Site, window: Window) -> None:
@@ -225,6 +227,6 @@ async def test_a_reader_finds_no_button_anywhere(site: Site, window: Window) -> 
     job = site.jobs["failed"]
     for path in ("/ui/jobs", f"/ui/jobs/{job}", "/ui/dead-letters", "/ui/queues", "/ui/workers"):
         await page.goto(path)
-        await expect(page.get_by_text("reading only")).to_be_visible()
+        await expect(page.get_by_text("read only")).to_be_visible()
         for name in ("Cancel", "Replay", "Pause", "Resume", "Drain"):
             await expect(page.get_by_role("button", name=name)).to_have_count(0)

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from playwright.async_api import Page, expect
 
-from tenure.core.access import Deed
+from tenure.core.reports.access import AuditEntry
 from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
 
 FOREIGN = "http://evil.example/"
@@ -18,11 +18,11 @@ async def log_in(page: Page, key: str) -> None:
     await page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("manner", [LIGHT, DARK, PHONE], ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("options", [LIGHT, DARK, PHONE], ids=["light", "dark", "phone"])
 async def test_a_key_leads_to_the_page_that_was_wanted(
-    site: Site, window: Window, manner: dict[str, Any], request: pytest.FixtureRequest
+    site: Site, window: Window, options: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
-    page = await window(**manner)
+    page = await window(**options)
     await page.goto("/")
     await expect(page).to_have_url(f"{site.url}/login?next=/")
     await expect(page.get_by_label("Key")).to_be_focused()
@@ -37,7 +37,7 @@ async def test_a_key_that_opens_nothing_is_told_so(site: Site, window: Window) -
     page = await window()
     await page.goto("/login")
     await log_in(page, "tnr_nonsense")
-    await expect(page.get_by_role("alert")).to_contain_text("opens nothing")
+    await expect(page.get_by_role("alert")).to_contain_text("not valid")
     await check_accessible(page)
     await log_in(page, site.operator)
     await expect(page).to_have_url(f"{site.url}/")
@@ -68,7 +68,7 @@ async def test_a_revoked_key_ends_its_sessions_at_once(site: Site, window: Windo
     page = await window(key)
     await page.goto("/")
     await expect(page.get_by_role("button", name="Log out")).to_be_visible()
-    await site.store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
+    await site.store.revoke_key(key[4:14], AuditEntry(who="a", action="b", target="", request=uuid4()))
     await page.reload()
     await expect(page.get_by_label("Key")).to_be_visible()
 

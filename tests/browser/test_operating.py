@@ -4,14 +4,14 @@ from uuid import uuid4
 
 from playwright.async_api import Page, expect
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.operations import Worker
-from tenure.core.outcome import Failure
-from tenure.core.spec import Spec
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.spec import Spec
+from tenure.core.reports.operations import WorkerInfo
+from tenure.core.values.failure import Failure
 from tests.browser.conftest import Site, shot
-from tests.storage.telling import claim, settle, unrecoverable
-from tests.surfaces.http.serving import register
+from tests.storage.verbs import claim, settle, unrecoverable
+from tests.surfaces.http.http_server import register
 
 
 async def test_dead_letters_of_one_cause_are_replayed_one_first_and_then_all(site: Site, page: Page) -> None:
@@ -23,14 +23,14 @@ async def test_dead_letters_of_one_cause_are_replayed_one_first_and_then_all(sit
     await page.goto("/ui/dead-letters")
     group = page.get_by_role("region", name=definition)
     await expect(group).to_contain_text("4 jobs")
-    await group.get_by_role("button", name="Replay the newest").click()
+    await group.get_by_role("button", name="Try one").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text(definition)
     await expect(page.locator("h1 .state")).to_have_text("queued")
     await page.goto("/ui/dead-letters")
     await group.get_by_role("button", name="Replay all…").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Replay 4 jobs?")
-    await page.get_by_role("button", name="Run them again").click()
-    await expect(page.get_by_role("status")).to_contain_text("3 jobs are run again")
+    await page.get_by_role("button", name="Replay them").click()
+    await expect(page.get_by_role("status")).to_contain_text("3 jobs were replayed")
 
 
 async def test_a_queue_is_paused_with_a_reason_and_resumed(site: Site, page: Page) -> None:
@@ -52,7 +52,7 @@ async def test_a_queue_is_paused_with_a_reason_and_resumed(site: Site, page: Pag
 
 async def test_a_worker_is_asked_to_end_in_peace(site: Site, page: Page) -> None:
     worker = f"own-{uuid4().hex[:12]}"
-    await site.store.enlist(Worker(id=worker, host="h", pid=1, version="1", slots=2, lines=()))
+    await site.store.enlist(WorkerInfo(id=worker, host="h", pid=1, version="1", slots=2, lines=()))
     await page.goto("/ui/workers")
     row = page.get_by_role("row", name=worker)
     await row.get_by_role("button", name="Drain").click()
@@ -64,7 +64,7 @@ async def test_figures_are_drawn_and_follow_the_period(site: Site, page: Page) -
     await expect(page.locator("#ended canvas")).to_be_visible()
     await expect(page.locator("#took canvas")).to_be_visible()
     await page.get_by_role("link", name="last day").click()
-    await expect(page.get_by_role("heading", name="Ended, by the hour")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Jobs ended per hour")).to_be_visible()
 
 
 async def test_definitions_follow_what_workers_register(site: Site, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Every screen, by day and by night, on a desk and in the hand: it can be used, and shows nothing askew."""
+"""Every screen, light and dark, on a desktop and on a phone: it can be used, and its layout fits."""
 
 from typing import Any
 from uuid import uuid4
@@ -6,17 +6,17 @@ from uuid import uuid4
 import pytest
 from playwright.async_api import Page, expect
 
-from tenure.core.job import NewJob
+from tenure.core.model.job import NewJob
 from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
 from tests.whole import IS_WHOLE
 
 WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
 NIGHT_PHONE: dict[str, Any] = {**PHONE, "color_scheme": "dark"}
-MANNERS = {
+LOOKS = {
     "sqlite": {"light": LIGHT, "phone-dark": NIGHT_PHONE, "wall": WALL},
     "postgres": {"dark": DARK, "phone": PHONE},
 }
-"""By the kind of store: what a page looks like does not hang on it, so that each has its share."""
+"""By the kind of store: the look of a page does not depend on it, so each store gets a part."""
 
 SCREENS = {
     "overview": ("/", "Overview"),
@@ -38,19 +38,19 @@ async def go(page: Page, site: Site, name: str) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text(title)
 
 
-@pytest.mark.parametrize("site", MANNERS, indirect=True)
+@pytest.mark.parametrize("site", LOOKS, indirect=True)
 async def test_every_screen_can_be_used_and_fits(
     site: Site, window: Window, request: pytest.FixtureRequest
 ) -> None:
-    for manner, look in MANNERS[request.node.callspec.params["site"]].items():
-        page = await window(site.operator, **look)
+    for look, options in LOOKS[request.node.callspec.params["site"]].items():
+        page = await window(site.operator, **options)
         for name in SCREENS:
             await go(page, site, name)
-            # Once in each theme and in each kind of window, unless all is to be looked at.
-            if IS_WHOLE or manner in {"light", "dark", "phone"}:
-                await check_accessible(page, with_colours=IS_WHOLE or manner != "phone")
-            await shot(page, f"{name}-{manner}")
-            assert await _overhang(page) <= 0, (name, manner)
+            # Once in each theme and each kind of window, unless the run is a whole one.
+            if IS_WHOLE or look in {"light", "dark", "phone"}:
+                await check_accessible(page, with_colours=IS_WHOLE or look != "phone")
+            await shot(page, f"{name}-{look}")
+            assert await _overhang(page) <= 0, (name, look)
 
 
 async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, window: Window) -> None:
@@ -58,14 +58,14 @@ async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, wind
     name = f"a{uuid4().hex}.{'long' * 20}"
     long, beside = NewJob(definition=name, queue=name, tags=(name,)), NewJob(definition="brief.name")
     made, _ = await site.store.enqueue([long, beside])
-    desk, phone = await window(site.operator, **LIGHT), await window(site.operator, **PHONE)
-    for page in (desk, phone):
+    desktop, phone = await window(site.operator, **LIGHT), await window(site.operator, **PHONE)
+    for page in (desktop, phone):
         for path in ("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues"):
             await page.goto(path)
             await expect(page.get_by_text(name).first).to_be_visible()
             assert await _overhang(page) <= 0, path
-    await desk.goto("/ui/jobs")
-    short = await desk.get_by_role("link", name="brief.name").first.bounding_box()
+    await desktop.goto("/ui/jobs")
+    short = await desktop.get_by_role("link", name="brief.name").first.bounding_box()
     assert short is not None
     assert short["height"] < 30
 
@@ -85,7 +85,7 @@ async def test_what_does_not_exist_is_told_on_a_page_with_a_way_on(site: Site, p
     assert reply.status == 404
     await check_accessible(page)
     await shot(page, "problem")
-    await page.get_by_role("link", name="To the jobs").click()
+    await page.get_by_role("link", name="Go to jobs").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
 
 
@@ -100,7 +100,7 @@ async def test_light_or_dark_is_chosen_and_kept(site: Site, page: Page) -> None:
 async def test_the_first_key_offers_to_leave_out_the_bar(site: Site, page: Page, phone: Page) -> None:
     await page.goto("/ui/jobs")
     await page.keyboard.press("Tab")
-    await expect(page.get_by_role("link", name="To the content")).to_be_focused()
+    await expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     await phone.goto("/ui/definitions")
     await expect(phone.get_by_role("link", name="Definitions", exact=True)).to_be_in_viewport(ratio=1)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tenure.storage import guards, statements
-from tenure.storage.sqlite import connection
-from tenure.storage.sqlite.connection import scratch
+from tenure.storage.schema import guards, statements
+from tenure.storage.sqlite.file import connection
+from tenure.storage.sqlite.file.connection import scratch
 from tests.storage.backends import Backend
 
 NOTHING = "SELECT 1"

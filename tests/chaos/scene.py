@@ -15,23 +15,13 @@ from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gathe
 from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
 from tenure.core.errors import StoreRefused, StoreUnavailable
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Line
-from tenure.core.limit import Limit
-from tenure.core.policy import Policy
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Line
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import Policy
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
-    MAIL,
-    claim,
-    note,
-    recoverable,
-    seconds,
-    settle,
-    stopped,
-    succeeded,
-    trail,
-)
+from tests.storage.verbs import MAIL, claim, note, recoverable, seconds, settle, stopped, succeeded, trail
 
 LEASE = timedelta(seconds=30)
 WIRE = Line("default", "wire")
@@ -59,7 +49,7 @@ BATCH = {
 
 @dataclass
 class Scene:
-    """What a run needs beside its store: a client, test jobs and somebody who watches."""
+    """What a run needs beside its store: a client, test jobs and an observer."""
 
     store: Store
     clock: Clock

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from tenure.core.errors import JobsAside
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease, Progress, Pulse
-from tenure.core.limit import Limit
-from tenure.core.operations import Retention
-from tenure.core.policy import Policy
+from tenure.core.model.aside import JobsAside
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease, Progress, Pulse
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import Policy
+from tenure.core.reports.operations import Retention
 from tests.chaos.scene import LEASE, Scene
-from tests.storage.telling import claim, recoverable, seconds, settle, stopped, succeeded
+from tests.storage.verbs import claim, recoverable, seconds, settle, stopped, succeeded
 
 Story = Callable[[Scene], Awaitable[None]]
 OVER = LEASE.total_seconds() + 1
@@ -88,7 +88,7 @@ async def late_report_of_the_owner_itself(scene: Scene) -> None:
 
 
 async def late_report_before_the_reaper(scene: Scene) -> None:
-    """`a` reports when its lease is over, and nobody has noticed yet."""
+    """`a` reports when its lease is over, and it was not noticed yet."""
     old = await begin(scene)
     await scene.wait(OVER)
     await scene.see("job")
@@ -99,7 +99,7 @@ async def late_report_before_the_reaper(scene: Scene) -> None:
 
 
 async def reaped_while_it_runs(scene: Scene) -> None:
-    """Somebody reaps while `a` is at work and has its lease."""
+    """A reaper runs while `a` is at work and has its lease."""
     held = await begin(scene)
     await scene.wait(1)
     await scene.store.reap(10)
@@ -121,7 +121,7 @@ async def child_of_the_late(scene: Scene) -> None:
 
 
 async def reaped_when_done(scene: Scene) -> None:
-    """Somebody reaps when `a` is done and its lease, which nobody needs any more, has run out."""
+    """A reaper runs when `a` is done and its lease, which is not needed any more, has run out."""
     held = await begin(scene)
     scene.wrote(held, "effect", "end")
     await settle(scene.store, [succeeded(held)], "a")
@@ -164,7 +164,7 @@ async def lost_under_a_limit(scene: Scene) -> None:
 
 
 async def cancelled_in_line(scene: Scene) -> None:
-    """A job that is cancelled before anybody claims it."""
+    """A job that is cancelled before it is claimed."""
     await scene.enqueue({"job": NewJob(definition="mail", key="job")})
     await scene.cancel("job")
     await scene.wait(5)
@@ -191,7 +191,7 @@ async def cancelled_and_failing(scene: Scene) -> None:
 
 
 async def delayed(scene: Scene) -> None:
-    """A job for later, and somebody who looks too soon."""
+    """A job for later, and a promotion that comes too soon."""
     await scene.enqueue({"job": NewJob(definition="mail", key="job", delay=seconds(60))})
     for _ in range(2):
         await scene.wait(30)
@@ -200,7 +200,7 @@ async def delayed(scene: Scene) -> None:
 
 
 async def backing_off(scene: Scene) -> None:
-    """A job that has to wait before it is tried again, and somebody who looks too soon."""
+    """A job that has to wait before it is tried again, and a promotion that comes too soon."""
     await settle(scene.store, [recoverable(await begin(scene), seconds(60))])
     for _ in range(2):
         await scene.wait(30)
@@ -221,7 +221,7 @@ async def progress_when_done(scene: Scene) -> None:
 
 
 async def claimed_by_two(scene: Scene) -> None:
-    """Two workers who ask for jobs at one time."""
+    """Two workers that ask for jobs at one time."""
     held = await begin(scene)
     await scene.wait(1)
     await finish(scene, "b")
@@ -231,7 +231,7 @@ async def claimed_by_two(scene: Scene) -> None:
 
 
 async def replayed_twice(scene: Scene) -> None:
-    """A job that failed, and two who want it to run again."""
+    """A job that failed, and two requests to run it again."""
     await begin(scene, policy=Policy(max_attempts=1))
     await scene.wait(OVER)
     await scene.store.reap(10)
@@ -273,7 +273,7 @@ async def by_priority(scene: Scene) -> None:
 
 
 async def pruned(scene: Scene) -> None:
-    """A job that has just ended, and somebody who tidies up."""
+    """A job that has just ended, and a prune."""
     await plain(scene)
     await scene.wait(60)
     await scene.store.prune(KEPT)

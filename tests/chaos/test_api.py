@@ -11,13 +11,13 @@ import pytest
 
 from chaos import failpoints
 from chaos.api import Door, Doors
-from tenure.core.reading import Filter
-from tenure.core.spec import Spec
+from tenure.core.model.spec import Spec
+from tenure.core.reports.reading import Filter
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.ports import free_port
 from tests.surfaces.conftest import database  # noqa: F401
-from tests.surfaces.http.serving import register
+from tests.surfaces.http.http_server import register
 
 CALLERS = 100
 BOUND = 60.0

@@ -8,13 +8,13 @@ import pytest
 
 from chaos.checker import INVARIANTS, check
 from chaos.evidence import Terms, Watch, gather
-from tenure.storage.contract import Store
-from tests.chaos.plants import PLANTS
+from tenure.storage.contract.store import Store
+from tests.chaos.planted_bugs import PLANTS
 from tests.chaos.test_planted_api import SERVERS
 from tests.chaos.test_planted_sabotage import BY_FUNCTION
 from tests.chaos.test_planted_worker import CASES
 from tests.storage.clock import Clock
-from tests.storage.contract.lives import lives
+from tests.storage.contract.histories import lives
 
 # Nobody reaps for a whole minute in these lives.
 NEVER_AT_REST = Terms(lease=timedelta(seconds=30), rescue=timedelta(seconds=60), quiet=False)

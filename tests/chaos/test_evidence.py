@@ -21,10 +21,10 @@ from chaos.evidence import (
     save,
 )
 from chaos.history import Call, History
-from tenure.core.lease import Line
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line
+from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.contract.lives import lives
+from tests.storage.contract.histories import lives
 
 
 async def test_evidence_is_read_back_as_it_was_saved(store: Store, clock: Clock, tmp_path: Path) -> None:

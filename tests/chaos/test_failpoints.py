@@ -11,7 +11,7 @@ import pytest
 
 from chaos import failpoints
 from chaos.failpoints import PLACES, Armed, find
-from tenure.execution.assignment import Assignment
+from tenure.execution.protocol.assignment import Assignment
 
 ROOT = Path(__file__).parents[2]
 TARGETS = sorted({target for place in PLACES.values() for target in place.target.split()})

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
@@ -17,9 +16,10 @@ from chaos.faults.postgres import hold, terminate
 from chaos.faults.workers import kill, stop_children
 from chaos.load import Wanted
 from chaos.scene import Scene, staged
-from chaos.staff import Manner
+from chaos.staff import StaffConfig
 from tests.storage.faults.own_server import OwnServer
-from tests.worker.commanding import generations
+from tests.until import until, until_sync
+from tests.worker.worker_process import generations
 
 PATIENCE = 60.0
 DICE = Random(0)
@@ -28,14 +28,14 @@ DICE = Random(0)
 @pytest.fixture
 async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
     """Two workers on a file."""
-    async with staged("sqlite", tmp_path / "run", Manner(workers=2, lease=2.0)) as made:
+    async with staged("sqlite", tmp_path / "run", StaffConfig(workers=2, lease=2.0)) as made:
         yield made
 
 
 @pytest.fixture
 async def on_postgres(server: OwnServer, tmp_path: Path) -> AsyncIterator[Scene]:
     """A database without workers."""
-    async with staged("postgres", tmp_path / "run", Manner(workers=0), server) as made:
+    async with staged("postgres", tmp_path / "run", StaffConfig(workers=0), server) as made:
         yield made
 
 
@@ -55,13 +55,9 @@ async def test_a_worker_that_was_killed_counts(scene: Scene) -> None:
 async def test_to_stop_children_stops_neither_guards_nor_zygotes(scene: Scene) -> None:
     """Of which a worker has more than one of each, once a definition is imported anew for every attempt."""
     await scene.client.enqueue([Wanted(f"spawn-{n}", "noop.spawn") for n in range(8)])
-    async with asyncio.timeout(PATIENCE):
-        while all(len(generations(hand.pid)[0]) < 2 for hand in scene.staff.alive()):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await until(lambda: not all(len(generations(hand.pid)[0]) < 2 for hand in scene.staff.alive()))
     striking = asyncio.create_task(stop_children(scene, DICE))
-    async with asyncio.timeout(PATIENCE):
-        while not _stopped(scene):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await until(lambda: _stopped(scene))
     minders = {pid for hand in scene.staff.alive() for pid in sum(generations(hand.pid)[:2], [hand.pid])}
     assert not minders & _stopped(scene)
     [struck] = await striking
@@ -77,9 +73,7 @@ async def test_what_finds_nothing_to_strike_at_is_no_strike(on_postgres: Scene) 
 async def test_what_is_held_is_what_workers_need(on_postgres: Scene) -> None:
     [job] = await on_postgres.client.enqueue([Wanted("later", "noop", delay=3600.0)])
     holding = asyncio.create_task(hold(on_postgres, DICE))
-    async with asyncio.timeout(PATIENCE):
-        while not await _is_held(on_postgres, job):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await until(lambda: _is_held(on_postgres, job))
     [struck] = await holding
     assert struck.fault == "hold"
     assert not await _is_held(on_postgres, job)
@@ -94,9 +88,7 @@ async def test_connections_that_are_broken_count(on_postgres: Scene, act: object
 
 def _abort(pid: int) -> None:
     os.kill(pid, signal.SIGABRT)
-    ends_at = time.monotonic() + PATIENCE
-    while _state(pid) not in {"", "Z"} and time.monotonic() < ends_at:
-        time.sleep(0.01)
+    until_sync(lambda: _state(pid) in {"", "Z"})
 
 
 def _stopped(scene: Scene) -> set[int]:

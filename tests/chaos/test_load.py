@@ -9,7 +9,7 @@ from chaos.app import app
 from chaos.campaign import Setup, schedule
 from chaos.faults import FAULTS
 from chaos.mixes import MIXES, foreigners, mix
-from tenure.core.spec import LANES
+from tenure.core.model.lanes import LANES
 
 EVERY_FAULT = Setup(seed=1, store="postgres", faults=tuple(FAULTS), seconds=20.0)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from chaos.machine import Machine, children, merged
+from tests.until import until_sync
 
 CROWD = 6
 PATIENCE = 60.0
@@ -28,11 +29,13 @@ def crowd() -> Iterator[list[int]]:
 
 def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not(crowd: list[int]) -> None:
     with subprocess.Popen(["sleep", str(2 * PATIENCE)]) as sleeper:
-        machine, ends_at = Machine(), time.monotonic() + PATIENCE
-        began = time.monotonic()
-        while not all(map(machine.starved, crowd)) and time.monotonic() < ends_at:
+        machine, began = Machine(), time.monotonic()
+
+        def are_starved() -> bool:
             machine.look([*crowd, sleeper.pid])
-            time.sleep(0.1)
+            return all(map(machine.starved, crowd))
+
+        until_sync(are_starved)
         sleeper.kill()
     for pid in crowd:
         assert all(begin < end <= time.monotonic() for begin, end in machine.starved(pid))
@@ -41,10 +44,13 @@ def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not(crowd: list[
 
 
 def test_everybody_waits_for_a_database_that_waits(crowd: list[int]) -> None:
-    machine, ends_at = Machine(), time.monotonic() + PATIENCE
-    while not machine.lags and time.monotonic() < ends_at:
+    machine = Machine()
+
+    def is_late() -> bool:
         machine.look([], serving=crowd)
-        time.sleep(0.1)
+        return bool(machine.lags)
+
+    until_sync(is_late)
     assert machine.starved(os.getpid())
     assert set(crowd) <= set(children(os.getpid()))
 

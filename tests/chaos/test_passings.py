@@ -1,9 +1,7 @@
 """Every failpoint is on somebody's way: a place that nobody passes any more would never fail anybody."""
 
-import asyncio
 import math
 import signal
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,8 +13,9 @@ from chaos.faults.steps import AFTER_A_STOP
 from chaos.ground import Kind
 from chaos.load import Wanted
 from chaos.scene import Scene, staged
-from chaos.staff import Hand, Manner
-from tenure.core.lease import Line, Order
+from chaos.staff import Hand, StaffConfig
+from tenure.core.model.lease import Line, Order
+from tests.until import until
 
 PATIENCE = 60.0
 JOBS = ("noop", "parent", "speak", "snooze", "fail_once")
@@ -28,14 +27,14 @@ async def test_a_worker_passes_every_failpoint_in_its_life(
 ) -> None:
     """Armed with all of them at once, to stand still for no time at all."""
     server = request.getfixturevalue("server") if kind == "postgres" else None
-    async with staged(kind, tmp_path / "run", Manner(workers=0), server) as scene:
+    async with staged(kind, tmp_path / "run", StaffConfig(workers=0), server) as scene:
         await _leave_an_orphan(scene)
         hand = await scene.staff.hire_another(",".join(f"{name}=pause:0" for name in PLACES), math.inf)
         assert hand is not None
         await scene.client.enqueue([Wanted(key, key) for key in JOBS])
-        await _until(lambda: _fired(hand) >= PLACES.keys() - AFTER_A_STOP)
+        await until(lambda: _fired(hand) >= PLACES.keys() - AFTER_A_STOP)
         [stubborn] = await scene.client.enqueue([Wanted("last", "stubborn", {"seconds": 30.0})])
-        await _until(
+        await until(
             lambda: any(entry.job == stubborn for entry in ledger.read(scene.folder / "ledger", torn=True))
         )
         hand.stop(signal.SIGTERM)
@@ -55,9 +54,3 @@ async def _leave_an_orphan(scene: Scene) -> None:
 
 def _fired(hand: Hand) -> set[str]:
     return {one.name for one in failpoints.fired(hand.fired)}
-
-
-async def _until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not is_so():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)

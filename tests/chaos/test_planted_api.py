@@ -18,18 +18,18 @@ from chaos.evidence import Reply, Terms, gather
 from chaos.http_store import HttpStore
 from chaos.load import Wanted
 from chaos.tenants import Tenant, with_key
-from tenure.core.documents import Document, write
+from tenure.api.redaction import Redaction
 from tenure.core.errors import InvalidInput, StoreUnavailable
-from tenure.core.job import Enqueued, NewJob, Taken
-from tenure.core.reading import Filter
-from tenure.core.spec import Spec
-from tenure.core.states import State
-from tenure.engine.client import Client as Engine
-from tenure.storage.contract import Store
-from tenure.surfaces.http import looking
-from tenure.surfaces.http.caller import Caller
-from tenure.surfaces.redaction import Redaction
-from tests.surfaces.http.serving import Api, register, serving
+from tenure.core.model.job import Enqueued, KeysTaken, NewJob
+from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
+from tenure.core.reports.reading import Filter
+from tenure.core.values.documents import Document, write
+from tenure.engine.client.client import JobClient as Engine
+from tenure.storage.contract.store import Store
+from tenure.surfaces.http.auth.caller import Caller
+from tenure.surfaces.http.calls import read
+from tests.surfaces.http.http_server import Api, register, serving
 
 PASSWORD = "planted-in-params"
 Story = Callable[[Store, Api, Path], Awaitable[set[str]]]
@@ -118,7 +118,7 @@ def takes_any_params(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_batches_apart(patch: pytest.MonkeyPatch) -> None:
-    async def record(self: Engine, judged: Sequence[NewJob]) -> list[Enqueued] | Taken:
+    async def record(self: Engine, judged: Sequence[NewJob]) -> list[Enqueued] | KeysTaken:
         await self.enqueue(judged[:1])
         raise StoreUnavailable("the connection broke after the first")
 
@@ -133,7 +133,7 @@ def lists_every_namespace(patch: pytest.MonkeyPatch) -> None:
     def wide(**given: Any) -> Filter:
         return Filter(**{**given, "namespace": None})
 
-    patch.setattr(looking, "Filter", wide)
+    patch.setattr(read, "Filter", wide)
 
 
 def hides_nothing(patch: pytest.MonkeyPatch) -> None:

@@ -19,18 +19,19 @@ from chaos.checker import INVARIANTS, check
 from chaos.evidence import Leftovers, Outage, Secret, Stay
 from chaos.history import Call
 from chaos.invariants.serving import excused_by_the_machine
-from tenure.core.documents import Document, canonical_hash
-from tenure.core.lease import Line
-from tenure.core.limit import Limit, LimitUse
-from tenure.core.operations import Retention
-from tenure.core.outcome import Ending, Failure
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tests.chaos.forging import Forger
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import Limit, LimitUse
+from tenure.core.model.outcome import Ending
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Retention
+from tenure.core.values.documents import Document, canonical_hash
+from tenure.core.values.failure import Failure
+from tests.chaos.forged_evidence import Forger
 from tests.chaos.scene import TERMS, WIRE, Scene, play
 from tests.storage.backends import SqliteBackend
 from tests.storage.clock import START
-from tests.storage.telling import MAIL, seconds
+from tests.storage.verbs import MAIL, seconds
 
 Forgery = Callable[[Forger], Forger]
 HOUR = timedelta(hours=1)

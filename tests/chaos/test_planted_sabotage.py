@@ -13,11 +13,12 @@ import pytest
 
 from chaos.checker import check
 from chaos.evidence import Evidence, Terms
-from tenure.core.errors import JobsAside, StoreRefused, StoreUnavailable
-from tenure.core.job import Enqueued, NewJob
+from tenure.core.errors import StoreRefused, StoreUnavailable
+from tenure.core.model.aside import JobsAside
+from tenure.core.model.job import Enqueued, NewJob
 from tenure.storage.sqlite.store import SqliteStore
 from tests.chaos import stories
-from tests.chaos.plants import PLANTS, TERMS, Plant, sqlite
+from tests.chaos.planted_bugs import PLANTS, TERMS, Plant, sqlite
 from tests.chaos.scene import Scene
 from tests.chaos.stories import Story
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
@@ -96,7 +97,7 @@ async def test_what_was_taken_out_is_noticed(
 
 async def answer_before_the_commit(self: SqliteStore, jobs: Sequence[NewJob]) -> list[Enqueued]:
     answers: list[Enqueued] = []
-    asked = await self._asked(jobs)
+    asked = await self._new_rows(jobs)
 
     def lose(connection: Any, turn: Any) -> None:
         answers.extend(self._enqueue(connection, turn, asked))

@@ -17,20 +17,21 @@ from msgspec.structs import replace
 
 from chaos.evidence import Secret
 from tenure.core.errors import StoreUnavailable
-from tenure.core.outcome import Settled
-from tenure.core.retry import Crashed
-from tenure.core.round import Round
-from tenure.core.states import FINAL, State
-from tenure.engine.attempts import Attempts
-from tenure.engine.dispatcher import Dispatcher
-from tenure.engine.heartbeat import Heartbeat
-from tenure.engine.manner import Hold, Manner
-from tenure.execution import limits
-from tenure.execution.halting import Halt, Halting
-from tenure.execution.lane import ProcessLane
+from tenure.core.model.outcome import Settled
+from tenure.core.model.retry import Crashed
+from tenure.core.model.states import FINAL, State
+from tenure.core.model.turn import TurnResult
+from tenure.engine.config import LeaseDeadlines, WorkerConfig
+from tenure.engine.worker.dispatcher import Dispatcher
+from tenure.engine.worker.heartbeat import Heartbeat
+from tenure.engine.worker.in_flight import InFlight
+from tenure.engine.worker.slot_pool import SlotPool
+from tenure.execution.parent.attempt_terms import StopReason, StopRequest
+from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.protocol import limits
 from tenure.storage.sqlite.store import SqliteStore
-from tests.chaos.workplace import LONG, SHORT, SOON, TERMS, Workplace
-from tests.worker.employing import reach
+from tests.chaos.worker_on_store import LONG, SHORT, SOON, TERMS, Workplace
+from tests.worker.running_worker import reach
 
 MANY = 30
 """How many jobs it takes to see something grow."""
@@ -95,9 +96,9 @@ async def cancelled(place: Workplace, sound: bool) -> set[str]:
 async def told_to_stop(place: Workplace, sound: bool) -> set[str]:
     """A worker is told to stop while a job runs that does not end in time."""
     job = await place.enqueue()
-    async with place.worker(lease=LONG if sound else SHORT, shutdown=0.1) as employed:
+    async with place.worker(lease=LONG if sound else SHORT, shutdown=0.1) as running:
         await place.wrote("start", 1)
-        employed.stop()
+        running.stop()
     if not sound:
         await place.lost(job)
     return await place.broken()
@@ -184,22 +185,24 @@ def runs_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def claims_too_many(patch: pytest.MonkeyPatch) -> None:
-    begin = Attempts.__init__
+    begin = SlotPool.__init__
 
-    def begin_with_more(self: Attempts, *given: Any, **named: Any) -> None:
+    def begin_with_more(self: SlotPool, *given: Any, **named: Any) -> None:
         begin(self, *given, **named)
-        self._share = replace(self._share, slots=self._share.slots + 2)
+        self._group = replace(self._group, slots=self._group.slots + 2)
 
-    patch.setattr(Attempts, "__init__", begin_with_more)
+    patch.setattr(SlotPool, "__init__", begin_with_more)
 
 
 def fences_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Manner, "hold", lambda *_: Hold(monotonic() + 1000, monotonic() + 1000))
+    patch.setattr(
+        WorkerConfig, "deadlines", lambda *_: LeaseDeadlines(monotonic() + 1000, monotonic() + 1000)
+    )
 
 
 def hears_no_cancel(patch: pytest.MonkeyPatch) -> None:
-    ask = Halting.ask
-    patch.setattr(Halting, "ask", lambda self, why: why is Halt.CANCELLED or ask(self, why))
+    ask = StopRequest.ask
+    patch.setattr(StopRequest, "ask", lambda self, why: why is StopReason.CANCELLED or ask(self, why))
 
 
 def hands_nothing_back(patch: pytest.MonkeyPatch) -> None:
@@ -210,14 +213,15 @@ def hands_nothing_back(patch: pytest.MonkeyPatch) -> None:
 
 
 def harms_neighbours(patch: pytest.MonkeyPatch) -> None:
-    note = Attempts._note
+    note = InFlight._note
 
-    def note_and_halt(self: Attempts, running: Any, ended: Any) -> None:
+    def note_and_halt(self: InFlight, running: Any, ended: Any) -> None:
         note(self, running, ended)
         if isinstance(ended.end, Crashed):
-            self.halt(Halt.LOST)
+            for neighbour in self._pool.active():
+                neighbour.stop.ask(StopReason.LOST)
 
-    patch.setattr(Attempts, "_note", note_and_halt)
+    patch.setattr(InFlight, "_note", note_and_halt)
 
 
 def is_deaf(patch: pytest.MonkeyPatch) -> None:
@@ -278,14 +282,14 @@ def fault(request: pytest.FixtureRequest, place: Workplace, monkeypatch: pytest.
     async def unsent(*_: Any) -> None:
         raise StoreUnavailable("no sign of life gets through")
 
-    async def turn(self: SqliteStore, *args: Any) -> Round:
+    async def turn(self: SqliteStore, *args: Any) -> TurnResult:
         if place.is_away:
             place.unanswered += 1
             raise StoreUnavailable("nobody answers")
         return await answer(self, *args)
 
     if CASES[request.getfixturevalue("name")][1] is no_heartbeats:
-        monkeypatch.setattr(Heartbeat, "_sent", unsent)
+        monkeypatch.setattr(Heartbeat, "_send", unsent)
     monkeypatch.setattr(SqliteStore, "settle_and_claim", turn)
     monkeypatch.setenv("BILLING_TOKEN", TOKEN)
 

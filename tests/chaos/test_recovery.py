@@ -6,7 +6,7 @@ from uuid import UUID
 from chaos.evidence import Clocks, Evidence, Terms
 from chaos.faults.fault import IN_A_WRITE, Strike
 from chaos.recovery import Recovery, recoveries
-from tenure.core.outcome import Attempt, Ending
+from tenure.core.model.outcome import Attempt, Ending
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from msgspec.structs import replace
 
 from chaos.campaign import Result, Setup, run
@@ -30,23 +31,26 @@ def short(seed: int, store: str, *faults: str, hostile: bool = False, servers: i
     )
 
 
+def in_make_long(setup: Setup) -> ParameterSet:
+    """A seed that `make long` runs: the default run has one of each kind, and both stores among them."""
+    return pytest.param(setup, marks=pytest.mark.long)
+
+
 BY_LIBRARY = (
     short(2, "sqlite", "step", "pause", hostile=True),
     short(113073, "postgres", "reset", "cut-commit", "pause", hostile=True),
-    short(5, "postgres", "step", "clock", hostile=True),
+    in_make_long(short(5, "postgres", "step", "clock", hostile=True)),
 )
 OVER_HTTP = (
     short(1, "sqlite", "kill", "deploy", "api", servers=2),
-    short(3, "postgres", "restart", "kill", "api", servers=2),
+    in_make_long(short(3, "postgres", "restart", "kill", "api", servers=2)),
 )
 
-IN_TWO_LANGUAGES = [
-    replace(setup, workers=1, foreign=2, calls=30, lease=5.0)
-    for setup in (
-        short(8, "sqlite", "kill", "pause", "leasing"),
-        short(12, "postgres", "kill", "deploy", "leasing"),
-    )
-]
+TWO_LANGUAGES = {"workers": 1, "foreign": 2, "calls": 30, "lease": 5.0}
+IN_TWO_LANGUAGES = (
+    in_make_long(replace(short(8, "sqlite", "kill", "pause", "leasing"), **TWO_LANGUAGES)),
+    replace(short(12, "postgres", "kill", "deploy", "leasing"), **TWO_LANGUAGES),
+)
 
 
 def named(setup: Setup) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.states import STEPS, State
+from tenure.core.model.states import STEPS, State
 from tools import states
 
 

@@ -1,8 +1,7 @@
-"""Attempts as tests ask for them, and a listener that remembers what it hears."""
+"""Runs attempts in a lane, with a listener that records what they send."""
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,16 +9,17 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tenure.core.documents import write
 from tenure.core.errors import TenureError
-from tenure.core.job import Enqueued, NewJob
-from tenure.core.lease import Progress
-from tenure.core.span import Span
-from tenure.core.states import State
-from tenure.core.trail import LogLine, Note
-from tenure.execution.assignment import Assignment, Limits
-from tenure.execution.lane import Ended, Halting, ProcessLane
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.lease import Progress
+from tenure.core.model.states import State
+from tenure.core.model.trail import LogLine, Note
+from tenure.core.values.documents import write
+from tenure.core.values.span import Span
 from tenure.execution.lanes import Lane
+from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, StopRequest
+from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.protocol.assignment import Assignment, ResourceLimits
 
 ROOT = Path(__file__).parents[2]
 JOB = UUID("01890000-0000-7000-8000-000000000001")
@@ -28,8 +28,8 @@ BOUND = 60.0
 
 
 @dataclass
-class Heard:
-    """What an attempt said."""
+class Recorder:
+    """A listener that records what an attempt sent."""
 
     lines: list[LogLine] = field(default_factory=list)
     progresses: list[Progress] = field(default_factory=list)
@@ -88,11 +88,11 @@ async def run(
     definition: str,
     params: object = None,
     *,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     timeout: float = BOUND,
     grace: float = BOUND,
-    halt: Halting | None = None,
-    heard: Heard | None = None,
+    stop: StopRequest | None = None,
+    recorder: Recorder | None = None,
     **assigned: Any,
 ) -> Ended:
     """Run one attempt of a handler; generous where the test does not say otherwise."""
@@ -103,23 +103,13 @@ async def run(
         definition=definition,
         version=1,
         params=write(params),
-        limits=limits or Limits(),
+        limits=limits or ResourceLimits(),
         **assigned,
     )
-    return await lane.run(
-        assignment,
-        timeout=timedelta(seconds=timeout),
-        grace=timedelta(seconds=grace),
-        halt=halt or Halting(),
-        listener=heard or Heard(),
+    terms = AttemptTerms(
+        timedelta(seconds=timeout), timedelta(seconds=grace), stop or StopRequest(), recorder or Recorder()
     )
-
-
-async def eventually(holds: Callable[[], Any]) -> None:
-    """Wait until something holds that nobody announces, within the bound."""
-    async with asyncio.timeout(BOUND):
-        while not holds():  # noqa: ASYNC110  what a kernel or another process does sets no event
-            await asyncio.sleep(0.005)
+    return await lane.run(assignment, terms)
 
 
 def is_alive(pid: int) -> bool:

@@ -4,19 +4,19 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tenure.execution.lane import ProcessLane
+from tenure.execution.parent.process_lane import ProcessLane
 from tests.execution.attempts import opened
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def lane() -> AsyncIterator[ProcessLane]:
     """One whose handlers behave."""
-    async with opened("tests.execution.sample:app") as lane:
+    async with opened("tests.execution.sample_app:app") as lane:
         yield lane
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def hostile() -> AsyncIterator[ProcessLane]:
     """One whose handlers do not."""
-    async with opened("tests.execution.hostile:app") as lane:
+    async with opened("tests.execution.hostile_app:app") as lane:
         yield lane

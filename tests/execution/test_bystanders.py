@@ -1,4 +1,4 @@
-"""A zygote that dies or is stuck: its attempts come to an end, and only who is known to have done it pays."""
+"""A zygote that dies or is stuck: its attempts come to an end, and only a known culprit pays."""
 
 import asyncio
 import os
@@ -12,15 +12,17 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from tenure.core.retry import AttemptEnd, Crashed, Returned
-from tenure.execution import attempt, nursery, suspects
-from tenure.execution.lane import Ended, Halt, Halting, Interrupted, ProcessLane, Unstarted
-from tests.execution.attempts import Heard, eventually, is_alive, opened, run
-from tests.execution.test_stopping import pids
-from tests.execution.test_survivors import parent_of
+from tenure.core.model.retry import AttemptEnd, Crashed, Returned
+from tenure.execution.parent import patience, quarantine, zygote_client
+from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, StopRequest, Unstarted
+from tenure.execution.parent.process_lane import ProcessLane
+from tests.execution.attempts import Recorder, is_alive, opened, run
+from tests.execution.parent.test_stopping import pids
+from tests.execution.zygote.test_survivors import parent_of
+from tests.until import until
 
 NEVER = 3600.0
-HOSTILE = "tests.execution.hostile:app"
+HOSTILE = "tests.execution.hostile_app:app"
 
 
 @pytest_asyncio.fixture
@@ -34,7 +36,7 @@ async def begun(lane: ProcessLane, definition: str, ledger: Path, **options: obj
     """An attempt of a job of its own that has begun and will not end by itself."""
     options.setdefault("job", uuid4())
     running = asyncio.create_task(run(lane, definition, str(ledger), timeout=NEVER, **options))  # type: ignore[arg-type]
-    await eventually(lambda: pids(ledger))
+    await until(lambda: pids(ledger))
     return running
 
 
@@ -42,11 +44,11 @@ async def test_a_zygote_that_is_stopped_is_replaced_and_its_guard_too(
     lane: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits for the time limits of its attempts."""
-    monkeypatch.setattr(nursery, "PING_EVERY", 0.3)
+    monkeypatch.setattr(zygote_client, "PING_EVERY", 0.3)
     bystander = await begun(lane, "ignores_sigterm", tmp_path / "bystander")
     culprit = await begun(lane, "stops_its_elders", tmp_path / "culprit")
     waiting = asyncio.create_task(run(lane, "returns", 1, timeout=NEVER))
-    await eventually(lambda: bystander.done() and culprit.done() and waiting.done())
+    await until(lambda: bystander.done() and culprit.done() and waiting.done())
     assert isinstance((await bystander).end, Interrupted)
     assert isinstance((await culprit).end, Interrupted)
     assert isinstance((await waiting).end, Unstarted)
@@ -58,8 +60,8 @@ async def test_a_zygote_that_gives_signs_of_life_is_left_alone(
     lane: ProcessLane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long its attempts take: this one is asked for more of them than it may leave unanswered."""
-    monkeypatch.setattr(nursery, "PING_EVERY", 0.02)
-    monkeypatch.setattr(nursery, "MOST_UNANSWERED", 100)
+    monkeypatch.setattr(zygote_client, "PING_EVERY", 0.02)
+    monkeypatch.setattr(zygote_client, "MOST_UNANSWERED", 100)
     assert isinstance((await run(lane, "sleeps", 4)).end, Returned)
 
 
@@ -67,14 +69,14 @@ async def test_nothing_of_an_attempt_outlives_its_lease_though_the_zygote_is_sto
     lane: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who has lost its lease is not waited for longer than the lease lasts."""
-    monkeypatch.setattr(nursery, "PING_EVERY", NEVER)
-    monkeypatch.setattr(attempt, "PATIENCE", NEVER)
-    halting = Halting()
-    halting.prolong(time.monotonic() + NEVER)
-    running = await begun(lane, "stops_its_elders", tmp_path / "on", halt=halting)
-    halting.prolong(time.monotonic() + 0.2)
-    halting.ask(Halt.LOST)
-    await eventually(running.done)
+    monkeypatch.setattr(zygote_client, "PING_EVERY", NEVER)
+    monkeypatch.setattr(patience, "PATIENCE", NEVER)
+    stop = StopRequest()
+    stop.prolong(time.monotonic() + NEVER)
+    running = await begun(lane, "stops_its_elders", tmp_path / "on", stop=stop)
+    stop.prolong(time.monotonic() + 0.2)
+    stop.ask(StopReason.LOST)
+    await until(running.done)
     assert (await running).end is None
     assert not any(map(is_alive, pids(tmp_path / "on")))
 
@@ -87,26 +89,26 @@ async def test_who_is_alone_with_a_zygote_that_dies_has_killed_it(lane: ProcessL
 async def test_where_it_cannot_be_known_nobody_is_charged_and_the_next_time_it_is_known(
     lane: ProcessLane, tmp_path: Path
 ) -> None:
-    """Each of them is run apart then: the culprit harms nobody any more, the others are acquitted."""
+    """Each of them is run apart then: the culprit harms no other any more, the others are cleared."""
     culprit, bystander = uuid4(), uuid4()
-    said = Heard()
-    running = await begun(lane, "ignores_sigterm", tmp_path / "first", job=bystander, heard=said)
+    said = Recorder()
+    running = await begun(lane, "ignores_sigterm", tmp_path / "first", job=bystander, recorder=said)
     ended = await run(lane, "kills_its_parent", str(tmp_path / "on"), job=culprit)
     assert isinstance(ended.end, Interrupted)
     assert isinstance((await running).end, Interrupted)
     assert "handed back" in said.texts("warning")[-1]
 
-    halting, others = Halting(), Halting()
-    running = await begun(lane, "ignores_sigterm", tmp_path / "second", job=bystander, halt=halting)
-    other = await begun(lane, "ignores_sigterm", tmp_path / "third", halt=others)
+    stop, others = StopRequest(), StopRequest()
+    running = await begun(lane, "ignores_sigterm", tmp_path / "second", job=bystander, stop=stop)
+    other = await begun(lane, "ignores_sigterm", tmp_path / "third", stop=others)
     for n in range(2):
         ended = await run(lane, "kills_its_parent", str(tmp_path / f"on{n}"), job=culprit)
         assert kind(ended.end) == "ZygoteDied"
     assert not running.done()
     assert not other.done()
     assert parent_of(pids(tmp_path / "second")[0]) != parent_of(pids(tmp_path / "third")[0])
-    for one in (halting, others):
-        one.ask(Halt.SHUTDOWN)
+    for one in (stop, others):
+        one.ask(StopReason.SHUTDOWN)
     assert (await running).end is (await other).end is None
 
     running = await begun(lane, "stops_itself", tmp_path / "fourth", job=bystander)
@@ -119,8 +121,8 @@ async def test_where_it_cannot_be_known_nobody_is_charged_and_the_next_time_it_i
 async def test_no_more_than_a_few_are_run_apart(
     lane: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each costs an import; whoever finds no room runs among the others."""
-    monkeypatch.setattr(suspects, "MOST_APART", 0)
+    """Each costs an import; a job that finds no room runs among the others."""
+    monkeypatch.setattr(quarantine, "MOST_APART", 0)
     culprit = uuid4()
     for n in range(2):
         running = await begun(lane, "stops_itself", tmp_path / f"bystander{n}")
@@ -130,12 +132,12 @@ async def test_no_more_than_a_few_are_run_apart(
 
 
 async def test_what_had_not_begun_when_the_zygote_died_is_not_started(tmp_path: Path) -> None:
-    """Even if it is the only one: whoever has read nothing has killed nobody."""
+    """Even if it is the only one: an attempt that has read nothing has killed nothing."""
     async with opened(HOSTILE, spares=0) as lane:
-        halting = Halting()
-        running = await begun(lane, "ignores_sigterm", tmp_path / "on", halt=halting)
+        stop = StopRequest()
+        running = await begun(lane, "ignores_sigterm", tmp_path / "on", stop=stop)
         zygote = parent_of(pids(tmp_path / "on")[0])
-        halting.ask(Halt.SHUTDOWN)
+        stop.ask(StopReason.SHUTDOWN)
         await running
         os.kill(zygote, signal.SIGSTOP)
         waiting = asyncio.create_task(run(lane, "returns", 1))

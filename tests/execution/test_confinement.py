@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.execution.attempts import ROOT
-from tests.execution.supervisor import ORDINARY, belongings, supervisor
+from tests.execution.tiny_worker import ORDINARY, belongings, supervisor
 
 SECRETS = {
     "TENURE_DATABASE": "postgresql://owner:password@somewhere/db",
@@ -29,7 +29,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     usual = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8", "TZ": "UTC", "TMPDIR": str(folder)}
     process = supervisor(
         request.param,
-        "tests.execution.inside:app",
+        "tests.execution.environment_app:app",
         "looks_around",
         "SHOP_TOKEN",
         {

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.retry import AttemptEnd, Crashed, OutOfMemory, Raised, Returned
-from tenure.core.trail import Usage
-from tenure.execution import attempt, output
-from tenure.execution.assignment import Limits
-from tenure.execution.lane import Halt, Halting, Interrupted, ProcessLane, Unstarted
-from tests.execution.attempts import BOUND, Heard, eventually, is_alive, run
-from tests.execution.test_stopping import pids
+from tenure.core.model.retry import AttemptEnd, Crashed, OutOfMemory, Raised, Returned
+from tenure.core.model.trail import Usage
+from tenure.execution.parent import output, patience
+from tenure.execution.parent.attempt_terms import Interrupted, StopReason, StopRequest, Unstarted
+from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.protocol.assignment import ResourceLimits
+from tests.execution.attempts import BOUND, Recorder, is_alive, run
+from tests.execution.parent.test_stopping import pids
+from tests.until import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,13 +28,13 @@ def kind(end: AttemptEnd | Unstarted | Interrupted | None) -> str:
 
 @pytest.fixture(autouse=True)
 def short_linger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempt, "LINGER", 0.2)
+    monkeypatch.setattr(patience, "LINGER", 0.2)
 
 
 @pytest.fixture
 def unhurried(short_linger: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For attempts that end by themselves, and are not to be killed because the machine is slow."""
-    monkeypatch.setattr(attempt, "LINGER", BOUND)
+    monkeypatch.setattr(patience, "LINGER", BOUND)
 
 
 @pytest.mark.usefixtures("unhurried")
@@ -54,9 +56,9 @@ async def test_a_signal_is_named(hostile: ProcessLane, number: signal.Signals) -
 
 
 async def test_a_crash_leaves_its_traceback_in_the_log(hostile: ProcessLane) -> None:
-    heard = Heard()
-    await run(hostile, "kills_itself", int(signal.SIGSEGV), heard=heard)
-    assert any("in kills_itself" in text for text in heard.texts("stderr"))
+    recorder = Recorder()
+    await run(hostile, "kills_itself", int(signal.SIGSEGV), recorder=recorder)
+    assert any("in kills_itself" in text for text in recorder.texts("stderr"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ async def test_only_the_process_that_was_asked_reports(hostile: ProcessLane) -> 
 @pytest.mark.usefixtures("unhurried")
 async def test_too_much_memory_is_refused_and_named(hostile: ProcessLane) -> None:
     """S1.19: by a limit of its own process."""
-    ended = await run(hostile, "allocates", 2 << 30, limits=Limits(memory=256 << 20))
+    ended = await run(hostile, "allocates", 2 << 30, limits=ResourceLimits(memory=256 << 20))
     assert ended.end == OutOfMemory()
     assert ended.usage.exit_code == 0
     assert ended.usage.peak_memory < 512 << 20
@@ -125,18 +127,18 @@ async def test_too_much_memory_is_refused_and_named(hostile: ProcessLane) -> Non
 
 @pytest.mark.usefixtures("unhurried")
 async def test_who_has_no_memory_left_can_still_say_so(hostile: ProcessLane) -> None:
-    ended = await run(hostile, "takes_the_last_byte", limits=Limits(memory=128 << 20))
+    ended = await run(hostile, "takes_the_last_byte", limits=ResourceLimits(memory=128 << 20))
     assert ended.end == OutOfMemory()
     assert ended.usage.exit_code == 0
 
 
 async def test_within_the_limit_memory_is_granted(hostile: ProcessLane) -> None:
-    ended = await run(hostile, "allocates", 100 << 20, limits=Limits(memory=256 << 20))
+    ended = await run(hostile, "allocates", 100 << 20, limits=ResourceLimits(memory=256 << 20))
     assert ended.end == Returned("7")  # type: ignore[arg-type]
 
 
 async def test_too_much_cpu_is_named(hostile: ProcessLane) -> None:
-    ended = await run(hostile, "spins", limits=Limits(cpu=1))
+    ended = await run(hostile, "spins", limits=ResourceLimits(cpu=1))
     assert isinstance(ended.end, Crashed)
     assert "SIGXCPU" in ended.end.error.message
     assert "CPU time" in ended.end.error.message
@@ -144,32 +146,32 @@ async def test_too_much_cpu_is_named(hostile: ProcessLane) -> None:
 
 
 async def test_output_without_a_newline_is_one_line_and_memory_stays_flat(hostile: ProcessLane) -> None:
-    heard = Heard()
+    recorder = Recorder()
     gc.collect()
     tracemalloc.start()
     try:
-        await run(hostile, "floods", 64 << 20, heard=heard)
+        await run(hostile, "floods", 64 << 20, recorder=recorder)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    [line] = heard.lines
+    [line] = recorder.lines
     assert line.text == "x" * output.LONGEST_LINE + output.CUT
     assert peak < 4 << 20
 
 
 async def test_too_many_lines_are_cut_with_a_mark(hostile: ProcessLane) -> None:
-    heard = Heard()
-    ended = await run(hostile, "floods_lines", output.MOST_LINES * 3, heard=heard)
+    recorder = Recorder()
+    ended = await run(hostile, "floods_lines", output.MOST_LINES * 3, recorder=recorder)
     assert isinstance(ended.end, Returned)
-    assert heard.texts("stdout") == [str(n) for n in range(output.MOST_LINES)]
-    assert [line.level for line in heard.lines[output.MOST_LINES :]] == ["warning"]
-    assert output.CUT in heard.lines[-1].text
+    assert recorder.texts("stdout") == [str(n) for n in range(output.MOST_LINES)]
+    assert [line.level for line in recorder.lines[output.MOST_LINES :]] == ["warning"]
+    assert output.CUT in recorder.lines[-1].text
 
 
 async def test_control_characters_are_written_out(hostile: ProcessLane) -> None:
-    heard = Heard()
-    await run(hostile, "prints_binary", heard=heard)
-    assert heard.texts("stdout") == ["\ufffd\\x00\\x1b[2Jred", "next\ufffd\\u2028end"]
+    recorder = Recorder()
+    await run(hostile, "prints_binary", recorder=recorder)
+    assert recorder.texts("stdout") == ["\ufffd\\x00\\x1b[2Jred", "next\ufffd\\u2028end"]
 
 
 async def test_who_kills_the_zygote_leaves_nobody_and_it_is_replaced(
@@ -187,10 +189,10 @@ async def test_who_kills_the_zygote_leaves_nobody_and_it_is_replaced(
 async def test_a_zygote_that_does_not_answer_is_replaced(
     hostile: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt, "PATIENCE", 0.5)
-    ledger, halting = tmp_path / "on", Halting()
-    halting.ask(Halt.CANCELLED)
-    ended = await run(hostile, "stops_its_parent", str(ledger), grace=1, halt=halting)
+    monkeypatch.setattr(patience, "PATIENCE", 0.5)
+    ledger, stop = tmp_path / "on", StopRequest()
+    stop.ask(StopReason.CANCELLED)
+    ended = await run(hostile, "stops_its_parent", str(ledger), grace=1, stop=stop)
     assert ended.end is not None
-    await eventually(lambda: not any(map(is_alive, pids(ledger))))
+    await until(lambda: not any(map(is_alive, pids(ledger))))
     assert (await run(hostile, "returns", 1)).end == Returned("1")  # type: ignore[arg-type]

@@ -14,16 +14,17 @@ import pytest
 import pytest_asyncio
 
 from tenure.core.errors import TenureError
-from tenure.core.outcome import Failure
-from tenure.core.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
-from tenure.execution.handler import AppFailed
-from tenure.execution.lane import Halt, Halting, ProcessLane, Unstarted
-from tests.execution.attempts import BOUND, Heard, is_alive, lane_of, opened, run
+from tenure.core.model.retry import Crashed, OutOfMemory, Raised, Returned, TimedOut, WasStopped
+from tenure.core.values.failure import Failure
+from tenure.execution.handler.handler import AppFailed
+from tenure.execution.parent.attempt_terms import StopReason, StopRequest, Unstarted
+from tenure.execution.parent.process_lane import ProcessLane
+from tests.execution.attempts import BOUND, Recorder, is_alive, lane_of, opened, run
 
 APP = """
 import json, os, signal, threading, time
-from tenure.execution import kernel
-from tenure.execution.handler import Handler
+from tenure.execution.protocol import kernel
+from tenure.execution.handler.handler import Handler
 
 def tells(params, ctx):
     return {"imported_by": PID, "pid": os.getpid(), "threads": threading.active_count(),
@@ -113,7 +114,7 @@ async def test_where_it_failed_is_told(make: Make) -> None:
 async def test_the_module_is_imported_once_for_all_attempts(make: Make) -> None:
     lane = make(APP)
     assert await lane.start() == b"xxx"
-    seen = [await told(lane) for _ in range(4)]
+    seen = [await seen_by(lane) for _ in range(4)]
     assert len({each["imported_by"] for each in seen}) == 1
     assert len({each["pid"] for each in seen}) == 4
     assert os.getpid() not in {each["imported_by"] for each in seen}
@@ -130,7 +131,7 @@ async def test_a_module_that_starts_threads_is_imported_anew_each_time(make: Mak
     assert lane.notice is not None
     assert "shop:app starts 2 thread(s) at import" in lane.notice
     for _ in range(3):
-        seen = await told(lane)
+        seen = await seen_by(lane)
         assert seen["imported_by"] == seen["pid"]
         assert seen["sockets"] == 1  # its own, and none of the zygote's
         assert seen["threads"] == 3
@@ -154,14 +155,14 @@ async def test_when_the_zygote_cannot_be_replaced_the_call_says_why(make: Make) 
     with pytest.raises(AppFailed, match="division by zero"):
         await run(lane, "tells")
     make(APP)
-    assert (await told(lane))["threads"] == 1
+    assert (await seen_by(lane))["threads"] == 1
 
 
 async def test_a_process_that_the_module_starts_belongs_to_no_attempt(make: Make) -> None:
     lane = make("import subprocess\nHELPER = subprocess.Popen(['sleep', '3600']).pid\n" + APP)
     await lane.start()
-    await told(lane)
-    helper = (await told(lane))["helper"]
+    await seen_by(lane)
+    helper = (await seen_by(lane))["helper"]
     assert is_alive(helper)
     await lane.close()
     assert not is_alive(helper)
@@ -180,7 +181,7 @@ async def test_a_variable_that_the_zygote_uses_is_given_where_it_is_allowed(tmp_
         ({**allowing, "TENURE_CHILD_ENV": ""}, [None, None]),
     ):
         async with opened("shop:app", folder=tmp_path, environment=environment) as lane:
-            seen = await told(lane)
+            seen = await seen_by(lane)
         assert seen["taken"] == expected
 
 
@@ -220,7 +221,7 @@ async def test_when_descriptors_run_out_the_attempt_is_not_started(make: Make) -
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         for descriptor in gaps:
             os.close(descriptor)
-    assert (await told(lane))["threads"] == 1
+    assert (await seen_by(lane))["threads"] == 1
 
 
 async def test_what_the_module_prints_at_import_is_in_no_attempts_log(
@@ -228,15 +229,15 @@ async def test_what_the_module_prints_at_import_is_in_no_attempts_log(
 ) -> None:
     lane = make("print('hello from the import')\n" + APP)
     await lane.start()
-    heard = Heard()
-    await run(lane, "tells", heard=heard)
-    assert heard.lines == []
+    recorder = Recorder()
+    await run(lane, "tells", recorder=recorder)
+    assert recorder.lines == []
     captured = capfd.readouterr()
     assert captured.out == ""
     assert "hello from the import" in captured.err
 
 
-async def told(lane: ProcessLane) -> dict[str, Any]:
+async def seen_by(lane: ProcessLane) -> dict[str, Any]:
     end = (await run(lane, "tells")).end
     assert isinstance(end, Returned)
     seen: dict[str, Any] = json.loads(end.result)
@@ -244,28 +245,28 @@ async def told(lane: ProcessLane) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("halt", "end"),
+    ("reason", "end"),
     [
         (None, TimedOut(timedelta(seconds=0.1))),
-        (Halt.CANCELLED, WasStopped()),
-        (Halt.LOST, None),
-        (Halt.SHUTDOWN, ENDED_FIRST),
+        (StopReason.CANCELLED, WasStopped()),
+        (StopReason.LOST, None),
+        (StopReason.SHUTDOWN, ENDED_FIRST),
     ],
 )
 async def test_an_attempt_that_waits_for_another_zygote_can_be_stopped(
-    make: Make, tmp_path: Path, halt: Halt | None, end: object
+    make: Make, tmp_path: Path, reason: StopReason | None, end: object
 ) -> None:
-    """The module may hang when it is imported again: nobody waits for it longer than he must."""
+    """The module may hang when it is imported again: no attempt waits for it longer than it must."""
     lane = make(f"import time\nif __import__('os').path.exists('{tmp_path}/hang'): time.sleep(3600)\n" + APP)
     await lane.start()
     (tmp_path / "hang").touch()
     await run(lane, "kills_its_parent")
-    halting = Halting()
+    stop = StopRequest()
     async with asyncio.timeout(BOUND), asyncio.TaskGroup() as tasks:
-        ended = tasks.create_task(run(lane, "tells", timeout=0.1 if halt is None else BOUND, halt=halting))
-        if halt is not None:
+        ended = tasks.create_task(run(lane, "tells", timeout=0.1 if reason is None else BOUND, stop=stop))
+        if reason is not None:
             await asyncio.sleep(0)
-            halting.ask(halt)
+            stop.ask(reason)
     assert ended.result().end == end
     (tmp_path / "hang").unlink()
-    assert (await told(lane))["pid"]
+    assert (await seen_by(lane))["pid"]

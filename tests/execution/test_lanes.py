@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 
 from tenure.core.errors import TenureError
-from tenure.core.retry import Raised, Returned
+from tenure.core.model.retry import Raised, Returned
 from tenure.execution.lanes import Lanes
 from tests.execution.attempts import is_alive, run
 from tests.execution.test_importing import APP, THREADS
-from tests.execution.test_survivors import descendants, parent_of
+from tests.execution.zygote.test_survivors import descendants, parent_of
 
 Make = Callable[..., Lanes]
 RUNNERS = ["warm", "async", "thread"]
@@ -35,7 +35,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
         await each.close()
 
 
-async def told(lanes: Lanes, name: str) -> dict[str, Any]:
+async def seen_by(lanes: Lanes, name: str) -> dict[str, Any]:
     end = (await run(lanes.named(name), "tells")).end
     assert isinstance(end, Returned)
     seen: dict[str, Any] = json.loads(end.result)
@@ -53,11 +53,11 @@ async def test_spawn_imports_the_app_in_every_attempt_and_process_does_not(make:
     lanes = make(APP)
     assert await lanes.start() == b"xxx"
     alone = guards()
-    seen = [await told(lanes, "process") for _ in range(2)]
+    seen = [await seen_by(lanes, "process") for _ in range(2)]
     assert len({each["imported_by"] for each in seen}) == 1
     assert guards() == alone
     for _ in range(3):
-        own = await told(lanes, "spawn")
+        own = await seen_by(lanes, "spawn")
         assert own["imported_by"] == own["pid"]
     assert len(guards()) == len(alone) + 1
     assert lanes.notice is None
@@ -69,7 +69,7 @@ async def test_spawn_imports_the_app_in_every_attempt_and_process_does_not(make:
 async def test_spawn_runs_a_module_that_starts_threads(make: Make) -> None:
     lanes = make(APP + THREADS)
     await lanes.start()
-    assert (await told(lanes, "spawn"))["threads"] == 3
+    assert (await seen_by(lanes, "spawn"))["threads"] == 3
 
 
 async def test_spawn_names_a_module_that_has_broken_since(make: Make) -> None:
@@ -79,7 +79,7 @@ async def test_spawn_names_a_module_that_has_broken_since(make: Make) -> None:
     end = (await run(lanes.named("spawn"), "tells")).end
     assert isinstance(end, Raised)
     assert "division by zero" in end.error.message
-    assert (await told(lanes, "process"))["threads"] == 1
+    assert (await seen_by(lanes, "process"))["threads"] == 1
 
 
 async def test_a_lane_that_does_not_exist_is_named(make: Make) -> None:
@@ -91,7 +91,7 @@ async def test_a_lane_that_does_not_exist_is_named(make: Make) -> None:
 async def test_a_runner_imports_once_what_cannot_be_forked(make: Make, name: str) -> None:
     lanes = make(APP + THREADS)
     await lanes.start()
-    seen = [await told(lanes, name) for _ in range(3)]
+    seen = [await seen_by(lanes, name) for _ in range(3)]
     assert {each["imported_by"] for each in seen} == {each["pid"] for each in seen}
     assert len({each["pid"] for each in seen}) == 1
 
@@ -106,4 +106,4 @@ async def test_a_runner_that_cannot_import_it_says_so_and_is_replaced(make: Make
         assert isinstance(end, Raised)
         assert "division by zero" in end.error.message
     make(APP + THREADS)
-    assert (await told(lanes, name))["pid"]
+    assert (await seen_by(lanes, name))["pid"]

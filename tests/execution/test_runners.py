@@ -14,20 +14,21 @@ import pytest
 import pytest_asyncio
 
 from tenure.core.errors import StoreUnavailable
-from tenure.core.lease import Progress
-from tenure.core.retry import Crashed, FatalAsked, Raised, RetryAsked, Returned, TimedOut, WasStopped
-from tenure.core.trail import LogLine
-from tenure.execution import nursery
-from tenure.execution.halting import Ended, Halt, Halting, Interrupted
+from tenure.core.model.lease import Progress
+from tenure.core.model.retry import Crashed, FatalAsked, Raised, RetryAsked, Returned, TimedOut, WasStopped
+from tenure.core.model.trail import LogLine
 from tenure.execution.lanes import Lane, Lanes
-from tests.execution.attempts import BOUND, JOB, ROOT, Heard, eventually, is_alive, run
-from tests.execution.supervisor import ORDINARY, belongings, supervisor
-from tests.execution.test_stopping import SHORT, pids
-from tests.execution.test_survivors import descendants
+from tenure.execution.parent import zygote_client
+from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, StopRequest
+from tests.execution.attempts import BOUND, JOB, ROOT, Recorder, is_alive, run
+from tests.execution.parent.test_stopping import SHORT, pids
+from tests.execution.tiny_worker import ORDINARY, belongings, supervisor
+from tests.execution.zygote.test_survivors import descendants
+from tests.until import until
 
 LANES = ["warm", "async", "thread"]
-SAMPLE = "tests.execution.sample:app"
-HOSTILE = "tests.execution.hostile:app"
+SAMPLE = "tests.execution.sample_app:app"
+HOSTILE = "tests.execution.hostile_app:app"
 SOON = 0.05
 NEVER = 3600.0
 
@@ -57,17 +58,23 @@ async def hostile() -> AsyncIterator[Lanes]:
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.parametrize("name", LANES)]
 
 
-async def halted(
-    lane: Lane, definition: str, ledger: Path, halt: Halt, *, grace: float = BOUND, heard: Heard | None = None
+async def stopped(
+    lane: Lane,
+    definition: str,
+    ledger: Path,
+    reason: StopReason,
+    *,
+    grace: float = BOUND,
+    recorder: Recorder | None = None,
 ) -> Ended:
-    """Run an attempt and halt it once its ledger is there."""
-    halting = Halting()
+    """Run an attempt and stop it once its ledger is there."""
+    stop = StopRequest()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(
-            run(lane, definition, str(ledger), grace=grace, halt=halting, heard=heard)
+            run(lane, definition, str(ledger), grace=grace, stop=stop, recorder=recorder)
         )
-        await eventually(ledger.exists)
-        halting.ask(halt)
+        await until(ledger.exists)
+        stop.ask(reason)
     return running.result()
 
 
@@ -102,6 +109,13 @@ async def test_what_a_handler_raises_is_told_with_its_own_frames(sample: Lanes, 
     assert ended.error.kind == "SystemExit"
 
 
+async def test_an_exhausted_iterator_is_reported_as_such(sample: Lanes, name: str) -> None:
+    """A coroutine must not turn it into a RuntimeError on its way."""
+    end = (await run(sample.named(name), "exhausts")).end
+    assert isinstance(end, Raised)
+    assert end.error.kind == "StopIteration"
+
+
 async def test_a_handler_that_is_not_there_fails_its_own_attempt(sample: Lanes, name: str) -> None:
     end = (await run(sample.named(name), "missing")).end
     assert isinstance(end, Raised)
@@ -119,64 +133,64 @@ async def test_attempts_share_a_process_that_is_not_the_worker_s(sample: Lanes, 
 
 
 async def test_what_the_context_says_reaches_the_listener(sample: Lanes, name: str) -> None:
-    heard = Heard()
-    await run(sample.named(name), "logs", heard=heard)
-    assert [(line.level, line.text) for line in heard.lines] == [
+    recorder = Recorder()
+    await run(sample.named(name), "logs", recorder=recorder)
+    assert [(line.level, line.text) for line in recorder.lines] == [
         ("debug", "one"),
         ("info", "two"),
         ("warning", "three"),
         ("error", "four\\nlines\\x1b[31m"),
     ]
-    assert heard.progresses == [Progress(0.5, "half")]
-    assert [note.type for note in heard.notes] == ["custom:paid", "custom:bare"]
+    assert recorder.progresses == [Progress(0.5, "half")]
+    assert [note.type for note in recorder.notes] == ["custom:paid", "custom:bare"]
 
 
 async def test_what_is_printed_is_the_attempts_own(sample: Lanes, name: str) -> None:
     """Also what stands after the last newline, and what goes by `logging`."""
     for _ in range(2):
-        heard = Heard()
-        await run(sample.named(name), "speaks", heard=heard)
-        assert {"to stdout", "unfinished"} <= set(heard.texts("stdout"))
-        assert {"to stderr", "by logging"} <= set(heard.texts("stderr"))
-        silent = Heard()
-        await run(sample.named(name), "returns_later", heard=silent)
+        recorder = Recorder()
+        await run(sample.named(name), "speaks", recorder=recorder)
+        assert {"to stdout", "unfinished"} <= set(recorder.texts("stdout"))
+        assert {"to stderr", "by logging"} <= set(recorder.texts("stderr"))
+        silent = Recorder()
+        await run(sample.named(name), "returns_later", recorder=silent)
         assert silent.lines == []
 
 
 @pytest.mark.parametrize("definition", ["spawns", "spawns_plainly"])
 async def test_children_are_asked_for_and_answered(sample: Lanes, name: str, definition: str) -> None:
-    heard = Heard()
-    ended = await run(sample.named(name), definition, heard=heard)
+    recorder = Recorder()
+    ended = await run(sample.named(name), definition, recorder=recorder)
     assert result(ended) == [str(UUID(int=n)) for n in range(3)]
-    assert len(heard.spawned) == 3
+    assert len(recorder.spawned) == 3
 
 
 async def test_a_refusal_of_the_store_reaches_the_handler(sample: Lanes, name: str) -> None:
-    heard = Heard(refusal=StoreUnavailable("gone fishing"))
-    ended = await run(sample.named(name), "spawns_in_vain", heard=heard)
+    recorder = Recorder(refusal=StoreUnavailable("gone fishing"))
+    ended = await run(sample.named(name), "spawns_in_vain", recorder=recorder)
     assert result(ended) == "unavailable: gone fishing"
 
 
 async def test_what_was_asked_for_is_done_though_nobody_waits_for_it(
     sample: Lanes, name: str, tmp_path: Path
 ) -> None:
-    heard = Heard()
-    ended = await run(sample.named(name), "spawns_and_leaves", str(tmp_path / "on"), heard=heard)
+    recorder = Recorder()
+    ended = await run(sample.named(name), "spawns_and_leaves", str(tmp_path / "on"), recorder=recorder)
     assert result(ended) == "gone"
-    assert len(heard.spawned) == 1
+    assert len(recorder.spawned) == 1
 
 
 async def test_hooks_run_there_too(sample: Lanes, name: str) -> None:
-    heard = Heard()
-    await run(sample.named(name), "returns", 1, heard=heard)
-    assert heard.texts("info") == ["greeted"]
-    failing = Heard()
-    assert result(await run(sample.named(name), "returns_later", 1, heard=failing)) == 1
+    recorder = Recorder()
+    await run(sample.named(name), "returns", 1, recorder=recorder)
+    assert recorder.texts("info") == ["greeted"]
+    failing = Recorder()
+    assert result(await run(sample.named(name), "returns_later", 1, recorder=failing)) == 1
     assert [note.type for note in failing.notes] == ["hook_failed"]
 
 
 async def test_an_error_of_the_listener_is_not_hidden(sample: Lanes, name: str) -> None:
-    class Deaf(Heard):
+    class Deaf(Recorder):
         def progress(self, progress: Progress) -> None:
             raise RuntimeError("deaf")
 
@@ -185,7 +199,7 @@ async def test_an_error_of_the_listener_is_not_hidden(sample: Lanes, name: str) 
 
     for definition in ("logs", "speaks"):
         with pytest.raises(RuntimeError, match="deaf"):
-            await run(sample.named(name), definition, heard=Deaf())
+            await run(sample.named(name), definition, recorder=Deaf())
     assert result(await run(sample.named(name), "returns", 1)) == 1
 
 
@@ -200,7 +214,7 @@ async def test_an_error_of_the_listener_is_not_hidden(sample: Lanes, name: str) 
     ],
 )
 async def test_who_is_asked_to_stop_may(sample: Lanes, name: str, definition: str, tmp_path: Path) -> None:
-    end = (await halted(sample.named(name), definition, tmp_path / "on", Halt.CANCELLED)).end
+    end = (await stopped(sample.named(name), definition, tmp_path / "on", StopReason.CANCELLED)).end
     returns = {
         "waits_for_cancel": "told",
         "stops_plainly": "stopped by itself",
@@ -214,7 +228,9 @@ async def test_who_is_asked_to_stop_may(sample: Lanes, name: str, definition: st
 
 
 async def test_a_fatal_error_counts_while_it_is_cancelled(sample: Lanes, name: str, tmp_path: Path) -> None:
-    end = (await halted(sample.named(name), "gives_up_when_cancelled", tmp_path / "on", Halt.CANCELLED)).end
+    end = (
+        await stopped(sample.named(name), "gives_up_when_cancelled", tmp_path / "on", StopReason.CANCELLED)
+    ).end
     assert isinstance(end, Raised)
     assert end.asked == FatalAsked()
 
@@ -223,10 +239,10 @@ async def test_a_fatal_error_counts_while_it_is_cancelled(sample: Lanes, name: s
 async def test_one_that_stops_at_the_time_limit_has_timed_out(
     sample: Lanes, name: str, definition: str, tmp_path: Path
 ) -> None:
-    heard = Heard()
-    ended = await run(sample.named(name), definition, str(tmp_path / "on"), timeout=1, heard=heard)
+    recorder = Recorder()
+    ended = await run(sample.named(name), definition, str(tmp_path / "on"), timeout=1, recorder=recorder)
     assert ended.end == TimedOut(timedelta(seconds=1))  # time enough to begin
-    assert heard.texts("info") == (["cleaned up"] if definition == "stops_when_cancelled" else [])
+    assert recorder.texts("info") == (["cleaned up"] if definition == "stops_when_cancelled" else [])
 
 
 @pytest.mark.parametrize("definition", ["spins", "hangs"])
@@ -244,50 +260,51 @@ async def test_who_does_not_stop_is_killed_after_the_grace(
 async def test_the_grace_is_as_long_as_was_said(
     sample: Lanes, hostile: Lanes, name: str, tmp_path: Path
 ) -> None:
-    """S1.71: who does not stop is killed long before another has met its time limit, not after."""
-    halting = Halting()
+    """S1.71: one that does not stop is killed long before another has met its time limit, not after."""
+    stop = StopRequest()
     async with asyncio.TaskGroup() as group:
         beside = group.create_task(
-            run(
-                sample.named(name), "stops_plainly", str(tmp_path / "beside"), timeout=5 * SHORT, halt=halting
-            )
+            run(sample.named(name), "stops_plainly", str(tmp_path / "beside"), timeout=5 * SHORT, stop=stop)
         )
-        await eventually((tmp_path / "beside").exists)
-        ended = await halted(hostile.named(name), "hangs", tmp_path / "on", Halt.CANCELLED, grace=SHORT)
+        await until((tmp_path / "beside").exists)
+        ended = await stopped(
+            hostile.named(name), "hangs", tmp_path / "on", StopReason.CANCELLED, grace=SHORT
+        )
         assert ended.end == WasStopped()
         assert not beside.done()
-        halting.ask(Halt.CANCELLED)
+        stop.ask(StopReason.CANCELLED)
     assert result(beside.result()) == "stopped by itself"
 
 
-@pytest.mark.parametrize("halt", [Halt.LOST, Halt.SHUTDOWN])
+@pytest.mark.parametrize("reason", [StopReason.LOST, StopReason.SHUTDOWN])
 @pytest.mark.parametrize("definition", ["stops_plainly", "stops_when_cancelled"])
 async def test_who_is_not_wanted_any_more_counts_for_nothing(
-    sample: Lanes, name: str, definition: str, halt: Halt, tmp_path: Path
+    sample: Lanes, name: str, definition: str, reason: StopReason, tmp_path: Path
 ) -> None:
     """What it returns because the worker ends is no result of its own."""
-    assert (await halted(sample.named(name), definition, tmp_path / "on", halt)).end is None
+    assert (await stopped(sample.named(name), definition, tmp_path / "on", reason)).end is None
 
 
-@pytest.mark.parametrize("halt", [Halt.LOST, Halt.SHUTDOWN])
+@pytest.mark.parametrize("reason", [StopReason.LOST, StopReason.SHUTDOWN])
 async def test_who_is_not_wanted_and_does_not_stop_is_killed(
-    hostile: Lanes, name: str, halt: Halt, tmp_path: Path
+    hostile: Lanes, name: str, reason: StopReason, tmp_path: Path
 ) -> None:
     ledger = tmp_path / "on"
-    ended = await halted(hostile.named(name), "hangs", ledger, halt)
+    ended = await stopped(hostile.named(name), "hangs", ledger, reason)
     assert ended.end is None
     assert not any(map(is_alive, pids(ledger)))
 
 
 @pytest.mark.parametrize(
-    ("halt", "end"), [(Halt.CANCELLED, WasStopped()), (Halt.LOST, None), (Halt.SHUTDOWN, None)]
+    ("reason", "end"),
+    [(StopReason.CANCELLED, WasStopped()), (StopReason.LOST, None), (StopReason.SHUTDOWN, None)],
 )
-async def test_it_may_be_halted_before_it_starts(
-    sample: Lanes, name: str, halt: Halt, end: object, tmp_path: Path
+async def test_it_may_be_stopped_before_it_starts(
+    sample: Lanes, name: str, reason: StopReason, end: object, tmp_path: Path
 ) -> None:
-    halting = Halting()
-    halting.ask(halt)
-    ended = await run(sample.named(name), "stops_plainly", str(tmp_path / "on"), halt=halting)
+    stop = StopRequest()
+    stop.ask(reason)
+    ended = await run(sample.named(name), "stops_plainly", str(tmp_path / "on"), stop=stop)
     assert ended.end == end
     assert not (tmp_path / "on").exists()
 
@@ -295,7 +312,7 @@ async def test_it_may_be_halted_before_it_starts(
 async def test_cancelling_the_call_kills_the_attempt(hostile: Lanes, name: str, tmp_path: Path) -> None:
     ledger = tmp_path / "on"
     running = asyncio.create_task(run(hostile.named(name), "hangs", str(ledger)))
-    await eventually(lambda: pids(ledger))
+    await until(lambda: pids(ledger))
     running.cancel()
     await asyncio.wait({running})
     assert running.cancelled()
@@ -344,11 +361,11 @@ async def test_at_its_deadline_it_is_killed_though_nobody_asks(
     hostile: Lanes, name: str, tmp_path: Path
 ) -> None:
     """The deadline is the zygote's to keep; one that is moved on in time is not kept."""
-    ledger, halting = tmp_path / "on", Halting()
-    halting.prolong(time.monotonic() + BOUND)
-    running = asyncio.create_task(run(hostile.named(name), "hangs", str(ledger), halt=halting))
-    await eventually(lambda: pids(ledger))
-    halting.prolong(time.monotonic() + SOON)
+    ledger, stop = tmp_path / "on", StopRequest()
+    stop.prolong(time.monotonic() + BOUND)
+    running = asyncio.create_task(run(hostile.named(name), "hangs", str(ledger), stop=stop))
+    await until(lambda: pids(ledger))
+    stop.prolong(time.monotonic() + SOON)
     assert (await running).end is None
     assert not any(map(is_alive, pids(ledger)))
 
@@ -356,17 +373,17 @@ async def test_at_its_deadline_it_is_killed_though_nobody_asks(
 async def test_nothing_outlives_its_lease_though_the_zygote_is_stopped(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nursery, "PING_EVERY", NEVER)
-    lanes, ledger, halting = lanes_of(HOSTILE), tmp_path / "on", Halting()
+    monkeypatch.setattr(zygote_client, "PING_EVERY", NEVER)
+    lanes, ledger, stop = lanes_of(HOSTILE), tmp_path / "on", StopRequest()
     try:
         await lanes.start()
-        halting.prolong(time.monotonic() + NEVER)
+        stop.prolong(time.monotonic() + NEVER)
         running = asyncio.create_task(
-            run(lanes.named(name), "stops_its_elders", str(ledger), halt=halting, timeout=NEVER)
+            run(lanes.named(name), "stops_its_elders", str(ledger), stop=stop, timeout=NEVER)
         )
-        await eventually(lambda: pids(ledger))
-        halting.prolong(time.monotonic() + 0.2)
-        halting.ask(Halt.LOST)
+        await until(lambda: pids(ledger))
+        stop.prolong(time.monotonic() + 0.2)
+        stop.ask(StopReason.LOST)
         assert (await running).end is None
         assert not any(map(is_alive, pids(ledger)))
     finally:
@@ -392,7 +409,7 @@ async def test_closing_leaves_nobody_and_nothing(name: str, tmp_path: Path) -> N
     await lanes.start()
     await run(lanes.named(name), "returns", 1)
     running = asyncio.create_task(run(lanes.named(name), "has_a_family", str(ledger)))
-    await eventually(lambda: len(pids(ledger)) == 4)
+    await until(lambda: len(pids(ledger)) == 4)
     below = descendants(os.getpid())
     assert set(pids(ledger)) <= below
     await lanes.close()
@@ -412,9 +429,9 @@ async def test_nobody_is_left_when_the_worker_is_killed(name: str, tmp_path: Pat
     }
     process = supervisor(ORDINARY, HOSTILE, "has_a_family", str(ledger), {}, lane=name, env=environment)
     with process:
-        await eventually(lambda: len(pids(ledger)) == 4)
+        await until(lambda: len(pids(ledger)) == 4)
         family = descendants(process.pid)
         assert set(pids(ledger)) <= family
         process.send_signal(signal.SIGKILL)
-    await eventually(lambda: not any(map(is_alive, family)))
-    await eventually(lambda: not any(scratch.iterdir()))
+    await until(lambda: not any(map(is_alive, family)))
+    await until(lambda: not any(scratch.iterdir()))

@@ -13,13 +13,14 @@ from uuid import UUID, uuid4
 import pytest
 import pytest_asyncio
 
-from tenure.core.job import Enqueued, NewJob
-from tenure.core.retry import Crashed, Returned, TimedOut
-from tenure.execution import guest
-from tenure.execution.assignment import Limits
-from tenure.execution.halting import Ended, Halt, Halting, Interrupted
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.retry import Crashed, Returned, TimedOut
 from tenure.execution.lanes import Lane, Lanes
-from tests.execution.attempts import ROOT, Heard, eventually, is_alive, run
+from tenure.execution.parent import runner_attempt
+from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, StopRequest
+from tenure.execution.protocol.assignment import ResourceLimits
+from tests.execution.attempts import ROOT, Recorder, is_alive, run
+from tests.until import until
 
 SOON = 0.05
 NEVER = 3600.0
@@ -29,7 +30,9 @@ MEBIBYTE = 1 << 20
 @pytest_asyncio.fixture
 async def lanes() -> AsyncIterator[Lanes]:
     """Lanes of its own for each test: what runs in them is what the test has started."""
-    lanes = Lanes("tests.execution.dwellers:app", folder=ROOT, environment={**os.environ, "WANTED": "yes"})
+    lanes = Lanes(
+        "tests.execution.shared_process_app:app", folder=ROOT, environment={**os.environ, "WANTED": "yes"}
+    )
     await lanes.start()
     yield lanes
     await lanes.close()
@@ -46,23 +49,23 @@ def value(ended: Ended) -> Any:
 
 async def begun(lane: Lane, definition: str, params: object, **options: Any) -> asyncio.Task[Ended]:
     """An attempt of a job of its own that is known to run."""
-    heard = Heard()
+    recorder = Recorder()
     options.setdefault("job", uuid4())
     options.setdefault("timeout", NEVER)
-    running = asyncio.create_task(run(lane, definition, params, heard=heard, **options))
-    await eventually(lambda: heard.progresses)
+    running = asyncio.create_task(run(lane, definition, params, recorder=recorder, **options))
+    await until(lambda: recorder.progresses)
     return running
 
 
 @BOTH
 async def test_what_each_says_reaches_its_own(lanes: Lanes, name: str, suffix: str) -> None:
-    heard = [Heard() for _ in range(20)]
+    recorders = [Recorder() for _ in range(20)]
     lane = lanes.named(name)
     ended = await asyncio.gather(
-        *(run(lane, f"speaks_of{suffix}", f"#{n:02}", heard=each) for n, each in enumerate(heard))
+        *(run(lane, f"speaks_of{suffix}", f"#{n:02}", recorder=each) for n, each in enumerate(recorders))
     )
     assert [value(each) for each in ended] == [f"#{n:02}" for n in range(20)]
-    for n, each in enumerate(heard):
+    for n, each in enumerate(recorders):
         own = f"#{n:02}"
         printed = [text for text in each.texts("stdout") if not text.endswith("from a thread")]
         assert printed == [f"{own} prints {turn}" for turn in range(20)]
@@ -113,12 +116,12 @@ async def test_who_must_be_killed_takes_the_runner_and_its_neighbours_are_not_ch
 
 @BOTH
 async def test_one_that_blocks_does_not_stop_other_lanes(lanes: Lanes, name: str, suffix: str) -> None:
-    halting = Halting()
-    blocking = await begun(lanes.named(name), f"blocks{suffix}", None, halt=halting)
+    stop = StopRequest()
+    blocking = await begun(lanes.named(name), f"blocks{suffix}", None, stop=stop)
     for other in {"process", "warm", "async", "thread"} - {name}:
         assert value(await run(lanes.named(other), "looks_around"))["pid"]
     assert not blocking.done()
-    halting.ask(Halt.SHUTDOWN)
+    stop.ask(StopReason.SHUTDOWN)
     assert (await blocking).end is None
 
 
@@ -151,11 +154,11 @@ async def test_a_crash_among_others_is_charged_to_nobody_and_the_next_time_to_th
 async def test_who_has_lost_its_lease_and_stops_harms_nobody(
     lanes: Lanes, name: str, suffix: str, tmp_path: Path
 ) -> None:
-    lane, halting = lanes.named(name), Halting()
-    halting.prolong(time.monotonic() + NEVER)
+    lane, stop = lanes.named(name), StopRequest()
+    stop.prolong(time.monotonic() + NEVER)
     neighbour = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"))
-    lost = await begun(lane, f"stops_when_asked{suffix}", None, halt=halting)
-    halting.ask(Halt.LOST)
+    lost = await begun(lane, f"stops_when_asked{suffix}", None, stop=stop)
+    stop.ask(StopReason.LOST)
     assert (await lost).end is None
     (tmp_path / "go").touch()
     assert value(await neighbour)
@@ -166,33 +169,33 @@ async def test_what_cannot_wait_for_the_store_any_more_is_refused(
     lanes: Lanes, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To wait until there is room would keep its neighbours waiting; what was taken is done."""
-    monkeypatch.setattr(guest, "MOST_ASKED", 2)
+    monkeypatch.setattr(runner_attempt, "MOST_REQUESTED", 2)
     go = asyncio.Event()
 
-    class Slow(Heard):
+    class Slow(Recorder):
         async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
             await go.wait()
             return await super().spawn(jobs)
 
-    heard = Slow()
-    running = asyncio.create_task(run(lanes.named(name), "asks_too_much", heard=heard))
-    await eventually(lambda: heard.texts("info"))
-    assert "wait to be enqueued" in heard.texts("info")[0]
+    recorder = Slow()
+    running = asyncio.create_task(run(lanes.named(name), "asks_too_much", recorder=recorder))
+    await until(lambda: recorder.texts("info"))
+    assert "wait to be enqueued" in recorder.texts("info")[0]
     assert value(await run(lanes.named(name), "looks_around"))["pid"]
     go.set()
     assert value(await running) == "refused"
-    assert len(heard.spawned) == 2
+    assert len(recorder.spawned) == 2
 
 
 @BOTH
 async def test_at_the_deadline_of_one_its_neighbours_are_handed_back(
     lanes: Lanes, name: str, suffix: str, tmp_path: Path
 ) -> None:
-    lane, early, late = lanes.named(name), Halting(), Halting()
+    lane, early, late = lanes.named(name), StopRequest(), StopRequest()
     late.prolong(time.monotonic() + NEVER)
     early.prolong(time.monotonic() + NEVER)
-    neighbour = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"), halt=late)
-    expiring = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"), halt=early)
+    neighbour = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"), stop=late)
+    expiring = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"), stop=early)
     early.prolong(time.monotonic() + SOON)
     assert (await expiring).end is None
     assert isinstance((await neighbour).end, Interrupted)
@@ -202,13 +205,13 @@ async def test_at_the_deadline_of_one_its_neighbours_are_handed_back(
 async def test_the_deadline_of_one_that_has_ended_is_nobody_elses(
     lanes: Lanes, name: str, suffix: str, tmp_path: Path
 ) -> None:
-    lane, early, late = lanes.named(name), Halting(), Halting()
+    lane, early, late = lanes.named(name), StopRequest(), StopRequest()
     end = time.monotonic() + 1
     early.prolong(end)
     late.prolong(time.monotonic() + NEVER)
-    first = value(await run(lane, f"looks_around{suffix}", halt=early))["pid"]
-    staying = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"), halt=late)
-    await eventually(lambda: time.monotonic() > end + 0.2)
+    first = value(await run(lane, f"looks_around{suffix}", stop=early))["pid"]
+    staying = await begun(lane, f"waits_for{suffix}", str(tmp_path / "go"), stop=late)
+    await until(lambda: time.monotonic() > end + 0.2)
     (tmp_path / "go").touch()
     assert value(await staying) == first
     assert is_alive(first)
@@ -225,19 +228,17 @@ async def test_a_runner_that_has_grown_ends_with_its_last_attempt(
     async def is_replaced() -> bool:
         return bool(value(await run(lane, f"looks_around{suffix}"))["pid"] != first)
 
-    end = time.monotonic() + 30
-    while not await is_replaced():
-        assert time.monotonic() < end
+    await until(is_replaced)
     assert not staying.done()
     (tmp_path / "go").touch()
     assert value(await staying) == first
-    await eventually(lambda: not is_alive(first))
+    await until(lambda: not is_alive(first))
 
 
 @BOTH
 async def test_a_variable_that_a_definition_names_is_there(lanes: Lanes, name: str, suffix: str) -> None:
     seen = value(
-        await run(lanes.named(name), f"looks_around{suffix}", limits=Limits(environment=("WANTED",)))
+        await run(lanes.named(name), f"looks_around{suffix}", limits=ResourceLimits(environment=("WANTED",)))
     )
     assert seen["wanted"] == "yes"
 
@@ -261,9 +262,9 @@ async def test_a_task_that_calls_for_the_end_of_the_process_ends_only_itself(
 @BOTH
 async def test_whatever_is_printed_is_no_reason_to_fail(lanes: Lanes, name: str, suffix: str) -> None:
     """As in a process of its own: what is too long is cut, and what is no text is written out."""
-    heard = Heard()
-    value(await run(lanes.named(name), f"prints_oddly{suffix}", heard=heard))
-    cut, odd = heard.texts("stdout")
+    recorder = Recorder()
+    value(await run(lanes.named(name), f"prints_oddly{suffix}", recorder=recorder))
+    cut, odd = recorder.texts("stdout")
     assert cut.startswith("xxx")
     assert odd == "a name \\udcff"
 
@@ -272,7 +273,7 @@ async def test_whatever_is_printed_is_no_reason_to_fail(lanes: Lanes, name: str,
 async def test_who_closes_the_socket_of_all_keeps_nobody_waiting(
     lanes: Lanes, name: str, suffix: str, tmp_path: Path
 ) -> None:
-    """The end of nobody in this runner can be told any more: they are handed back, and the runner ends."""
+    """No attempt in this runner can report any more: they are handed back, and the runner ends."""
     lane = lanes.named(name)
     neighbour = await begun(lane, f"waits_for{suffix}", str(tmp_path / "never"))
     closing = await begun(lane, f"closes_everything{suffix}", str(tmp_path / "go"))

@@ -1,4 +1,4 @@
-"""Who looks for secrets does find them: in all that processes write and servers answer."""
+"""Planted secrets are found in all that processes write and servers answer."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tenure.core import key_text
+from tenure.core.values import key_text
 from tests import canaries
 from tests.surfaces.command import tenure
 from tests.wiretap import Wiretap

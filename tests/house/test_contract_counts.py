@@ -40,7 +40,7 @@ def test_only_parameters_tell_the_store() -> None:
     assert store_of(f"{SUITE}test_claim.py::test_x[many-postgres]") == "postgres"
     assert store_of(f"{SUITE}test_claim.py::test_x[postgres-many]") == "postgres"
     assert store_of(f"{SUITE}test_claim.py::test_x_on_sqlite") is None
-    assert store_of("tests/storage/sqlite/test_writer.py::test_x[sqlite]") is None
+    assert store_of("tests/storage/sqlite/file/test_writer.py::test_x[sqlite]") is None
 
 
 def _counts(ran: subprocess.CompletedProcess[str]) -> list[str]:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tenure import settings, sources
-from tenure.core.spec import HOOKS, LANES
-from tenure.core.states import UNFINISHED
+from tenure.api.job_options import Options
+from tenure.core.model.lanes import LANES
+from tenure.core.model.spec import HOOKS
+from tenure.core.model.states import UNFINISHED
+from tenure.settings import settings, sources
 from tenure.surfaces.library.handle import JobHandle
-from tenure.surfaces.library.options import Options
-from tenure.surfaces.library.terms import Terms
+from tenure.surfaces.library.terms import DefinitionTerms
 from tools import figures
 from tools import settings as tabled
 
@@ -53,12 +54,12 @@ def test_who_moves_to_another_store_waits_for_every_job_that_has_not_ended() -> 
     assert set(re.findall(r"--state\s+(\w+)", page)) == UNFINISHED
 
 
-@pytest.mark.parametrize("term", Terms.__annotations__)
+@pytest.mark.parametrize("term", DefinitionTerms.__annotations__)
 def test_every_term_of_a_definition_is_described(term: str) -> None:
     assert f"`{term}`" in LIBRARY
 
 
-@pytest.mark.parametrize("name", [*LANES, *sorted(sources.OF_AN_ATTEMPT)])
+@pytest.mark.parametrize("name", [*LANES, *sorted(sources.ATTEMPT_VARIABLES)])
 def test_every_lane_and_what_a_program_is_told_is_described(name: str) -> None:
     assert f"`{name}`" in LANES_PAGE
 

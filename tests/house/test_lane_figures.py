@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from tenure.execution.running import MOST_JOBS, OLDEST
+from tenure.execution.parent.runner_lanes import MOST_JOBS, OLDEST
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/lanes.md"
 

@@ -81,7 +81,7 @@ async def test_a_server_that_runs_already_is_used_and_left_clean(
 
 def test_a_start_that_fails_shows_what_the_server_said() -> None:
     with tempfile.TemporaryDirectory(dir=open_temporary_place()) as folder:
-        # As root the programs run as somebody else, who must be able to reach them.
+        # As root the programs run under another account, which must be able to reach them.
         Path(folder).chmod(0o755)
         broken = _install(Path(folder) / "bin", script="#!/bin/sh\necho no room for the data\nexit 1\n")
         with pytest.raises(PostgresUnavailable, match="no room for the data"):

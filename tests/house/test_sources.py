@@ -15,7 +15,7 @@ STORES = ("sqlite", "postgres")
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
-CORE_MAY_IMPORT = {*sys.stdlib_module_names, "cronsim", "msgspec", "tenure"}
+CORE_MAY_IMPORT = {*sys.stdlib_module_names, "msgspec", "tenure"}
 
 
 def test_no_file_is_too_long() -> None:

@@ -1,1 +1,1 @@
-"""The stores held against a model of them: the same requests to both, everything visible compared."""
+"""The stores compared with a model of them: the same requests to both, everything visible compared."""

@@ -3,16 +3,16 @@
 import json
 from datetime import datetime
 
-from tenure.core.bounds import MOST_HAND_BACKS, MOST_SUSPENSIONS
-from tenure.core.job import Job, NewJob
-from tenure.core.lease import Line
-from tenure.core.outcome import Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
-from tenure.core.policy import OnLost
-from tenure.core.states import State
+from tenure.core.model.job import Job, NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.outcome import Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
+from tenure.core.model.policy import OnLost
+from tenure.core.model.states import State
+from tenure.core.values.bounds import MOST_HAND_BACKS, MOST_SUSPENSIONS
 
 
 def reported(job: Job, outcome: Outcome) -> State | None:
-    """Where a report leads; nowhere, when an attempt was stopped that nobody had asked to stop."""
+    """Where a report leads; nowhere if an attempt was stopped without a request to stop."""
     match outcome:
         case Succeeded():
             return State.SUCCEEDED

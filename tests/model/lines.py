@@ -1,16 +1,16 @@
-"""Lines in the model: who may be claimed, under which limits, and whether a store claimed rightly."""
+"""Lines in the model: which jobs may be claimed, under which limits, and whether a store claims correctly."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from tenure.core.job import Job
-from tenure.core.lease import Claimed, Lease, Line, Order
-from tenure.core.limit import Limit, LimitUse
-from tenure.core.operations import LineStatus, Pause
-from tenure.core.states import State
-from tenure.storage.aging import STEP
+from tenure.core.model.job import Job
+from tenure.core.model.lease import Claimed, Lease, Line, Order
+from tenure.core.model.limit import Limit, LimitUse
+from tenure.core.model.states import State
+from tenure.core.reports.operations import LineStatus, Pause
+from tenure.storage.mapping.aging import STEP
 from tests.model.decisions import line_of
 from tests.model.record import Holding, Record
 
@@ -126,7 +126,7 @@ class Lines(Record):
         self.visited_if(any(map(self._was_paused, taken)), "claim: pause is over")
 
     def _follow_claim(self, taken: list[Job], free: list[Job], limit: int) -> None:
-        """Insist that nobody was taken without room or before its turn, and nobody forgotten.
+        """Check that no job was taken without room or before its turn, and none forgotten.
 
         A store may believe that a limit has no room, or a pause still holds, and so pass jobs over until it
         looks again. No other job may suffer more from it than to lose the place of such a one.
@@ -149,9 +149,9 @@ class Lines(Record):
         self.visited_if(taken and lacking and no_room, "claim: limit without room passed over")
 
     def _goes_before(self, one: Job, other: Job) -> bool:
-        """Higher priority first; then, in one line, who was queued first. Equals of several lines: either.
+        """Higher priority first; then, in one line, the job queued first. Equals of several lines: either.
 
-        Jobs of one line under different limits are equals as well. So are those of whom the less urgent may
+        Jobs of one line under different limits are equals as well. So are two if the less urgent may
         have waited long enough: only some claims go by age, and a store may go by what it knew a while ago.
         """
         place, other_place = _place(one), _place(other)
@@ -162,7 +162,7 @@ class Lines(Record):
         return place[:2] == other_place[:2] or not self._may_be_passed_over(one)
 
     def _note_waits(self, free: list[Job]) -> None:
-        """Keep for how many steps at most somebody has ever been seen to wait at a place."""
+        """Keep the largest number of steps that a job has waited at a place."""
         for job in free:
             assert job.queued_at is not None
             waited = (self.now - job.queued_at) // STEP
@@ -188,8 +188,8 @@ class Lines(Record):
         owned = self.step(job, State.RUNNING, "started", "worker", actor=owner, **changed)
         assert owned.queued_at is not None
         times: dict[str, Any] = {"queued_at": owned.queued_at, "started_at": self.now}
-        as_asked = {name: getattr(job, name) for name in _IN_A_CLAIM}
-        return Claimed(lease=Lease(job.id, fence), attempt=owned.attempt, **times, **as_asked)
+        as_requested = {name: getattr(job, name) for name in _IN_A_CLAIM}
+        return Claimed(lease=Lease(job.id, fence), attempt=owned.attempt, **times, **as_requested)
 
 
 def _place(job: Job) -> Place:

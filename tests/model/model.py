@@ -1,7 +1,7 @@
 """The contract of a store, verb by verb, over what is on record: a specification that can be run.
 
 A verb has the name of the store's and answers with what the store must answer. Where the contract leaves a
-choice (new ids, fences, who comes first among equals), the verb is also given what the store chose: it
+choice (new ids, fences, which comes first among equals), the verb is also given what the store chose: it
 insists that the choice is a legal one, and follows it. A new verb of the store is a new method here.
 """
 
@@ -12,20 +12,12 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tenure.core.job import Enqueued, Job, Moved, NewJob, Standing
-from tenure.core.lease import Beat, Claimed, Lease, Order, Pulse
-from tenure.core.outcome import (
-    Ending,
-    Failure,
-    Outcome,
-    Recoverable,
-    Report,
-    Settled,
-    Succeeded,
-    Suspended,
-)
-from tenure.core.round import Round
-from tenure.core.states import State
+from tenure.core.model.job import Enqueued, Job, JobStanding, NewJob, StepTaken
+from tenure.core.model.lease import Beat, Claimed, Lease, Order, Pulse
+from tenure.core.model.outcome import Ending, Outcome, Recoverable, Report, Settled, Succeeded, Suspended
+from tenure.core.model.states import State
+from tenure.core.model.turn import TurnResult
+from tenure.core.values.failure import Failure
 from tests.model import decisions
 from tests.model.decisions import due, key_of, line_of, work_of
 from tests.model.lines import Lines
@@ -46,13 +38,13 @@ class Model(Lines):
         self._keys: dict[tuple[str, str, str | None], UUID] = {}
         self._given_up: set[UUID] = set()
 
-    def enqueue(self, asked: Sequence[NewJob], chosen: Sequence[Enqueued]) -> list[Enqueued]:
+    def enqueue(self, requested: Sequence[NewJob], chosen: Sequence[Enqueued]) -> list[Enqueued]:
         self.calls += 1
         return [
             self._repeated(new, first)
             if (first := self._taken_by(new))
             else self._recorded(new, made.id, place)
-            for place, (new, made) in enumerate(zip(asked, chosen, strict=True))
+            for place, (new, made) in enumerate(zip(requested, chosen, strict=True))
         ]
 
     def _taken_by(self, new: NewJob) -> Job | None:
@@ -81,7 +73,7 @@ class Model(Lines):
             self._keys[key_of(new)] = job
         return Enqueued(job, state, fresh=True)
 
-    def accept(self, ids: Sequence[UUID]) -> list[Standing]:
+    def accept(self, ids: Sequence[UUID]) -> list[JobStanding]:
         self.calls += 1
 
         def accepted(job: Job) -> bool:
@@ -93,21 +85,21 @@ class Model(Lines):
                 self.step(job, State.QUEUED, "accepted", "api")
             return True
 
-        return self._asked("accept", ids, accepted)
+        return self._answers("accept", ids, accepted)
 
-    def cancel(self, ids: Sequence[UUID], *, actor: str, reason: str | None) -> list[Standing]:
+    def cancel(self, ids: Sequence[UUID], *, actor: str, reason: str | None) -> list[JobStanding]:
         def cancelled(job: Job) -> bool:
             if job.state is State.CANCELLING or job.state.is_final:
                 return False
             target = State.CANCELLING if job.state is State.RUNNING else State.CANCELLED
-            asked = self.step(job, target, target.value, "api", actor=actor, reason=reason)
-            self.jobs[job.id] = replace(asked, cancel_requested_at=self.now)
+            requested = self.step(job, target, target.value, "api", actor=actor, reason=reason)
+            self.jobs[job.id] = replace(requested, cancel_requested_at=self.now)
             self._ended_unheard(job)
             return True
 
-        return self._asked("cancel", ids, cancelled)
+        return self._answers("cancel", ids, cancelled)
 
-    def give_up(self, ids: Sequence[UUID]) -> list[Standing]:
+    def give_up(self, ids: Sequence[UUID]) -> list[JobStanding]:
         def marked(job: Job) -> bool:
             if job.state is not State.RETRYING or job.id in self._given_up:
                 return False
@@ -115,11 +107,11 @@ class Model(Lines):
             self.jobs[job.id] = replace(job, due_at=self.now, updated_at=self.now)
             return True
 
-        return self._asked("give_up", ids, marked)
+        return self._answers("give_up", ids, marked)
 
-    def _asked(self, verb: str, ids: Sequence[UUID], moves: Callable[[Job], bool]) -> list[Standing]:
-        """One answer for each job that exists, in the order asked."""
-        standings: dict[UUID, Standing] = {}
+    def _answers(self, verb: str, ids: Sequence[UUID], moves: Callable[[Job], bool]) -> list[JobStanding]:
+        """One answer for each job that exists, in the order given."""
+        standings: dict[UUID, JobStanding] = {}
         for job in dict.fromkeys(ids):
             if job not in self.jobs:
                 self.visited(f"{verb}: unknown job")
@@ -127,11 +119,13 @@ class Model(Lines):
             moved = moves(self.jobs[job])
             state = self.jobs[job].state
             self.visited_if(not moved, f"{verb}: left {state}")
-            standings[job] = Standing(job, state, moved)
+            standings[job] = JobStanding(job, state, moved)
         return [standings[job] for job in ids if job in standings]
 
-    def settle_and_claim(self, reports: Sequence[Report], order: Order, chosen: Sequence[Claimed]) -> Round:
-        return Round(self._settle(order.worker, reports), self.claim(order, chosen))
+    def settle_and_claim(
+        self, reports: Sequence[Report], order: Order, chosen: Sequence[Claimed]
+    ) -> TurnResult:
+        return TurnResult(self._settle(order.worker, reports), self.claim(order, chosen))
 
     def _settle(self, worker: str, reports: Sequence[Report]) -> Settled:
         first: dict[Lease, Outcome] = {}
@@ -208,7 +202,7 @@ class Model(Lines):
         self._ended_unheard(job)
         return target
 
-    def promote(self, limit: int, chosen: Sequence[Moved]) -> list[Moved]:
+    def promote(self, limit: int, chosen: Sequence[StepTaken]) -> list[StepTaken]:
         self.calls += 1
         free = [job for job in self.jobs.values() if job.state in WAITING and due(job) <= self.now]
         taken = [self.jobs[moved.job] for moved in chosen]
@@ -216,16 +210,16 @@ class Model(Lines):
         self.visited_if(len({due(job) for job in taken}) < len(taken), "promote: equally due")
         return [self._promoted(job) for job in taken]
 
-    def _promoted(self, job: Job) -> Moved:
+    def _promoted(self, job: Job) -> StepTaken:
         if job.id in self._given_up:
             self.step(job, State.FAILED, "failed", "clock", reason="given up")
         else:
             event = "resumed" if job.state is State.SUSPENDED else "queued"
             self.step(job, State.QUEUED, event, "clock", place=due(job).timestamp())
         self._ended_unheard(job)
-        return Moved(job.id, job.state, self.jobs[job.id].state)
+        return StepTaken(job.id, job.state, self.jobs[job.id].state)
 
-    def reap(self, limit: int, chosen: Sequence[Moved]) -> list[Moved]:
+    def reap(self, limit: int, chosen: Sequence[StepTaken]) -> list[StepTaken]:
         self.calls += 1
         run_out = {fence for fence, held in self.holdings.items() if held.expires_at <= self.now}
         lost = [job for job in self.jobs.values() if job.state.is_owned and job.fence in run_out]
@@ -238,17 +232,17 @@ class Model(Lines):
         self.visited(f"reap: {'nothing' if not taken else 'all' if len(taken) == len(lost) else 'some'}")
         return [self._reaped(job) for job in taken]
 
-    def _reaped(self, job: Job) -> Moved:
+    def _reaped(self, job: Job) -> StepTaken:
         target = decisions.reaped(job)
         self.end(job, Ending.LOST, WORKER_LOST)
         event = "orphaned" if target is State.QUEUED else target.value
         failures = job.failures + (target is not State.CANCELLED)
         self.step(job, target, event, "reaper", reason="lease ran out", failures=failures)
         self._ended_unheard(job)
-        return Moved(job.id, job.state, target)
+        return StepTaken(job.id, job.state, target)
 
     def owe(self, job: Job) -> None:
-        """A job has ended without its owner's word."""
+        """A job has ended without its owner's report."""
 
     def _ended_unheard(self, job: Job) -> None:
         if self.jobs[job.id].state.is_final:
@@ -262,7 +256,7 @@ class Model(Lines):
         limit: int,
         goes_before: Callable[[Job, Job], bool],
     ) -> None:
-        """Insist that a store took as many as it could, and nobody before its turn."""
+        """Check that a store took as many as it could, and none before its turn."""
         left = {job.id: job for job in free}
         assert len(taken) == min(limit, len(free)), f"{verb}: took {len(taken)} of {len(free)}, limit {limit}"
         for job in taken:

@@ -1,4 +1,4 @@
-"""What the model has on record: jobs, their histories, who holds them, and where they stand in line."""
+"""What the model has on record: jobs, their histories, their owners, and their places in line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tenure.core.job import Event, Job, NewJob
-from tenure.core.lease import Lease
-from tenure.core.outcome import Attempt, Ending, Failure
-from tenure.core.states import State
-from tests.model import landmarks
+from tenure.core.model.job import Event, Job, NewJob
+from tenure.core.model.lease import Lease
+from tenure.core.model.outcome import Attempt, Ending
+from tenure.core.model.states import State
+from tenure.core.values.failure import Failure
+from tests.model import coverage
 
-_AS_ASKED = (
+_AS_REQUESTED = (
     *("namespace", "definition", "version", "queue", "priority", "params", "scope", "key", "policy"),
     *("limits", "tags", "parent", "replay_of", "traceparent", "creator"),
 )
@@ -35,7 +36,7 @@ class Holding:
 
 
 class Record:
-    """Jobs at one moment, `now`, which is moved by hand. `visited` is told of every step."""
+    """Jobs at one moment, `now`, which is moved by hand. `visited` is called for every step."""
 
     def __init__(self, now: datetime, visited: Callable[[str], None]) -> None:
         self.now = now
@@ -72,11 +73,11 @@ class Record:
 
     def born(self, new: NewJob, job: UUID, run_at: datetime | None) -> Job:
         """A job that has taken no step yet."""
-        asked = {name: getattr(new, name) for name in _AS_ASKED}
+        requested = {name: getattr(new, name) for name in _AS_REQUESTED}
         nothing_yet: dict[str, Any] = {**dict.fromkeys(_COUNTERS, 0), **dict.fromkeys(_EMPTY)}
         times: dict[str, Any] = {"created_at": self.now, "updated_at": self.now, "run_at": run_at}
         self._events[job], self._ended[job] = [], []
-        return Job(id=job, state=State.CREATED, **asked, **times, **nothing_yet)
+        return Job(id=job, state=State.CREATED, **requested, **times, **nothing_yet)
 
     def step(
         self,
@@ -93,7 +94,7 @@ class Record:
     ) -> Job:
         """Take one step of the table and put it on record, under the attempt that it is about."""
         source = job.state if job.events else None
-        self.visited(landmarks.of_step(source, target, event, by))
+        self.visited(coverage.of_step(source, target, event, by))
         times = {"updated_at": self.now, "due_at": due_at}
         if target is State.QUEUED:
             times["queued_at"] = self.now
@@ -123,11 +124,11 @@ class Record:
         self._ended[job.id].append(replace(self._attempt(job), ended_at=self.now, ending=ending, error=error))
 
     def owner(self, job: Job) -> str:
-        """Who holds a job's latest lease, or held it."""
+        """The worker that holds a job's latest lease, or held it."""
         return self.holdings[job.fence].worker
 
     def holds(self, verb: str, worker: str, lease: Lease) -> bool:
-        """Whether a worker may speak for a job. A landmark is a refusal for one reason and no other."""
+        """Whether a worker may act for a job. A landmark is a refusal for exactly one reason."""
         job, held = self.jobs.get(lease.job), self.holdings.get(lease.fence)
         if job is None or held is None:
             self.visited_if(job is None, f"{verb}: unknown job")

@@ -1,4 +1,4 @@
-"""What can be asked of a store, as values that are short to read, each made on the store and on its model."""
+"""Requests to a store, as values that are short to read; each is made on the store and on its model."""
 
 from datetime import timedelta
 from typing import Any, NamedTuple, Protocol
@@ -6,13 +6,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tenure.core.bounds import MOST_SUSPENSIONS
-from tenure.core.documents import Document
-from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Line, Order, Progress, Pulse
-from tenure.core.limit import Limit
-from tenure.core.outcome import (
-    Failure,
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Lease, Line, Order, Progress, Pulse
+from tenure.core.model.limit import Limit
+from tenure.core.model.outcome import (
     Outcome,
     Recoverable,
     Report,
@@ -22,10 +19,13 @@ from tenure.core.outcome import (
     Suspended,
     Unrecoverable,
 )
-from tenure.core.policy import OnLost, Policy
-from tests.model.side import Held, Side
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.values.bounds import MOST_SUSPENSIONS
+from tenure.core.values.documents import Document
+from tenure.core.values.failure import Failure
+from tests.model.store_and_model import Held, Side
 from tests.storage.clock import START
-from tests.storage.telling import steps
+from tests.storage.verbs import steps
 
 LINES = {"mail": Line("default", "mail"), "post": Line("default", "post"), "slow": Line("slow", "mail")}
 OUTCOMES: dict[str, Outcome] = {
@@ -41,17 +41,17 @@ OUTCOMES: dict[str, Outcome] = {
 
 
 class Request(Protocol):
-    """Something that can be asked on every side."""
+    """A request that can be made on every side."""
 
     async def make(self, side: Side) -> object:
         """Ask the store and the model, and compare their answers."""
 
 
 class Enqueue(NamedTuple):
-    asked: list[dict[str, Any]]
+    requested: list[dict[str, Any]]
 
     async def make(self, side: Side) -> None:
-        jobs = [new_job(**asked) for asked in self.asked]
+        jobs = [new_job(**requested) for requested in self.requested]
         answer = await side.store.enqueue(jobs)
         side.compare("answer to enqueue", answer, side.model.enqueue(jobs, answer))
         side.numbered += [made.id for made in answer if made.fresh]
@@ -85,14 +85,14 @@ class GiveUp(NamedTuple):
 
 class SettleAndClaim(NamedTuple):
     by: str
-    said: list[tuple[Held, str]]
+    ended: list[tuple[Held, str]]
     lines: list[str]
     limit: int
     lease_for: int
 
     async def make(self, side: Side) -> list[Lease]:
-        shown = [held for held, _ in self.said]
-        outcomes = [OUTCOMES[outcome] for _, outcome in self.said]
+        shown = [held for held, _ in self.ended]
+        outcomes = [OUTCOMES[outcome] for _, outcome in self.ended]
         reports = [Report(*pair) for pair in zip(side.leases(shown), outcomes, strict=True)]
         order = Order(
             worker=side.worker(self.by, shown),
@@ -157,14 +157,14 @@ class JobInEveryState(NamedTuple):
         for _ in range(2):  # the second time there is nothing to do
             await Promote(after=0, limit=100).make(side)
             await Reap(after=0, limit=100).make(side)
-        said = {1: "succeeded", 2: "unrecoverable", 3: "recoverable", 4: "recoverable", 5: "suspended"}
+        ended = {1: "succeeded", 2: "unrecoverable", 3: "recoverable", 4: "recoverable", 5: "suspended"}
         await Enqueue([*[mail] * 5, bury, mail, twice, bury, mail, once, twice, bury]).make(side)
         await PassAround(times=1, killed=False).make(side)
         await SettleAndClaim("a", [], lines=["mail"], limit=100, lease_for=30).make(side)
         await HandBack("a", unstarted=[], killed=[Held(before + 6, 0)]).make(side)
-        await Enqueue([{"line": "post", **asked} for asked in later]).make(side)
+        await Enqueue([{"line": "post", **requested} for requested in later]).make(side)
         await Cancel([before + job for job in (7, 8, 9, 14)], reason=None).make(side)
-        reports = [(Held(before + job, 0), outcome) for job, outcome in said.items()]
+        reports = [(Held(before + job, 0), outcome) for job, outcome in ended.items()]
         await SettleAndClaim("a", reports, lines=[], limit=0, lease_for=30).make(side)
         await GiveUp([before + 3]).make(side)
         await UseUpSuspensions([before + 10]).make(side)
@@ -176,7 +176,7 @@ class JobInEveryState(NamedTuple):
 
 
 class UseUpSuspensions(NamedTuple):
-    """Jobs are said to have used up their suspensions; to use them up for real would take all day."""
+    """Jobs are set to have used up their suspensions; to really use them up would take all day."""
 
     jobs: list[int]
 
@@ -237,7 +237,7 @@ def new_job(
     limits: tuple[tuple[str, str, int], ...] = (),
     **same: Any,
 ) -> NewJob:
-    """A job as it is asked for in few words: times are seconds, an id is a number."""
+    """A short request for a job: times are seconds, an id is a number."""
     return NewJob(
         queue=LINES[line].queue,
         definition=LINES[line].definition,

@@ -1,4 +1,4 @@
-"""Nobody waits while there is a slot and room: a claim that comes back short has left nobody who could begin.
+"""No job waits while there is a slot and room: a claim that comes back short has left none that could start.
 
 Jobs stand under many keys, some of them under a limit that all share as well, in more places than one claim
 is offered and, on PostgreSQL, in more lines than one look passes through. The same store settles, hands back
@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
 
-from tenure.core.states import OWNED, State
-from tenure.storage.postgres import places, search
-from tests.model.operating import SetLimit
+from tenure.core.model.states import OWNED, State
+from tenure.storage.postgres.claims import freshness, line_scan, line_search
+from tests.model.operator_requests import SetLimit
 from tests.model.requests import LINES, Cancel, Enqueue, HandBack, Promote, Reap, Request, SettleAndClaim
-from tests.model.side import Held, Side
+from tests.model.store_and_model import Held, Side
 from tests.model.test_stores import A_RUN
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend, SqliteBackend
@@ -60,7 +60,7 @@ def _owned(*, share: int) -> SearchStrategy[list[Held]]:
 
 
 class Crowd(RuleBasedStateMachine):
-    """A worker on each side, and many who want to be served."""
+    """A worker on each side, and many jobs to be served."""
 
     def __init__(
         self, run: Callable[[Coroutine[Any, Any, None]], None], sides: list[Side], *, are_equal: bool
@@ -74,21 +74,21 @@ class Crowd(RuleBasedStateMachine):
     def teardown(self) -> None:
         self._run(self._all(Side.close))
 
-    @rule(asked=_jobs)
-    def enqueue(self, asked: list[dict[str, Any]]) -> None:
+    @rule(requested=_jobs)
+    def enqueue(self, requested: list[dict[str, Any]]) -> None:
         same = {"priority": 0} if self._are_equal else {}
-        self._ask(Enqueue([{**one, **same} for one in asked]))
+        self._ask(Enqueue([{**one, **same} for one in requested]))
 
     @rule(ended=_owned(share=3), lines=_orders, limit=st.integers(1, 12))
     def take_turns(self, ended: list[Held], lines: list[str], limit: int) -> None:
-        said = [(held, "succeeded" if held.job % 2 else "recoverable at once") for held in ended]
-        self._ask(SettleAndClaim("a", said, lines, limit, lease_for=30), lines, limit)
+        reports = [(held, "succeeded" if held.job % 2 else "recoverable at once") for held in ended]
+        self._ask(SettleAndClaim("a", reports, lines, limit, lease_for=30), lines, limit)
 
     @rule(ended=_owned(share=2))
     def settle(self, ended: list[Held]) -> None:
         """In a call that claims nothing, as one that names no lines."""
-        said = [(held, "unrecoverable") for held in ended]
-        self._ask(SettleAndClaim("a", said, [], limit=0, lease_for=30))
+        reports = [(held, "unrecoverable") for held in ended]
+        self._ask(SettleAndClaim("a", reports, [], limit=0, lease_for=30))
 
     @rule(lines=_orders, limit=st.integers(1, 12))
     def claim(self, lines: list[str], limit: int) -> None:
@@ -125,7 +125,7 @@ class Crowd(RuleBasedStateMachine):
             if lines and isinstance(answer, list) and len(answer) < limit:
                 left = side.model.claimable([LINES[name] for name in lines])
                 numbers = [side.numbered.index(job.id) + 1 for job in left]
-                side.compare("who waits though there is a slot and room", numbers, [])
+                side.compare("jobs that wait though there is a slot and room", numbers, [])
 
         self._run(self._all(make))
 
@@ -141,12 +141,14 @@ def test_no_job_waits_while_a_slot_is_free_and_its_limits_have_room(
 ) -> None:
     is_in_parts = look == "part by part"
     if is_in_parts:
-        monkeypatch.setattr(places, "MOST_REACHED", LINES_A_LOOK)
-        monkeypatch.setattr(places, "FRESH_FOR", 0.0)  # it may last that long until all parts are seen again
-        monkeypatch.setattr(places, "WORTH", 0)
+        monkeypatch.setattr(line_scan, "MOST_REACHED", LINES_A_LOOK)
+        monkeypatch.setattr(
+            freshness, "FRESH_FOR", 0.0
+        )  # it may last that long until all parts are seen again
+        monkeypatch.setattr(freshness, "WORTH", 0)
     elif look == "at few priorities":
-        monkeypatch.setattr(places, "FRONT", 1)
-        for module in (places, search):
+        monkeypatch.setattr(line_scan, "FRONT", 1)
+        for module in (line_scan, line_search):
             monkeypatch.setattr(module, "FURTHER", 1)
     numbers = count()
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder, asyncio.Runner() as runner:
@@ -157,7 +159,7 @@ def test_no_job_waits_while_a_slot_is_free_and_its_limits_have_room(
                 PostgresBackend(postgres_server, "room"),
             )
             sides = [Side(backend, lambda _: None) for backend in backends]
-            # Who looks at a part of the lines knows nothing of urgent jobs in the others.
+            # A claim that reads a part of the lines does not know of urgent jobs in the others.
             return Crowd(runner.run, sides, are_equal=is_in_parts)
 
         run_state_machine_as_test(begin, settings=settings(A_RUN, max_examples=6, stateful_step_count=80))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Both stores do what the model does, whatever is asked of them, in whatever order.
+"""Both stores do what the model does, whatever the requests and their order.
 
 The machine makes the same requests on a real SQLite file and a real PostgreSQL database, each with a model of
 its own beside it, and compares what can be seen after every request. A run that has not come by every step
@@ -21,12 +21,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from tenure.core.states import State
-from tests.model import asking
-from tests.model.landmarks import Visits
-from tests.model.looking import read_to_the_end
+from tenure.core.model.states import State
+from tests.model import strategy
+from tests.model.coverage import Visits
+from tests.model.reads import read_to_the_end
 from tests.model.requests import Request
-from tests.model.side import Side
+from tests.model.store_and_model import Side
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend, SqliteBackend
 
@@ -65,7 +65,7 @@ class Stores(RuleBasedStateMachine):
         finally:
             self._on_each_side(Side.close)
 
-    @rule(request=asking.requests)
+    @rule(request=strategy.requests)
     def ask(self, request: Request) -> None:
         async def make(side: Side) -> None:
             try:
@@ -125,4 +125,4 @@ def test_both_stores_do_what_the_model_does(newest_postgres_server: PostgresServ
             if visits.missed():
                 run_state_machine_as_test(begin, settings=ANOTHER_RUN)  # type: ignore[arg-type]
     assert not visits.unmapped()
-    assert not visits.missed(), visits.told()
+    assert not visits.missed(), visits.report()

@@ -1,4 +1,4 @@
-"""The contract about what attempts leave behind beside their outcomes: words, children, and hooks owed."""
+"""The contract about what attempts leave behind beside their outcomes: notes, lines, children, hooks owed."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -7,11 +7,11 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tenure.core.bounds import MOST_NOTES
-from tenure.core.job import Enqueued, Event, Job, NewJob
-from tenure.core.lease import Lease, Line
-from tenure.core.operations import Definition
-from tenure.core.trail import Logged, LogLine, Note, Recorded, Trail
+from tenure.core.model.job import Enqueued, Event, Job, NewJob
+from tenure.core.model.lease import Lease, Line
+from tenure.core.model.trail import Logged, LogLine, Note, Recorded, Trail
+from tenure.core.reports.operations import Definition
+from tenure.core.values.bounds import MOST_NOTES
 from tests.model.decisions import line_of
 from tests.model.model import Model
 
@@ -19,7 +19,7 @@ NO_HOOKS = '{"hooks":[]}'
 
 
 class Trails(Model):
-    """The verbs for notes, log lines, children and endings that nobody has followed up."""
+    """The verbs for notes, log lines, children and endings that are not followed up yet."""
 
     def __init__(self, now: datetime, visited: Callable[[str], None]) -> None:
         super().__init__(now, visited)
@@ -111,12 +111,12 @@ class Trails(Model):
         return behind[:limit]
 
     def spawn(
-        self, worker: str, lease: Lease, asked: Sequence[NewJob], chosen: Sequence[Enqueued] | None
+        self, worker: str, lease: Lease, requested: Sequence[NewJob], chosen: Sequence[Enqueued] | None
     ) -> list[Enqueued] | None:
         if not self.holds("spawn", worker, lease):
             return None
         assert chosen is not None, "spawn: refused though its lease holds"
-        born = self.enqueue([replace(job, parent=lease.job) for job in asked], chosen)
+        born = self.enqueue([replace(job, parent=lease.job) for job in requested], chosen)
         self.visited(f"spawn: {'nothing asked' if not born else f'of a {self.jobs[lease.job].state} job'}")
         self.visited_if(any(not one.fresh for one in born), "spawn: key taken")
         return born
@@ -137,7 +137,7 @@ class Trails(Model):
             self._owed.add(job.id)
 
     def owed(self, lines: Collection[Line]) -> set[UUID]:
-        """The jobs of lines whose endings nobody has followed up."""
+        """The jobs of lines whose endings are not followed up yet."""
         return {job for job in self._owed if line_of(self.jobs[job]) in lines}
 
     def follow_up(self, lines: Collection[Line], limit: int, chosen: Sequence[UUID]) -> list[UUID]:
@@ -151,7 +151,7 @@ class Trails(Model):
         return list(chosen)
 
     def forget(self, job: UUID) -> None:
-        """The job was removed, and with it all that was said under it."""
+        """The job was removed, and with it all its lines and notes."""
         self._owed.discard(job)
         self._logs.pop(job, None)
         self.notes.pop(job, None)

@@ -13,7 +13,7 @@ import apsw
 import asyncpg
 import pytest
 
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.rows import micros
 from tenure.storage.sqlite.store import SqliteStore
@@ -32,7 +32,7 @@ _CLOCK_ON_POSTGRES = """
         AS 'SELECT at FROM tenure.test_clock';
 """
 # A truncation makes new files, for every index too, which would take most of the time: only what has grown is
-# worth it. A table of up to ten pages is planned for as if it were empty. The guards are told to look away.
+# worth it. A table of up to ten pages is planned for as if it were empty. The guards are switched off.
 _EMPTY_POSTGRES = """
     SET session_replication_role = replica;
     DO $$
@@ -62,7 +62,7 @@ class Backend(Protocol):
 
     @property
     def address(self) -> str:
-        """Where the database is, as a command is told."""
+        """The address of the database, as commands take it."""
 
     async def prepare(self) -> None: ...
     async def dispose(self) -> None: ...
@@ -71,10 +71,10 @@ class Backend(Protocol):
         """Another store on the same database, not yet opened."""
 
     async def sql(self, text: str) -> list[tuple[Any, ...]]:
-        """Run plain SQL in a transaction of its own, as somebody with a database shell would."""
+        """Run plain SQL in a transaction of its own, as from a database shell."""
 
     async def forge(self, text: str) -> None:
-        """Run plain SQL past the guards, as somebody who owns the database can."""
+        """Run plain SQL past the guards, as the owner of the database can."""
 
 
 class SqliteBackend:

@@ -1,6 +1,6 @@
-"""The real command in a process of its own, and plain SQL on the database that it was given.
+"""Runs the real command in a process of its own, and plain SQL on its database.
 
-What runs to its end without anybody looking on is forked off a process that has imported it before.
+A command that just runs to its end is forked off a process that has imported it before.
 """
 
 import asyncio
@@ -16,26 +16,26 @@ import apsw
 import asyncpg
 
 from tests import canaries
-from tests.surfaces.forking import AT_START, Forks
+from tests.surfaces.forked_commands import AT_START, Forks
 
 COMMAND = [sys.executable, "-m", "tenure"]
 PLAIN_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 """A locale in which Python itself writes nothing but ASCII."""
 
 PATIENCE = 60.0
-"""Seconds after which what should end is taken never to end."""
+"""Seconds after which a command that should end is taken to hang."""
 
 _STEERING = ("TENURE_", "PYTHON", "LC_", "LANG", "NO_COLOR", "PG")
 
 
 def environment(**changed: str) -> dict[str, str]:
-    """The tests' own environment without what would steer the command, and with what the test asks for."""
+    """The tests' own environment, without variables that affect the command, and with those of the test."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_STEERING)}
     return {**kept, canaries.VARIABLE: canaries.ENVIRONMENT, "LANG": "C.UTF-8", **changed}
 
 
 def tenure(folder: Path, *arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a folder until it ends, in an interpreter of its own only where that matters."""
+    """Run the command in a folder until it ends, in a new interpreter only where that matters."""
     if not any(name.startswith(AT_START) for name in changed):
         return _forks().run(arguments, folder, environment(**changed), PATIENCE)
     return subprocess.run(
@@ -54,13 +54,13 @@ def _forks() -> Forks:
     return Forks(environment())
 
 
-def fails(ran: subprocess.CompletedProcess[str], code: int, *said: str) -> bool:
-    """Whether a run ended as a failure should: by its code, with one line of error and no output."""
+def fails(ran: subprocess.CompletedProcess[str], code: int, *texts: str) -> bool:
+    """Whether a run failed as it should: with this exit code, one line of error, and no output."""
     assert ran.returncode == code, ran
     assert ran.stdout == ""
     assert ran.stderr.startswith("Error: ")
     assert ran.stderr.count("\n") == 1
-    return all(words in ran.stderr for words in said)
+    return all(text in ran.stderr for text in texts)
 
 
 def sql(database: str, text: str) -> list[tuple[Any, ...]]:
@@ -83,7 +83,7 @@ async def _on_postgres(dsn: str, text: str) -> list[tuple[Any, ...]]:
 
 
 def make_newer(database: str) -> None:
-    """Let a migrated database look as if a later version of tenure had been there."""
+    """Make a migrated database look as if a later version of Tenure had migrated it."""
     sql(
         database,
         "INSERT INTO tenure.migration (number, name, applied_at) "
@@ -92,7 +92,7 @@ def make_newer(database: str) -> None:
 
 
 def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: str) -> tuple[int, str]:
-    """The exit code of a command, and what it writes to a terminal that it believes in."""
+    """Run a command on a pseudo-terminal; returns its exit code and its output."""
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -108,7 +108,7 @@ def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: s
         while chunk := os.read(ours, 65_536):
             written += chunk
     except OSError:
-        pass  # Linux's way to say that the other side of a terminal is closed.
+        pass  # Linux raises this when the other side of a terminal is closed.
     finally:
         os.close(ours)
     canaries.look("a terminal", written)

@@ -10,16 +10,16 @@ from uuid import uuid4
 import pytest
 
 from tests.postgres_server import PostgresServer
-from tests.storage.migrated import create_migrated
+from tests.storage.migrated_databases import create_migrated
 from tests.surfaces.command import COMMAND, environment
-from tests.surfaces.keeping import on
+from tests.surfaces.store_behind import on
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts commands that run on while the test goes on, but not beyond its end, whatever that is."""
+    """Starts commands that run beside the test, and kills them at its end."""
     with ExitStack() as ends:
 
         def one(*arguments: str, **changed: str) -> "subprocess.Popen[str]":
@@ -72,14 +72,14 @@ def unreachable(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]
         yield f"sqlite:///{tmp_path / 'file' / 'jobs.db'}"
         return
     with socket.socket() as taken:
-        # Bound but not listening: nobody else can take the port, and whoever connects is refused.
+        # Bound but not listening: no other process can take the port, and connections are refused.
         taken.bind(("127.0.0.1", 0))
         yield f"postgresql://tenure:s3cret@127.0.0.1:{taken.getsockname()[1]}/tenure"
 
 
 @pytest.fixture
 def silent_server() -> Iterator[socket.socket]:
-    """A server that takes connections and never says a word."""
+    """A server that accepts connections and never sends anything."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
         yield server

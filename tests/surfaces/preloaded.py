@@ -1,9 +1,9 @@
-"""A process that has imported the command line already, and forks for every command that is asked for.
+"""A process that has already imported the command line, and forks for every request to run a command.
 
-To start Python and to import everything takes longer than what most commands do. What is asked for comes
-through a socket: the arguments, the folder, the environment, and where its streams are to go. A fork of a
-fork runs the command, to the very end of its interpreter; the one between waits for it and tells how it
-ended. This is run as a script, so that nothing of the tests is imported beside the product.
+Starting Python and importing everything takes longer than most commands. A request comes through a socket:
+the arguments, the folder, the environment, and the descriptors of the streams. A fork of a fork runs the
+command, to the very end of its interpreter; the process between waits for it and reports its exit code. This
+is run as a script, so that nothing of the tests is imported beside the product.
 """
 
 import gc
@@ -20,7 +20,7 @@ LONGEST = 1 << 17
 
 
 def serve(control: socket.socket) -> list[str]:
-    """Fork for every request until nobody is left to ask; returns in forks, each with its arguments."""
+    """Fork for every request until the socket is closed; returns in forks, each with its arguments."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         request, files, _, _ = socket.recv_fds(control, LONGEST, 4)
@@ -34,18 +34,18 @@ def serve(control: socket.socket) -> list[str]:
             os.close(file)
 
 
-def become(request: bytes, asking: socket.socket, streams: list[int]) -> list[str]:
-    """Fork once more; the child is as a new process would be, and the parent tells of it."""
+def become(request: bytes, client: socket.socket, streams: list[int]) -> list[str]:
+    """Fork once more; the child is like a new process, and the parent reports its pid and its exit code."""
     arguments, folder, environment = json.loads(request)
     command = os.fork()
     if command:
         for stream in streams:
             os.close(stream)
-        asking.send(str(command).encode())
+        client.send(str(command).encode())
         _, status = os.waitpid(command, 0)
-        asking.send(str(os.waitstatus_to_exitcode(status)).encode())
+        client.send(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
-    asking.close()
+    client.close()
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
         os.close(stream)
@@ -58,14 +58,14 @@ def become(request: bytes, asking: socket.socket, streams: list[int]) -> list[st
 
 
 if __name__ == "__main__":
-    from tenure.assemble import main
+    from tenure.__main__ import main
 
-    # To begin anew, or not, comes before these.
+    # `main` imports these only after it has decided on a restart.
     import_module("tenure.surfaces.cli.commands")
     # An address decides which of them a command imports.
     import_module("tenure.storage.sqlite.store")
     import_module("tenure.storage.postgres.store")
-    # What is here already need not be looked at, and thereby copied, when a fork collects its garbage.
+    # Frozen objects are not touched, and so not copied, when a fork collects its garbage.
     gc.freeze()
     sys.argv[1:] = serve(socket.socket(fileno=int(sys.argv[1])))
     main()

@@ -17,14 +17,15 @@ import pytest
 
 from chaos import checker, evidence, ledger
 from chaos.evidence import Evidence, Terms
-from tenure.core.outcome import Ending
-from tenure.core.states import FINAL, State
+from tenure.core.model.outcome import Ending
+from tenure.core.model.states import FINAL, State
 from tenure.storage.address import open_store
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests import node
-from tests.storage.telling import EVERY_JOB
+from tests.storage.verbs import EVERY_JOB
 from tests.surfaces.command import environment
 from tests.surfaces.conftest import Start
+from tests.until import until
 from tests.whole import dealt
 
 ROOT = Path(__file__).parents[2]
@@ -43,10 +44,10 @@ ENDS = {
     "once": {State.SUCCEEDED, State.BURIED},
     "refuse": {State.FAILED},
 }
-"""Where the jobs of each definition may end, whoever is killed."""
+"""Where the jobs of each definition may end, whichever worker is killed."""
 
 
-class Crew:
+class JsWorkers:
     """Workers in JavaScript, each in a process of its own and replaced when it has ended."""
 
     def __init__(self, program: Path, client: httpx.AsyncClient, **variables: str) -> None:
@@ -54,50 +55,51 @@ class Crew:
         self._client = client
         url = str(client.base_url).rstrip("/")
         self._environment = environment(TENURE_URL=url, TENURE_LEASE_SECONDS=str(LEASE), **variables)
-        self._hands: list[subprocess.Popen[bytes]] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
 
-    def hire(self) -> None:
-        self._hands.append(subprocess.Popen(self._command, env=self._environment))
+    def start_one(self) -> None:
+        self._processes.append(subprocess.Popen(self._command, env=self._environment))
 
     async def harm(self, number: signal.Signals, random: Random) -> None:
-        """Send a signal to one of them; who stands still goes on when its leases have run out."""
-        hand = random.choice(await self._serving())
-        hand.send_signal(number)
+        """Send a signal to one of them; a stopped one continues when its leases have expired."""
+        process = random.choice(await self._serving())
+        process.send_signal(number)
         if number is signal.SIGSTOP:
             await asyncio.sleep(1.5 * LEASE)
-            hand.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGCONT)
             return
-        code = await asyncio.to_thread(hand.wait, BOUND)
+        code = await asyncio.to_thread(process.wait, BOUND)
         assert code == (0 if number is signal.SIGTERM else -number)
-        self.hire()
+        self.start_one()
 
     async def _serving(self) -> list["subprocess.Popen[bytes]"]:
-        """Those that have asked for jobs: who is about to start ends by any signal."""
-        while True:
+        """Those that have asked for jobs: one that is still starting would end by any signal."""
+
+        async def all_of_them() -> list["subprocess.Popen[bytes]"] | None:
             names = [item["workerId"] for item in (await self._client.get("/v1/workers")).json()["items"]]
             known = {int(name.split("-")[1]) for name in names}
-            found = [one for one in self._hands if one.poll() is None and one.pid in known]
-            if len(found) == sum(one.poll() is None for one in self._hands):
-                return found
-            await asyncio.sleep(0.1)
+            running = [one for one in self._processes if one.poll() is None]
+            return running if known.issuperset(one.pid for one in running) else None
 
-    async def leave(self) -> None:
-        """Tell all of them to stop, which they do in good order."""
+        return await until(all_of_them, BOUND) or []
+
+    async def stop(self) -> None:
+        """Ask all of them to stop, which they do in good order."""
         left = await self._serving()
-        for hand in left:
-            hand.send_signal(signal.SIGTERM)
-        assert [await asyncio.to_thread(hand.wait, BOUND) for hand in left] == [0] * len(left)
+        for process in left:
+            process.send_signal(signal.SIGTERM)
+        assert [await asyncio.to_thread(process.wait, BOUND) for process in left] == [0] * len(left)
 
     @contextmanager
-    def at_hand(self, number: int) -> Iterator["Crew"]:
+    def running(self, number: int) -> Iterator["JsWorkers"]:
         try:
             for _ in range(number):
-                self.hire()
+                self.start_one()
             yield self
         finally:
-            for hand in self._hands:
-                hand.kill()
-                hand.wait()
+            for process in self._processes:
+                process.kill()
+                process.wait()
 
 
 @asynccontextmanager
@@ -105,56 +107,57 @@ async def served(start: Start, database: str) -> AsyncIterator[httpx.AsyncClient
     """A server with the duties, as its users run it."""
     process = start("serve", "--database", database, "--port", "0")
     assert process.stderr is not None
-    said = ""
-    while not (found := re.search(r"^(http://127\.0\.0\.1:\d+) on ", said, re.MULTILINE)):
+    log = ""
+    while not (found := re.search(r"^(http://127\.0\.0\.1:\d+) on ", log, re.MULTILINE)):
         line = await asyncio.to_thread(process.stderr.readline)
-        assert line, said
-        said += line
+        assert line, log
+        log += line
     options: dict[str, Any] = {"verify": False, "trust_env": False}
     async with httpx.AsyncClient(base_url=found[1], timeout=BOUND, **options) as client:
         yield client
 
 
 async def until_known(client: httpx.AsyncClient, key: str) -> None:
-    async with asyncio.timeout(BOUND):
-        while (await client.get(f"/v1/definitions/{key}")).status_code != 200:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    async def is_known() -> bool:
+        return (await client.get(f"/v1/definitions/{key}")).status_code == 200
+
+    await until(is_known, BOUND)
 
 
 @pytest.mark.parametrize("migrated", dealt(0), indirect=True)
 async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) -> None:
-    """S1.15: registers, claims, finishes; and says goodbye when told to stop."""
+    """S1.15: registers, claims, finishes; and signs off when stopped."""
     async with served(start, migrated) as client:
-        with Crew(EXAMPLE, client, TENURE_WAIT_SECONDS="1").at_hand(1) as crew:
+        with JsWorkers(EXAMPLE, client, TENURE_WAIT_SECONDS="1").running(1) as workers:
             await until_known(client, "text.count")
             sent = {"definitionKey": "text.count", "params": {"text": "to be or not to be"}}
             job = (await client.post("/v1/jobs", json=sent)).json()["jobId"]
-            told = (await client.get(f"/v1/jobs/{job}/result?waitSeconds=30")).json()
-            assert told["result"] == {"words": 6}
+            answer = (await client.get(f"/v1/jobs/{job}/result?waitSeconds=30")).json()
+            assert answer["result"] == {"words": 6}
             [worker] = (await client.get("/v1/workers")).json()["items"]
             assert (worker["status"], worker["slots"]) == ("ready", 4)
-            await crew.leave()
+            await workers.stop()
             assert (await client.get("/v1/workers")).json()["items"] == []
 
 
 @pytest.mark.parametrize("migrated", dealt(0), indirect=True)
 async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, start: Start) -> None:
-    """What is thrown is told in words that can be kept, and what cannot be sent is told at all."""
+    """Whatever it throws is recorded, and so is a report that cannot be sent."""
     async with served(start, migrated) as client:
         program = ROOT / "tests/surfaces/awkward.js"
-        with Crew(program, client, TENURE_WAIT_SECONDS="4", TENURE_SLOTS="1").at_hand(1) as crew:
+        with JsWorkers(program, client, TENURE_WAIT_SECONDS="4", TENURE_SLOTS="1").running(1) as workers:
             await until_known(client, "fine")
-            await crew._serving()
-            told = {}
+            await workers._serving()
+            endings = {}
             for key in ("no-json", "huge", "halved", "no-error", "bad-name", "fine"):
                 if key == "fine":  # the claim has waited for longer than the lease lasts
                     await asyncio.sleep(1.5 * LEASE)
                 job = (await client.post("/v1/jobs", json={"definitionKey": key})).json()["jobId"]
                 await client.get(f"/v1/jobs/{job}/result?waitSeconds=30")
                 [attempt] = (await client.get(f"/v1/jobs/{job}/attempts")).json()["items"]
-                told[key] = attempt["outcome"], (attempt["error"] or {}).get("kind")
-            await crew.leave()
-    assert told == {
+                endings[key] = attempt["outcome"], (attempt["error"] or {}).get("kind")
+            await workers.stop()
+    assert endings == {
         "no-json": ("recoverable", "TypeError"),
         "huge": ("unrecoverable", "ReportRefused"),
         "halved": ("recoverable", "Error"),
@@ -173,27 +176,27 @@ async def test_workers_in_javascript_that_are_killed_at_random_break_no_promise(
     store = await open_store(migrated)
     try:
         async with served(start, migrated) as client, asyncio.timeout(BOUND):
-            crew = Crew(
+            workers = JsWorkers(
                 ROOT / "tests/surfaces/foreign.js",
                 client,
                 CHAOS_LEDGER=str(tmp_path / "ledger"),
                 TENURE_WAIT_SECONDS="0.5",
             )
-            with crew.at_hand(WORKERS):
+            with workers.running(WORKERS):
                 await until_known(client, "refuse")
                 await _record(client, random)
                 for number in KILLS:
                     await asyncio.sleep(random.uniform(0.1, 0.5))
-                    await crew.harm(number, random)
+                    await workers.harm(number, random)
                 await _until_rest(store)
-                await crew.leave()
+                await workers.stop()
         _judge(await _evidence(store, tmp_path))
     finally:
         await store.close()
 
 
 async def _record(client: httpx.AsyncClient, random: Random) -> None:
-    """Jobs of every kind in a random order, some of which somebody wants to stop."""
+    """Enqueue jobs of every kind in a random order, and cancel some."""
     keys = [key for key, number in JOBS.items() for _ in range(number)]
     random.shuffle(keys)
     jobs = [
@@ -206,8 +209,10 @@ async def _record(client: httpx.AsyncClient, random: Random) -> None:
 
 
 async def _until_rest(store: Store) -> None:
-    while any(job.state not in FINAL for job in (await store.page(EVERY_JOB, limit=200)).jobs):  # noqa: ASYNC110
-        await asyncio.sleep(0.1)
+    async def have_ended() -> bool:
+        return all(job.state in FINAL for job in (await store.page(EVERY_JOB, limit=200)).jobs)
+
+    await until(have_ended, BOUND)
 
 
 async def _evidence(store: Store, folder: Path) -> Evidence:
@@ -222,7 +227,7 @@ async def _evidence(store: Store, folder: Path) -> Evidence:
 
 
 def _judge(found: Evidence) -> None:
-    """No promise was broken, and what was done to workers has left its marks."""
+    """No promise was broken, and the signals to workers have left their marks."""
     assert checker.check(found) == []
     assert Counter(job.definition for job in found.jobs) == JOBS
     wrong = [(job.definition, job.state) for job in found.jobs if job.state not in ENDS[job.definition]]

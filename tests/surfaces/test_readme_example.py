@@ -68,12 +68,12 @@ def test_the_calls_of_the_readme_are_answered_by_the_command_above_them(tmp_path
         while not (found := re.match(r"(http://\S+) on ", serving.stderr.readline())):
             assert serving.poll() is None
         made = _curl(found[1], calls[0], "")
-        told = [made, *(_curl(found[1], call, made.json()["jobId"]) for call in calls[1:])]
+        answers = [made, *(_curl(found[1], call, made.json()["jobId"]) for call in calls[1:])]
     finally:
         serving.terminate()
         serving.communicate(timeout=60)
-    assert [reply.status_code for reply in told] == [202, 200, 200, 409]
-    assert told[2].json()["result"] == {"sent": "ada@example.com", "attempt": 1}
+    assert [answer.status_code for answer in answers] == [202, 200, 200, 409]
+    assert answers[2].json()["result"] == {"sent": "ada@example.com", "attempt": 1}
 
 
 def _curl(url: str, words: list[str], job: str) -> httpx.Response:

@@ -1,16 +1,19 @@
-"""The tutorial, followed to the letter by one who would notice a wrong word."""
+"""The tutorial, followed to the letter by a reader that notices every difference."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from tenure.core.urls import masked
+from tenure.core.values.urls import masked
+from tenure.surfaces.cli.commands import commands as tenure_commands
 from tests.debian import program
 from tests.ports import free_port
 from tests.surfaces.command import environment
-from tests.surfaces.following import Reader, Typed, commands, files
+from tests.surfaces.docs_reader import Reader, Typed, commands, files
 from tests.whole import dealt
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +23,7 @@ UNTIL_KILLED = "await asyncio.sleep(3600 if (params.pages, ctx.attempt) == (20, 
 """The worker is killed while the job runs, however long the commands before that take on a busy machine."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("migrated", dealt(0), indirect=True)
 @pytest.mark.timeout(900)  # some thirty commands, most of which start an interpreter
 def test_the_tutorial_is_followed_to_its_end(tmp_path: Path, migrated: str) -> None:
@@ -35,6 +39,16 @@ def test_the_tutorial_is_followed_to_its_end(tmp_path: Path, migrated: str) -> N
         assert PAGE.count(TEN_SECONDS) == 1
         for typed in commands(PAGE):
             reader.follow(typed)
+
+
+@pytest.mark.parametrize("typed", [typed for typed in commands(PAGE) if typed.command.startswith("tenure ")])
+def test_every_command_of_the_tutorial_is_one(typed: Typed) -> None:
+    """Its name and its options; what it says is seen by `make long`."""
+    _, *words = shlex.split(re.split(r" (?:&|\||[0-9]?>)", typed.command)[0])
+    command: click.Command = tenure_commands
+    while isinstance(command, click.Group):
+        command = command.commands[words.pop(0)]
+    command.make_parser(click.Context(command)).parse_args(words)
 
 
 def test_it_is_installed_as_the_readme_says() -> None:

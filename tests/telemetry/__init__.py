@@ -1,1 +1,1 @@
-"""What processes count, and how it is told."""
+"""Metrics, logs and traces of processes."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tenure.telemetry.api import ApiMetrics
-from tenure.telemetry.worker import WorkerMetrics
+from tenure.telemetry.metrics.api_metrics import ApiMetrics
+from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
 from tests.debian import fetched
-from tests.telemetry.scraping import Scrape
+from tests.telemetry.scrape import Scrape
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = DEPLOY / "prometheus/alerts.yml"
@@ -34,35 +34,35 @@ def names_in(expression: str) -> set[str]:
 
 
 async def known() -> set[str]:
-    told = [Scrape(await registry.text()) for registry in (WorkerMetrics(), ApiMetrics())]
-    return {name for scrape in told for name in scrape.families}
+    scrapes = [Scrape(await registry.text()) for registry in (WorkerMetrics(), ApiMetrics())]
+    return {name for scrape in scrapes for name in scrape.families}
 
 
 async def test_every_panel_asks_for_what_is_there() -> None:
     targets: list[dict[str, Any]] = [one for panel in DASHBOARD["panels"] for one in panel["targets"]]
-    asked = [names_in(target["expr"]) for target in targets]
-    assert all(asked)
-    assert not set().union(*asked) - await known()
+    used = [names_in(target["expr"]) for target in targets]
+    assert all(used)
+    assert not set().union(*used) - await known()
 
 
 async def test_every_alert_asks_for_what_is_there() -> None:
-    said = promtool("check", "rules", str(RULES))
-    assert said.returncode == 0, said.stderr
+    result = promtool("check", "rules", str(RULES))
+    assert result.returncode == 0, result.stderr
     rules = re.findall(r"expr: (\|\n(?: {10}.*\n)+|.*\n)", RULES.read_text())
-    assert f"{len(rules)} rules found" in said.stdout
-    asked = [names_in(rule) for rule in rules]
-    assert all(asked)
-    assert not set().union(*asked) - await known()
+    assert f"{len(rules)} rules found" in result.stdout
+    used = [names_in(rule) for rule in rules]
+    assert all(used)
+    assert not set().union(*used) - await known()
 
 
 def test_prometheus_takes_the_configuration() -> None:
-    said = promtool("check", "config", str(DEPLOY / "prometheus/prometheus.yml"))
-    assert said.returncode == 0, said.stderr
+    result = promtool("check", "config", str(DEPLOY / "prometheus/prometheus.yml"))
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("kind", [WorkerMetrics, ApiMetrics])
 async def test_prometheus_reads_what_is_exposed(kind: type[WorkerMetrics | ApiMetrics]) -> None:
     """It frowns at milliseconds, which were asked for, and at nothing else."""
-    said = promtool("check", "metrics", text=await kind().text())
-    complaints = [line for line in said.stderr.splitlines() if "job_queue_latency_milliseconds" not in line]
+    result = promtool("check", "metrics", text=await kind().text())
+    complaints = [line for line in result.stderr.splitlines() if "job_queue_latency_milliseconds" not in line]
     assert not complaints

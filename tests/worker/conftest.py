@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.postgres_server import PostgresServer
-from tests.storage.migrated import create_migrated
-from tests.worker.passable import IS_ROOT
+from tests.storage.migrated_databases import create_migrated
+from tests.worker.child_user_access import IS_ROOT
 
 collect_ignore = [] if IS_ROOT else ["test_child_user.py"]
-"""Only root can give others to its children."""
+"""Only root can start children as another user."""
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a database of each kind is, without a job."""
+    """The address of an empty database of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'tenure.db'}"
     server: PostgresServer = request.getfixturevalue("postgres_server")
@@ -29,7 +29,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def store(address: str) -> AsyncIterator[Store]:
-    """A store opened on it, with its schema."""
+    """An open store at this address, with its schema."""
     opened = store_for(address)
     await opened.open()
     await opened.migrate()
@@ -39,7 +39,7 @@ async def store(address: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder for what attempts write, where everybody may."""
+    """A folder to which every user, and so every attempt, may write."""
     made = Path(tempfile.mkdtemp(prefix="tenure-secrets-", dir="/tmp"))
     made.chmod(0o1777)
     yield made

@@ -6,27 +6,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tenure.core.lease import Order
+from tenure.core.model.lanes import LANES, PROCESS
+from tenure.core.model.lease import Order
+from tenure.core.model.states import State
 from tenure.core.signals import AttemptStarted
-from tenure.core.states import State
-from tenure.engine import shares
-from tenure.engine.attempts import Attempts
-from tenure.storage.contract import Store
-from tests.worker.employing import appear, employ, enqueue, reach, until
-from tests.worker.meddling import Meddled
+from tenure.engine.worker.slot_pool import SlotPool
+from tenure.storage.contract.store import Store
+from tests.until import until
+from tests.worker.interfering_store import InterferingStore
+from tests.worker.running_worker import appear, enqueue, reach, run_worker
 
 
 @pytest.fixture
 def far_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine, a few attempts begin within this moment."""
-    monkeypatch.setitem(shares._MOMENTS, "process", 600.0)
+    patient = replace(LANES[PROCESS], moment=600.0)
+    monkeypatch.setitem(LANES, PROCESS, patient)
 
 
 def watched(store: Store) -> tuple[Store, list[tuple[int, int]]]:
     """The store, and for each turn how many outcomes it brought and how many jobs it asked for."""
     turns: list[tuple[int, int]] = []
-    meddled = Meddled(store)
+    interfering = InterferingStore(store)
 
     def note(claim: Any) -> Any:
         async def noted(reports: Any, order: Order) -> Any:
@@ -35,29 +38,29 @@ def watched(store: Store) -> tuple[Store, list[tuple[int, int]]]:
 
         return noted
 
-    meddled.interferences["settle_and_claim"] = note
-    return meddled.seen, turns
+    interfering.interferences["settle_and_claim"] = note
+    return interfering.store, turns
 
 
 @pytest.mark.usefixtures("far_sighted")
 async def test_short_jobs_are_claimed_ahead_and_settled_together(store: Store) -> None:
     seen, turns = watched(store)
     jobs = [await enqueue(store, "echo") for _ in range(40)]
-    async with employ(seen, slots=2, buffer=None):
+    async with run_worker(seen, slots=2, buffer=None):
         for job in jobs:
             assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
     assert turns[0] == (0, 2)  # before anything was measured
-    assert max(asked for _, asked in turns) > 2
+    assert max(limit for _, limit in turns) > 2
     assert max(brought for brought, _ in turns) > 2
     assert len(turns) < len(jobs)
 
 
 async def test_long_jobs_are_not_claimed_before_there_is_a_slot(store: Store, tmp_path: Path) -> None:
-    """S4.26: whoever else is free may have them."""
+    """S4.26: any other free worker may have them."""
     seen, turns = watched(store)
     params = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
     long = await enqueue(store, "wait", params)
-    async with employ(seen, slots=1, buffer=None):
+    async with run_worker(seen, slots=1, buffer=None):
         await appear(tmp_path / "begun")
         others = [await enqueue(store, "echo") for _ in range(5)]
         assert {(await reach(store, job, State.QUEUED)).hand_backs for job in others} == {0}
@@ -71,10 +74,10 @@ async def test_long_jobs_are_not_claimed_before_there_is_a_slot(store: Store, tm
 async def test_what_was_claimed_ahead_and_cannot_begin_is_left_to_others_uncharged(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenure.engine.attempts.HELD_FOR", 0.3)
+    monkeypatch.setattr("tenure.engine.worker.slot_pool.HELD_FOR", 0.3)
     params = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end")}
     quick = [await enqueue(store, "echo") for _ in range(5)]
-    async with employ(store, slots=1, buffer=None):
+    async with run_worker(store, slots=1, buffer=None):
         for job in quick:
             await reach(store, job, State.SUCCEEDED)
         await enqueue(store, "wait", params)
@@ -93,10 +96,10 @@ async def test_nothing_that_is_held_begins_while_the_store_does_not_answer(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lease might run out before its outcome is on record, and it would run twice."""
-    monkeypatch.setattr("tenure.engine.attempts.HELD_FOR", 0.0)
+    monkeypatch.setattr("tenure.engine.worker.slot_pool.HELD_FOR", 0.0)
     claimed: list[int] = []
     is_away, is_back = asyncio.Event(), asyncio.Event()
-    meddled = Meddled(store)
+    interfering = InterferingStore(store)
 
     def hang(claim: Any) -> Any:
         async def hung(reports: Any, order: Order) -> Any:
@@ -109,13 +112,13 @@ async def test_nothing_that_is_held_begins_while_the_store_does_not_answer(
 
         return hung
 
-    meddled.interferences["settle_and_claim"] = hang
-    monkeypatch.setattr(Attempts, "let_go", lambda _: math.inf)
+    interfering.interferences["settle_and_claim"] = hang
+    monkeypatch.setattr(SlotPool, "give_back_overdue", lambda _: math.inf)
     jobs = [await enqueue(store, "echo") for _ in range(60)]
-    async with employ(meddled.seen, slots=2, buffer=None) as employed:
+    async with run_worker(interfering.store, slots=2, buffer=None) as running:
         await is_away.wait()
-        await until(lambda: employed.worker.running == 0)
-        assert len(employed.told(AttemptStarted)) < sum(claimed)
+        await until(lambda: running.worker.running == 0)
+        assert len(running.signals(AttemptStarted)) < sum(claimed)
         is_back.set()
         for job in jobs:
             assert (await reach(store, job, State.SUCCEEDED)).attempt == 1

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tenure.surfaces.cli.isolation import READABLE
-from tests.worker.employing import PATIENCE, ROOT, enqueue, reach
-from tests.worker.passable import passable
-from tests.worker.secretive import says, started
+from tenure.assemble.start_notices import READABLE
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
+from tests.worker.child_user_access import passable
+from tests.worker.commands_with_secrets import says, started
+from tests.worker.running_worker import PATIENCE, ROOT, enqueue, reach
 
-APP = "tests.worker.pried:app"
+APP = "tests.worker.prying_app:app"
 SCRIPT = str(Path(sys.executable).with_name("tenure"))
 PRINTING = """
 import os
@@ -37,8 +37,8 @@ def test_a_folder_that_is_closed_to_the_children_is_named(place: Path, closed: s
     variables = {"TMPDIR": str(folder)} if closed == "TMPDIR" else {}
     where = ROOT if closed == "TMPDIR" else folder
     with started(command, place, folder=where, TENURE_CHILD_USER="nobody", **variables) as process:
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert f"Error: child_user: is nobody, who may not read and enter {folder}" in said
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert f"Error: child_user: is nobody, who may not read and enter {folder}" in output
     assert process.returncode == 2
 
 
@@ -54,9 +54,9 @@ async def test_roots_jobs_are_said_to_read_it_unless_they_have_a_user(
     variables = {"TENURE_CHILD_USER": user} if user else {}
     command = passable([SCRIPT, "worker", "jobs:app"], ordinary=False)
     with started(command, place, folder=place, **variables) as process:
-        said = says(process, " serves ")
-        assert (READABLE in said) == (not user)
-        assert ("isolation: attempts run as nobody" in said) == bool(user)
+        output = says(process, " serves ")
+        assert (READABLE in output) == (not user)
+        assert ("isolation: attempts run as nobody" in output) == bool(user)
         for key in ("warm", "process", "command"):
             job = await enqueue(store, key)
             done = await reach(store, job, State.SUCCEEDED, State.FAILED)

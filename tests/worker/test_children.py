@@ -1,6 +1,5 @@
 """What a handler enqueues: a job that is tried again finds the children it has made before."""
 
-import asyncio
 import json
 from collections import Counter
 from pathlib import Path
@@ -8,17 +7,18 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.children import marked
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.reading import Filter
-from tenure.core.states import State
-from tenure.engine.aftermath import Aftermath
-from tenure.storage.contract import Store
-from tests.storage.telling import claim, listed
-from tests.worker.employing import PATIENCE, employ, enqueue, reach
+from tenure.core.model.child_keys import marked
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.states import State
+from tenure.core.reports.reading import Filter
+from tenure.engine.worker.hook_output import HookOutput
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import claim, listed
+from tests.until import until
+from tests.worker.running_worker import enqueue, reach, run_worker
 
-ASKED = [{"to": "ada"}, {"to": "bob"}, {"to": "ada"}]
+JOBS = [{"to": "ada"}, {"to": "bob"}, {"to": "ada"}]
 """What the sample's handlers ask for in every attempt: the same twice is two jobs."""
 
 
@@ -32,27 +32,27 @@ async def children(store: Store, parent: UUID) -> list[str]:
 @pytest.mark.parametrize("how", ["one by one", "at once", "plainly", "together"])
 async def test_a_parent_that_is_tried_again_finds_its_children(store: Store, how: str) -> None:
     """S0.56: each as often as one attempt asks for it, however many attempts there are."""
-    async with employ(store):
-        job = await enqueue(store, "fan_out", {"asked": ASKED, "how": how, "failures": 2})
+    async with run_worker(store):
+        job = await enqueue(store, "fan_out", {"jobs": JOBS, "how": how, "failures": 2})
         done = await reach(store, job, State.SUCCEEDED)
     assert done.attempt == 3
     made = json.loads(done.result or "")
-    assert len({one["id"] for one in made}) == len(ASKED)
+    assert len({one["id"] for one in made}) == len(JOBS)
     assert not any(one["fresh"] for one in made)
     assert await children(store, job) == ["ada", "ada", "bob"]
 
 
 async def test_a_parent_that_comes_back_from_a_snooze_finds_them_too(store: Store) -> None:
-    async with employ(store):
-        job = await enqueue(store, "fan_out", {"asked": ASKED, "how": "at once", "failures": 0, "snoozes": 1})
+    async with run_worker(store):
+        job = await enqueue(store, "fan_out", {"jobs": JOBS, "how": "at once", "failures": 0, "snoozes": 1})
         await reach(store, job, State.SUCCEEDED)
     assert await children(store, job) == ["ada", "ada", "bob"]
 
 
 async def test_one_that_asks_for_more_gets_more(store: Store) -> None:
     """Of what it asks for again, the rest is new."""
-    async with employ(store):
-        params = {"asked": ASKED, "how": "at once", "failures": 1, "more_each_time": [{"to": "bob"}]}
+    async with run_worker(store):
+        params = {"jobs": JOBS, "how": "at once", "failures": 1, "more_each_time": [{"to": "bob"}]}
         job = await enqueue(store, "fan_out", params)
         done = await reach(store, job, State.SUCCEEDED)
     assert [one["fresh"] for one in json.loads(done.result or "")] == [False] * 4 + [True]
@@ -60,21 +60,19 @@ async def test_one_that_asks_for_more_gets_more(store: Store) -> None:
 
 
 async def test_who_wants_new_ones_each_time_says_so(store: Store) -> None:
-    async with employ(store):
+    async with run_worker(store):
         job = await enqueue(
-            store, "fan_out", {"asked": ASKED, "how": "at once", "failures": 1, "unkeyed": True}
+            store, "fan_out", {"jobs": JOBS, "how": "at once", "failures": 1, "unkeyed": True}
         )
         await reach(store, job, State.SUCCEEDED)
     assert await children(store, job) == ["ada", "ada", "ada", "ada", "bob", "bob"]
 
 
 async def test_a_child_that_has_failed_is_not_made_again(store: Store, tmp_path: Path) -> None:
-    async with employ(store):
+    async with run_worker(store):
         params = {"how": "one by one", "of": "fail_first", "failures": 1, "end": str(tmp_path / "end")}
-        job = await enqueue(store, "fan_out", {"asked": [{"failures": 9}], **params})
-        async with asyncio.timeout(PATIENCE):
-            while not (made := await listed(store, Filter(definition="fail_first"))):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+        job = await enqueue(store, "fan_out", {"jobs": [{"failures": 9}], **params})
+        made = await until(lambda: listed(store, Filter(definition="fail_first")))
         await reach(store, made[0].id, State.FAILED)
         (tmp_path / "end").touch()
         [found] = json.loads((await reach(store, job, State.SUCCEEDED)).result or "")
@@ -82,9 +80,9 @@ async def test_a_child_that_has_failed_is_not_made_again(store: Store, tmp_path:
 
 
 async def test_two_parents_have_children_of_their_own(store: Store) -> None:
-    async with employ(store):
-        asked = {"asked": ASKED, "how": "at once", "failures": 0}
-        parents = [await enqueue(store, "fan_out", asked) for _ in range(2)]
+    async with run_worker(store):
+        params = {"jobs": JOBS, "how": "at once", "failures": 0}
+        parents = [await enqueue(store, "fan_out", params) for _ in range(2)]
         for parent in parents:
             await reach(store, parent, State.SUCCEEDED)
     assert [await children(store, parent) for parent in parents] == [["ada", "ada", "bob"]] * 2
@@ -95,8 +93,8 @@ async def test_what_a_hook_enqueues_has_no_key_and_one_that_it_gives_stays(store
     await enqueue(store, "echo")
     [claimed] = await claim(store, lines=[Line("default", "echo")])
     keyed = NewJob(definition="echo", scope="echo", key="own")
-    asked = [marked(job) for job in (NewJob(definition="echo"), NewJob(definition="echo"), keyed)]
-    made = await Aftermath(store, claimed, lambda _: None).spawn(asked)
+    jobs = [marked(job) for job in (NewJob(definition="echo"), NewJob(definition="echo"), keyed)]
+    made = await HookOutput(store, claimed, lambda _: None).spawn(jobs)
     found = [await store.get(one.id) for one in made]
     assert [(job.parent, job.scope, job.key) for job in found if job is not None] == [
         (claimed.lease.job, "", None),

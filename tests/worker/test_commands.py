@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from tenure.core.documents import write
-from tenure.core.job import Job
-from tenure.core.states import State
-from tenure.engine.client import Client
-from tenure.engine.registry import Registry
-from tenure.storage.contract import Store
+from tenure.core.model.job import Job
+from tenure.core.model.states import State
+from tenure.core.values.documents import write
+from tenure.engine.client.client import JobClient
+from tenure.engine.client.registry import Registry
+from tenure.storage.contract.store import Store
 from tests.whole import dealt
-from tests.worker.commanding import commanded
-from tests.worker.employing import appear
+from tests.worker.running_worker import appear
+from tests.worker.worker_process import worker_process
 
 pytestmark = pytest.mark.parametrize("address", dealt(0), indirect=True)
 
-TARGET = "tests.worker.commands:app"
+TARGET = "tests.worker.program_app:app"
 
 
 async def ended(store: Store, definition: str, params: Any = None) -> Job:
     """A job of a definition that the worker has registered, once it has ended."""
-    client = Client(store, Registry())
+    client = JobClient(store, Registry())
     try:
         spec = await client.spec(definition)
         [made] = await client.enqueue([spec.new_job(write(params or {}))])
@@ -36,8 +36,8 @@ async def test_a_program_runs_as_a_job_with_its_log_and_its_hooks(
     store: Store, address: str, tmp_path: Path
 ) -> None:
     params = {"note": str(tmp_path / "note")}
-    async with commanded(address, target=TARGET) as worker:
-        await worker.says("worker.ready")
+    async with worker_process(address, target=TARGET) as worker:
+        await worker.wait_for("worker.ready")
         job = await ended(store, "probe", params)
         assert await appear(tmp_path / "note") == "probe 1"
     assert (job.state, json.loads(job.result or "")) == (State.SUCCEEDED, params)
@@ -49,8 +49,8 @@ async def test_a_program_runs_as_a_job_with_its_log_and_its_hooks(
 
 async def test_the_exit_code_decides_whether_a_program_is_tried_again(store: Store, address: str) -> None:
     """By the definition's lists of kinds, and by its fatal codes before them."""
-    async with commanded(address, target=TARGET) as worker:
-        await worker.says("worker.ready")
+    async with worker_process(address, target=TARGET) as worker:
+        await worker.wait_for("worker.ready")
         jobs = [await ended(store, name) for name in ("tries", "gives.up", "dies", "fatal")]
     kinds = [job.error and job.error.kind for job in jobs]
     assert [(job.state, job.attempt) for job in jobs] == [
@@ -64,11 +64,11 @@ async def test_the_exit_code_decides_whether_a_program_is_tried_again(store: Sto
 
 async def test_a_worker_says_how_it_keeps_attempts_apart(address: str, store: Store) -> None:
     """A line for each lane that is in use."""
-    async with commanded(address, target=TARGET) as worker:
-        await worker.says("worker.ready")
-    said = [line.strip() for line in worker.said if line.startswith("isolation: ")]
+    async with worker_process(address, target=TARGET) as worker:
+        await worker.wait_for("worker.ready")
+    notices = [line.strip() for line in worker.output if line.startswith("isolation: ")]
     programs = "dies@1, fatal@1, gives.up@1, probe@1, tries@1"
-    assert said[:2] == [
+    assert notices[:2] == [
         "isolation: process (a fresh process for every attempt): plain@1",
         f"isolation: command (a program, in a fresh process for every attempt): {programs}",
     ]

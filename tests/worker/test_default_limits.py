@@ -1,4 +1,4 @@
-"""What an attempt may take where nobody has said anything, and what is said to who wants more."""
+"""The default limits of an attempt, and the error for one that exceeds them."""
 
 import json
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tenure.core.spec import LANES
-from tenure.core.states import State
-from tenure.execution.machine import usual_memory
-from tenure.storage.contract import Store
-from tests.worker.commanding import Command, commanded
-from tests.worker.employing import enqueue, reach
+from tenure.core.model.lanes import LANES
+from tenure.core.model.states import State
+from tenure.execution.parent.memory_size import usual_memory
+from tenure.storage.contract.store import Store
+from tests.worker.running_worker import enqueue, reach
+from tests.worker.worker_process import Command, worker_process
 
-TARGET = "tests.worker.limited:app"
+TARGET = "tests.worker.limits_app:app"
 MEBIBYTE = 1 << 20
 GIBIBYTE = 1 << 30
 ANY = -1
@@ -43,7 +43,7 @@ async def limits_of(store: Store, definition: str) -> list[int]:
 
 async def test_attempts_of_every_lane_have_limits(store: Store, address: str) -> None:
     """S1.78: numbers that ordinary jobs never meet; a definition has its own, or none."""
-    async with commanded(address, target=TARGET, TENURE_LOG_FORMAT="console") as worker:
+    async with worker_process(address, target=TARGET, TENURE_LOG_FORMAT="console") as worker:
         for lane in LANES:
             files, size, memory = await limits_of(store, f"{lane}.limits")
             assert (files, size) == (1024, 4 * GIBIBYTE), lane
@@ -51,16 +51,16 @@ async def test_attempts_of_every_lane_have_limits(store: Store, address: str) ->
         assert await limits_of(store, "process.own") == [64, 4 * GIBIBYTE, GIBIBYTE]
         given = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         assert await limits_of(store, "process.lifted") == [given, 4 * GIBIBYTE, ANY]
-        said = await worker.says("isolation: limits")
-    assert f"memory {usual_memory() // MEBIBYTE:,} MiB (TENURE_CHILD_MEMORY_BYTES)" in said
-    assert "open files 1,024 (TENURE_CHILD_FILES)" in said
-    assert "size of a file 4,096 MiB (TENURE_CHILD_FILE_BYTES)" in said
+        notice = await worker.wait_for("isolation: limits")
+    assert f"memory {usual_memory() // MEBIBYTE:,} MiB (TENURE_CHILD_MEMORY_BYTES)" in notice
+    assert "open files 1,024 (TENURE_CHILD_FILES)" in notice
+    assert "size of a file 4,096 MiB (TENURE_CHILD_FILE_BYTES)" in notice
 
 
 @pytest_asyncio.fixture
 async def modest(address: str, store: Store) -> AsyncIterator[Command]:
     """A worker whose attempts may take little."""
-    async with commanded(address, target=TARGET, **SMALL) as worker:
+    async with worker_process(address, target=TARGET, **SMALL) as worker:
         yield worker
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tests.worker.commanding import Ledger, commanded
-from tests.worker.employing import ROOT, enqueue, reach
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
+from tests.worker.running_worker import ROOT, enqueue, reach
+from tests.worker.worker_process import Ledger, worker_process
 
 WRITERS, CALLERS, TIMES = 3, 4, 3
 
@@ -21,7 +21,7 @@ async def test_no_lease_is_lost_to_those_who_enqueue_large_batches(
 ) -> None:
     """S1.58: three processes, several callers in each, ten thousand jobs a call, again and again."""
     ledger = Ledger(tmp_path)
-    async with commanded(address, "--lease-seconds", "5") as worker:
+    async with worker_process(address, "--lease-seconds", "5") as worker:
         jobs = [await enqueue(store, "wait", ledger.params) for _ in range(3)]
         await ledger.reach("start", len(jobs))
         writers = [await flooding(tmp_path / "tenure.db") for _ in range(WRITERS)]
@@ -31,7 +31,7 @@ async def test_no_lease_is_lost_to_those_who_enqueue_large_batches(
             assert (await reach(store, job, State.SUCCEEDED)).attempt == 1
         worker.send(signal.SIGTERM)
         assert await worker.ended() == 0
-    assert [line for line in worker.said if "attempt.lost" in line or "jobs.reaped" in line] == []
+    assert [line for line in worker.output if "attempt.lost" in line or "jobs.reaped" in line] == []
     assert len(ledger.entries("start")) == len(jobs)
 
 
@@ -39,5 +39,5 @@ async def flooding(path: Path) -> asyncio.subprocess.Process:
     """A process that floods the file, and ends."""
     arguments = (str(path), str(CALLERS), str(TIMES))
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.storage.sqlite.flooding", *arguments, cwd=ROOT
+        sys.executable, "-m", "tests.storage.sqlite.flood", *arguments, cwd=ROOT
     )

@@ -1,4 +1,4 @@
-"""Jobs that break every rule, in a worker that is a process of its own: it stays, and so does who behaves."""
+"""Jobs that break every rule, in a worker process: it survives, and so do jobs that behave."""
 
 import fcntl
 import os
@@ -10,18 +10,19 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.states import State
-from tenure.execution.output import CUT
-from tenure.storage.contract import Store
-from tests.execution.test_stopping import pids
-from tests.execution.test_survivors import parent_of
+from tenure.core.model.states import State
+from tenure.execution.parent.output import CUT
+from tenure.storage.contract.store import Store
+from tests.execution.parent.test_stopping import pids
+from tests.execution.zygote.test_survivors import parent_of
+from tests.until import until
 from tests.whole import dealt
-from tests.worker.commanding import Command, Entry, Ledger, commanded, descendants
-from tests.worker.employing import enqueue, is_alive, reach, until, vanish
+from tests.worker.running_worker import enqueue, is_alive, reach, vanish
+from tests.worker.worker_process import Command, Entry, Ledger, descendants, worker_process
 
 pytestmark = pytest.mark.parametrize("address", dealt(0), indirect=True)
 
-PROGRAM = "tests.worker.hostility:app"
+PROGRAM = "tests.worker.hostile_app:app"
 REASONS = {"allocates": "OutOfMemory", "closes": "PipeClosed", "exits": "ExitedWithoutResult"}
 FAMILY = 301
 ONCE = {"max_attempts": 1, "grace": timedelta(milliseconds=100)}
@@ -32,9 +33,9 @@ AT_REST = 4
 async def test_a_job_that_breaks_the_rules_breaks_its_own_attempt_alone(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """S1.3: each ends by its own name, nobody is left, and the worker stays until told."""
+    """S1.3: each ends by its own name, no process is left, and the worker runs until stopped."""
     ledger, family, daemon = Ledger(tmp_path), tmp_path / "family", tmp_path / "daemon"
-    async with commanded(address, target=PROGRAM) as worker:
+    async with worker_process(address, target=PROGRAM) as worker:
         neighbour = await enqueue(store, "neighbour", ledger.params, policy=ONCE)
         [start] = await ledger.reach("start", 1)
         doomed = {name: await enqueue(store, name, policy=ONCE) for name in REASONS}
@@ -63,7 +64,7 @@ async def test_who_kills_the_process_it_was_forked_from_ends_no_worker(
 ) -> None:
     """S3.42: its neighbour dies of it too, is not charged for it, and is run again by the same worker."""
     ledger, mine = Ledger(tmp_path), tmp_path / "mine"
-    async with commanded(address, target=PROGRAM) as worker:
+    async with worker_process(address, target=PROGRAM) as worker:
         neighbour = await enqueue(store, "neighbour", ledger.params, policy=ONCE)
         killer = await enqueue(store, "kills_parent", {**ledger.params, "on": str(mine)}, policy=ONCE)
         assert await reason(store, killer) == "ZygoteDied"
@@ -81,9 +82,9 @@ async def test_who_kills_the_process_it_was_forked_from_ends_no_worker(
 
 
 async def test_nobody_is_left_when_a_guard_is_killed(store: Store, address: str, tmp_path: Path) -> None:
-    """Not even a daemon, or a process that forks on and on; and whoever has another guard is left alone."""
+    """Not even a daemon, or a process that forks on and on; one with another guard is left alone."""
     [ours, theirs] = ledgers = [Ledger(made_folder(tmp_path / name)) for name in ("ours", "theirs")]
-    async with commanded(address, target=PROGRAM) as worker:
+    async with worker_process(address, target=PROGRAM) as worker:
         jobs = [await enqueue(store, "haunted", ledger.params) for ledger in ledgers]
         firsts = [start for ledger in ledgers for start in await ledger.reach("start", 1)]
         [guard] = {guard_of(start.pid) for start in firsts}
@@ -125,7 +126,7 @@ def daemons(ledger: Ledger, start: Entry) -> list[int]:
 
 
 def is_deserted(ledger: Ledger, start: Entry) -> bool:
-    """Whether nobody is left of an attempt."""
+    """Whether no process is left of an attempt."""
     with Path(f"{ledger.params['ledger']}-lock-{start.fence}").open() as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +143,7 @@ async def reason(store: Store, job: UUID) -> str:
 
 
 async def ends_when_told(worker: Command) -> None:
-    """The worker is there, with nobody it does not need, and ends well with all of them."""
+    """The worker runs, with no process that it does not need, and ends in order with all of them."""
     await until(lambda: len(descendants(worker.pid)) <= AT_REST)
     family = descendants(worker.pid)
     assert family

@@ -9,23 +9,23 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.bounds import MOST_HAND_BACKS
-from tenure.core.documents import write
-from tenure.core.job import NewJob
-from tenure.core.outcome import Ending
-from tenure.core.policy import Policy
-from tenure.core.states import FINAL, State
-from tenure.engine.attempts import HELD_FOR
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.outcome import Ending
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import FINAL, State
+from tenure.core.values.bounds import MOST_HAND_BACKS
+from tenure.core.values.documents import write
+from tenure.engine.worker.slot_pool import HELD_FOR
+from tenure.storage.contract.store import Store
 from tests.whole import IS_WHOLE, dealt
-from tests.worker.commanding import Ledger, commanded, descendants
-from tests.worker.employing import enqueue, reach, vanish
-from tests.worker.laned import LANES
+from tests.worker.lanes_app import LANES
+from tests.worker.running_worker import enqueue, reach, vanish
 from tests.worker.test_settings_at_work import prolonged
+from tests.worker.worker_process import Ledger, descendants, worker_process
 
 pytestmark = pytest.mark.parametrize("address", dealt(1), indirect=True)
 
-TARGET = "tests.worker.laned:app"
+TARGET = "tests.worker.lanes_app:app"
 SHARED = ("async", "thread")
 """Where one process runs many attempts."""
 
@@ -38,7 +38,7 @@ SHORT = {"TENURE_LEASE_SECONDS": "4", "TENURE_HEARTBEAT_SECONDS": "0.3"}
 
 
 def laned(address: str, **variables: str) -> Any:
-    return commanded(address, target=TARGET, TENURE_WARM_SLOTS="2", **variables)
+    return worker_process(address, target=TARGET, TENURE_WARM_SLOTS="2", **variables)
 
 
 def ledger_in(folder: Path) -> Ledger:
@@ -60,8 +60,8 @@ async def test_what_attempts_say_is_their_own(store: Store, address: str) -> Non
         for name, job in jobs.items():
             done = await reach(store, job, State.SUCCEEDED)
             assert done.result == f'"{name}"'
-            said = [logged.line.text for logged in await store.logs(job)]
-            assert sorted(said) == [f"logged by {name}", f"printed by {name}"]
+            texts = [logged.line.text for logged in await store.logs(job)]
+            assert sorted(texts) == [f"logged by {name}", f"printed by {name}"]
             events = [event.payload for event in await store.events(job) if event.type == "custom:said"]
             assert events == [f'{{"by":"{name}"}}']
 
@@ -163,9 +163,9 @@ async def test_a_blocked_loop_costs_no_lease_and_delays_no_other_lane(
 
 
 async def test_waves_of_attempts_use_up_nobodys_hand_backs(store: Store, address: str) -> None:
-    """All slots are busy at once: who was claimed behind them would be handed back each time.
+    """All slots are busy at once: a job claimed ahead would be handed back each time.
 
-    Behind attempts that take longer than anything is held, nobody waits under a lease. What is over in little
+    Behind attempts that take longer than anything is held, no job waits under a lease. What is over in little
     more than a moment is claimed ahead, and begins in time.
     """
     async with laned(address, TENURE_ASYNC_SLOTS=str(SLOTS)):
@@ -198,7 +198,7 @@ async def test_a_crash_is_named_and_costs_its_own_attempt(store: Store, address:
 async def test_a_crash_among_many_is_charged_to_who_did_it(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """Nobody can say at first who it was: all are handed back and tried apart, and then it shows."""
+    """At first it is unknown which one it was: all are handed back and tried apart, which shows it."""
     async with laned(address), asyncio.TaskGroup() as lanes:
         for lane in SHARED:
             lanes.create_task(crash_among_many(store, lane, tmp_path / lane))

@@ -1,19 +1,19 @@
-"""A job that kills whomever it can: its neighbours, and those above it."""
+"""A job that kills every process it can: its neighbours, and those above it."""
 
 import signal
 from pathlib import Path
 
 import pytest
 
-from tenure.core.states import State
-from tenure.execution import kernel
-from tenure.settings import Settings
-from tenure.storage.contract import Store
-from tenure.surfaces.cli.isolation import OPEN_TO_SIGNALS
-from tests.worker.commanding import Ledger, commanded, descendants
-from tests.worker.employing import enqueue, reach
+from tenure.assemble.start_notices import OPEN_TO_SIGNALS
+from tenure.core.model.states import State
+from tenure.execution.protocol import kernel
+from tenure.settings.settings import Settings
+from tenure.storage.contract.store import Store
+from tests.worker.running_worker import enqueue, reach
+from tests.worker.worker_process import Ledger, descendants, worker_process
 
-TARGET = "tests.worker.neighbours:app"
+TARGET = "tests.worker.neighbours_app:app"
 LANES = ("process", "warm", "spawn", "async")
 
 
@@ -31,10 +31,10 @@ async def test_a_job_that_kills_its_neighbours_harms_and_charges_nobody(
     ledger = Ledger(tmp_path)
     usual = {"TENURE_CHILD_SIGNALS": "own", "TENURE_LOG_FORMAT": "console"}
     assert Settings().child_signals == "own"
-    async with commanded(address, target=TARGET, **usual) as worker:
-        await worker.says(" serves ")
+    async with worker_process(address, target=TARGET, **usual) as worker:
+        await worker.wait_for(" serves ")
         is_kept = kernel.can_keep_signals()
-        assert any(OPEN_TO_SIGNALS in line for line in worker.said) is not is_kept
+        assert any(OPEN_TO_SIGNALS in line for line in worker.output) is not is_kept
         neighbours = [await enqueue(store, f"{lane}.wait", ledger.params) for lane in LANES]
         await ledger.reach("start", len(LANES))
         family = [worker.pid, *descendants(worker.pid)] if is_kept else []
@@ -50,9 +50,9 @@ async def test_a_job_that_kills_its_neighbours_harms_and_charges_nobody(
 async def test_whoever_may_signal_anybody_has_neighbours_charged_for_it(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    """Who was killed from outside cannot be told from who has killed himself."""
+    """A process killed from outside looks like one that killed itself."""
     ledger = Ledger(tmp_path)
-    async with commanded(address, target=TARGET):
+    async with worker_process(address, target=TARGET):
         job = await enqueue(store, "process.wait", ledger.params)
         [begun] = await ledger.reach("start", 1)
         killer = await enqueue(store, "process.kill", {"family": [begun.pid]})

@@ -12,14 +12,15 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.outcome import Ending
-from tenure.core.states import State
+from tenure.core.model.outcome import Ending
+from tenure.core.model.states import State
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.storage.faults.own_server import OwnServer
 from tests.storage.faults.sqlite_stores import held_by_another_process
-from tests.worker.commanding import Entry, Ledger, commanded
-from tests.worker.employing import enqueue, reach, until, vanish
+from tests.until import until
+from tests.worker.running_worker import enqueue, reach, vanish
+from tests.worker.worker_process import Entry, Ledger, worker_process
 
 LEASE = 4
 SLOTS = 5
@@ -78,7 +79,10 @@ async def test_an_outage_under_load_loses_nothing_and_runs_nothing_twice_at_once
     """S0.76, S3.1, S3.59: children are gone before their leases end; then workers go on by themselves."""
     ledger = Ledger(tmp_path)
     flags = ("--lease-seconds", str(LEASE), "--slots", str(SLOTS))
-    async with commanded(place.address, *flags) as one, commanded(place.address, *flags) as other:
+    async with (
+        worker_process(place.address, *flags) as one,
+        worker_process(place.address, *flags) as other,
+    ):
         jobs = await enqueued(store, "tick", LONG, ledger)
         first = {name: (await ledger.reach(name, 1))[0] for name in LONG}
         jobs |= await enqueued(store, "short", SHORT, ledger)

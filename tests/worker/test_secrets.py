@@ -12,26 +12,25 @@ from typing import Any
 
 import pytest
 
-from tenure.core.spec import LANES
-from tenure.core.states import State
-from tenure.core.urls import masked
+from tenure.assemble.start_notices import SHOWN
+from tenure.core.model.lanes import LANES
+from tenure.core.model.states import State
+from tenure.core.values.urls import masked, masked_argument
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
-from tenure.surfaces.cli import hiding
-from tenure.surfaces.cli.isolation import SHOWN
+from tenure.storage.contract.store import Store
 from tests import canaries
 from tests.postgres_server import PostgresServer
-from tests.storage.migrated import create_migrated
-from tests.worker import prying
-from tests.worker.employing import PATIENCE, enqueue, reach
-from tests.worker.passable import IS_ROOT, NOBODY, passable
-from tests.worker.secretive import says, started
+from tests.storage.migrated_databases import create_migrated
+from tests.worker import process_reader
+from tests.worker.child_user_access import IS_ROOT, NOBODY, passable
+from tests.worker.commands_with_secrets import says, started
+from tests.worker.running_worker import PATIENCE, enqueue, reach
 
-APP = "tests.worker.pried:app"
+APP = "tests.worker.prying_app:app"
 SCRIPT = str(Path(sys.executable).with_name("tenure"))
 MODULE = (sys.executable, "-m", "tenure")
 WORKERS = ["ordinary", "root with a child user"] if IS_ROOT else ["ordinary"]
-"""Whose worker it is; who is no root can have but one of them."""
+"""The user of the worker; only root can have both."""
 
 
 @pytest.fixture
@@ -60,9 +59,9 @@ def an_open_one(place: Path) -> Iterator[int]:
         yield process.pid
 
 
-async def looked(store: Store, told: dict[str, int]) -> dict[str, dict[str, Any]]:
+async def looked(store: Store, params: dict[str, int]) -> dict[str, dict[str, Any]]:
     """What a job of each lane has seen, by lane."""
-    jobs = {lane: await enqueue(store, f"{lane}.pry", told) for lane in LANES}
+    jobs = {lane: await enqueue(store, f"{lane}.pry", params) for lane in LANES}
     return {
         lane: json.loads((await reach(store, job, State.SUCCEEDED)).result or "")
         for lane, job in jobs.items()
@@ -112,59 +111,59 @@ def test_the_kernel_shows_nobody_a_password_that_was_given_to_a_command(
         says(process, ready)
         found = Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
         assert found[-2] == f"--database={masked(address)}"
-        if IS_ROOT:  # to whom all else is open
+        if IS_ROOT:  # which can read all else
             environ = Path(f"/proc/{process.pid}/environ").read_text()
             assert "TENURE_WITHHELD=" in environ
             assert canaries.PASSWORD not in environ
             assert "SHOP_PASSWORD" not in environ
         else:
-            assert prying.secrets_of(process.pid) == []
+            assert process_reader.secrets_of(process.pid) == []
 
 
 def test_a_password_with_a_space_in_it_is_hidden_as_well(address: str, place: Path) -> None:
-    """S1.78: nobody need write it so, and who does is connected all the same."""
+    """S1.78: it need not be written so, but a URL that is works all the same."""
     odd = f"postgresql://shop:odd {canaries.PASSWORD}@db/jobs"
     with started([SCRIPT, "worker", APP, "--database", address], place, ODD=odd) as process:
         says(process, " serves ")
-        assert not any(b"odd" in piece for piece in prying._content(f"/proc/{process.pid}/environ"))
-    assert hiding._masked(odd) == masked(odd)
-    assert hiding._masked(f"--database={odd}") == f"--database={masked(odd)}"
+        assert not any(b"odd" in piece for piece in process_reader._content(f"/proc/{process.pid}/environ"))
+    assert masked_argument(odd) == masked(odd)
+    assert masked_argument(f"--database={odd}") == f"--database={masked(odd)}"
 
 
 def test_somebody_elses_program_is_not_started_anew(address: str, place: Path) -> None:
-    """What it has done before it called the command would be done twice; that all can read it is said."""
-    program = "import sys; print('once'); sys.argv[0] = 'tenure'; from tenure.assemble import main; main()"
+    """What it did before the command would be done twice; a notice says that all users can read it."""
+    program = "import sys; print('once'); sys.argv[0] = 'tenure'; from tenure.__main__ import main; main()"
     with started([sys.executable, "-c", program, "worker", APP, "--database", address], place) as process:
-        said = says(process, " serves ")
-    assert said.count("once") == 1
-    assert SHOWN in said
+        output = says(process, " serves ")
+    assert output.count("once") == 1
+    assert SHOWN in output
 
 
 def test_what_was_not_withheld_by_the_command_itself_is_refused(place: Path) -> None:
     with started([SCRIPT, "worker", APP], place, TENURE_WITHHELD="2") as process:
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert said == "Error: TENURE_WITHHELD: is set by Tenure itself, for itself; leave it out\n"
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert output == "Error: TENURE_WITHHELD: is for Tenure's own use; do not set it\n"
     assert process.returncode == 1
 
 
 @pytest.mark.parametrize(
     ("user", "problem"),
     [
-        ("nobody-at-all", "is 'nobody-at-all', whom nobody knows here"),
-        ("4294967296", "is '4294967296', whom nobody knows here"),
-        ("root", "is root, who may read everything"),
+        ("nobody-at-all", "is 'nobody-at-all', which is no user of this machine"),
+        ("4294967296", "is '4294967296', which is no user of this machine"),
+        ("root", "is root, which may read everything"),
     ],
 )
 def test_a_user_who_cannot_be_the_childrens_is_refused(place: Path, user: str, problem: str) -> None:
     with started([SCRIPT, "worker", APP], place, TENURE_CHILD_USER=user) as process:
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert f"Error: child_user: {problem}" in said
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert f"Error: child_user: {problem}" in output
     assert process.returncode == 2
 
 
 def test_only_root_has_children_of_another_user(place: Path) -> None:
     command = passable([SCRIPT, "worker", APP], ordinary=True)
     with started(command, place, TENURE_CHILD_USER="daemon") as process:
-        said, _ = process.communicate(timeout=PATIENCE)
-    assert "Error: child_user: is 'daemon', and only root can run attempts as somebody else" in said
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert "Error: child_user: is 'daemon', and only root can run attempts as another user" in output
     assert process.returncode == 2

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.whole import dealt
-from tests.worker.commanding import PROGRAM, Ledger
-from tests.worker.employing import PATIENCE, ROOT, enqueue, reach
+from tests.worker.running_worker import PATIENCE, ROOT, enqueue, reach
+from tests.worker.worker_process import PROGRAM, Ledger
 
 pytestmark = pytest.mark.parametrize("address", dealt(1), indirect=True)
 

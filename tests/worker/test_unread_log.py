@@ -1,4 +1,4 @@
-"""A worker whose log nobody reads, and one whose log is read by a program."""
+"""A worker whose log is not read, and one whose log a program reads."""
 
 import asyncio
 import fcntl
@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
+from tests.until import until
 from tests.whole import dealt
-from tests.worker.commanding import PROGRAM, Ledger, commanded
-from tests.worker.employing import PATIENCE, ROOT, enqueue, reach
+from tests.worker.running_worker import PATIENCE, ROOT, enqueue, reach
+from tests.worker.worker_process import PROGRAM, Ledger, worker_process
 
 pytestmark = pytest.mark.parametrize("address", dealt(0), indirect=True)
 
@@ -58,9 +59,13 @@ async def test_a_worker_whose_log_nobody_reads_works_on_and_keeps_its_leases(
             for job in jobs:
                 await reach(store, job, State.SUCCEEDED)
         before = (await reach(store, long, State.RUNNING)).lease_expires_at
-        while (now := (await reach(store, long, State.RUNNING)).lease_expires_at) == before:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-        assert now
+
+        async def is_prolonged() -> bool:
+            now = (await reach(store, long, State.RUNNING)).lease_expires_at
+            assert now
+            return now != before
+
+        await until(is_prolonged)
         ledger.let_go()
         assert (await reach(store, long, State.SUCCEEDED)).attempt == 1
         worker.send_signal(signal.SIGTERM)
@@ -78,17 +83,17 @@ async def test_a_worker_tells_programs_of_each_attempt_in_json(
     traced = f"00-{parent}-00f067aa0ba902b7-01"
     job = await enqueue(store, "wait", ledger.params, traceparent=traced)
     wrong = await enqueue(store, "wait", {"ledger": str(tmp_path)}, policy={"max_attempts": 2})
-    async with commanded(address) as worker:
+    async with worker_process(address) as worker:
         await reach(store, job, State.SUCCEEDED)
         await reach(store, wrong, State.FAILED)
         worker.send(signal.SIGTERM)
         assert await worker.ended() == 0
-    told: list[dict[str, Any]] = [json.loads(line) for line in worker.said if line.startswith("{")]
-    assert [one["event"] for one in told if one["event"].startswith("worker.")] == [
+    entries: list[dict[str, Any]] = [json.loads(line) for line in worker.output if line.startswith("{")]
+    assert [one["event"] for one in entries if one["event"].startswith("worker.")] == [
         *("worker.ready", "worker.draining", "worker.stopped")
     ]
-    [name] = {one["worker"] for one in told}
-    settled = [one for one in told if one["event"] == "attempt.settled"]
+    [name] = {one["worker"] for one in entries}
+    settled = [one for one in entries if one["event"] == "attempt.settled"]
     [well] = [one for one in settled if one["jobId"] == str(job)]
     assert (well["definition"], well["attempt"], well["worker"], well["traceId"]) == ("wait", 1, name, parent)
     assert well["durationSeconds"] > 0

@@ -10,21 +10,22 @@ from typing import Any, cast
 import pytest
 from msgspec import structs
 
-from tenure.core.lease import Order
-from tenure.core.outcome import Report
-from tenure.core.round import Round
+from tenure.core.model.lease import Order, Progress
+from tenure.core.model.outcome import Report
+from tenure.core.model.states import State
+from tenure.core.model.turn import TurnResult
 from tenure.core.signals import AttemptSettled, AttemptStarted, Troubled
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tests.worker.employing import PATIENCE, QUICK, appear, employ, enqueue, is_alive, reach, written
-from tests.worker.meddling import Meddled
+from tenure.storage.contract.store import Store
+from tests.until import until
+from tests.worker.interfering_store import InterferingStore
+from tests.worker.running_worker import QUICK, appear, enqueue, is_alive, reach, run_worker, written
 
 SHORT = timedelta(milliseconds=100)
 
 
 async def test_a_job_is_run_and_its_result_kept(store: Store) -> None:
     """S1.15, S1.56: claimed, run in a child, settled with what it returned."""
-    async with employ(store) as employed:
+    async with run_worker(store) as running:
         job = await enqueue(store, "echo", {"greeting": "hello"})
         done = await reach(store, job, State.SUCCEEDED)
     assert done.result == done.params
@@ -33,21 +34,21 @@ async def test_a_job_is_run_and_its_result_kept(store: Store) -> None:
     assert attempt.usage is not None
     assert attempt.usage.exit_code == 0
     assert attempt.usage.peak_memory > 0
-    assert len(employed.told(AttemptStarted)) == len(employed.told(AttemptSettled)) == 1
-    assert not employed.told(Troubled)
+    assert len(running.signals(AttemptStarted)) == len(running.signals(AttemptSettled)) == 1
+    assert not running.signals(Troubled)
 
 
 async def test_what_is_there_before_the_worker_is_run_too(store: Store) -> None:
     """S0.4, S3.39, S4.36: the database alone says what there is to do; slots that are free again do it."""
     jobs = [await enqueue(store, "echo") for _ in range(12)]
-    async with employ(store, slots=3):
+    async with run_worker(store, slots=3):
         for job in jobs:
             await reach(store, job, State.SUCCEEDED)
 
 
 async def test_a_failure_is_tried_again_and_counted(store: Store) -> None:
     """S0.71, S1.60, S3.7: as often as it may be, no more."""
-    async with employ(store):
+    async with run_worker(store):
         lucky = await enqueue(store, "fail_first", {"failures": 2})
         doomed = await enqueue(store, "fail_first", {"failures": 9})
         assert (await reach(store, lucky, State.SUCCEEDED)).result == "3"
@@ -64,20 +65,20 @@ async def test_a_result_that_cannot_be_kept_does_not_make_it_run_again(
     """S1.60: the next one would be the same, and what it does is done. Its policy may say otherwise."""
     once, often = {"begun": str(tmp_path / "once")}, {"begun": str(tmp_path / "often")}
     retry = structs.replace(QUICK, retry_on=(kind,))
-    async with employ(store):
+    async with run_worker(store):
         job = await enqueue(store, "return_what_cannot_be_kept", {"what": what, **once})
-        asked = await enqueue(
+        fatal = await enqueue(
             store, "return_what_cannot_be_kept", {"what": what, **often}, policy={"retry": retry}
         )
         failed = await reach(store, job, State.FAILED)
-        assert (await reach(store, asked, State.FAILED)).attempt == 3
+        assert (await reach(store, fatal, State.FAILED)).attempt == 3
     assert failed.error is not None
     assert (failed.attempt, failed.error.kind) == (1, kind)
 
 
 async def test_a_child_that_is_killed_costs_its_own_attempt_alone(store: Store) -> None:
     """S3.42, S3.43: its neighbours and its worker go on."""
-    async with employ(store):
+    async with run_worker(store):
         dying = await enqueue(store, "die", policy={"max_attempts": 2})
         neighbours = [await enqueue(store, "echo") for _ in range(5)]
         failed = await reach(store, dying, State.FAILED)
@@ -91,7 +92,7 @@ async def test_a_child_that_is_killed_costs_its_own_attempt_alone(store: Store) 
 
 async def test_a_job_that_is_cancelled_stops_and_ends_cancelled(store: Store, tmp_path: Path) -> None:
     """S1.61: the worker hears of it and stops the child; long before the next heartbeat."""
-    async with employ(store, lease=600):
+    async with run_worker(store, lease=600):
         job = await enqueue(store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")})
         child = int(await appear(tmp_path / "begun"))
         await store.cancel([job])
@@ -103,7 +104,7 @@ async def test_the_grace_is_the_job_s_own(store: Store, tmp_path: Path) -> None:
     """S1.71: it is over long before another job has met its time limit."""
     params = {"begun": str(tmp_path / "beside"), "end": str(tmp_path / "end")}
     second = timedelta(seconds=1)
-    async with employ(store):
+    async with run_worker(store):
         beside = await enqueue(store, "wait", params, policy={"timeout": 8 * second, "max_attempts": 1})
         job = await enqueue(
             store, "ignore_signals", {"begun": str(tmp_path / "begun")}, policy={"grace": second}
@@ -118,8 +119,8 @@ async def test_the_grace_is_the_job_s_own(store: Store, tmp_path: Path) -> None:
 
 
 async def test_a_worker_that_no_hint_reaches_is_told_by_its_heartbeat(store: Store, tmp_path: Path) -> None:
-    """S1.70: what was asked is on record, and the next heartbeat passes it on."""
-    meddled = Meddled(store)
+    """S1.70: the request is on record, and the next heartbeat passes it on."""
+    interfering = InterferingStore(store)
 
     def deaf(listen: Callable[..., Any]) -> Callable[..., Any]:
         @asynccontextmanager
@@ -129,8 +130,8 @@ async def test_a_worker_that_no_hint_reaches_is_told_by_its_heartbeat(store: Sto
 
         return lambda **what: silent() if what.get("stops") else listen(**what)
 
-    meddled.interferences["listen"] = deaf
-    async with employ(meddled.seen, lease=3):
+    interfering.interferences["listen"] = deaf
+    async with run_worker(interfering.store, lease=3):
         job = await enqueue(store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")})
         await appear(tmp_path / "begun")
         await store.cancel([job])
@@ -140,7 +141,7 @@ async def test_a_worker_that_no_hint_reaches_is_told_by_its_heartbeat(store: Sto
 
 async def test_who_ignores_the_signal_is_killed_after_the_grace(store: Store, tmp_path: Path) -> None:
     """S1.71, S1.81: asked first, then killed."""
-    async with employ(store):
+    async with run_worker(store):
         job = await enqueue(
             store, "ignore_signals", {"begun": str(tmp_path / "begun")}, policy={"grace": SHORT}
         )
@@ -153,7 +154,7 @@ async def test_who_ignores_the_signal_is_killed_after_the_grace(store: Store, tm
 async def test_a_job_that_takes_longer_than_it_may_has_timed_out(store: Store, tmp_path: Path) -> None:
     """S4.23: in the job's own time, and not in that of its lease."""
     params = {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "never")}
-    async with employ(store, lease=600):
+    async with run_worker(store, lease=600):
         policy = {"timeout": timedelta(seconds=1), "max_attempts": 1}
         failed = await reach(store, await enqueue(store, "wait", params, policy=policy), State.FAILED)
         assert not is_alive(int((tmp_path / "begun").read_text()))
@@ -162,7 +163,7 @@ async def test_a_job_that_takes_longer_than_it_may_has_timed_out(store: Store, t
 
 
 async def test_what_an_attempt_says_is_on_record(store: Store) -> None:
-    async with employ(store):
+    async with run_worker(store):
         job = await enqueue(store, "speak")
         await reach(store, job, State.SUCCEEDED)
     texts = {(line.level, line.text) for _, line in await store.logs(job)}
@@ -173,15 +174,19 @@ async def test_what_an_attempt_says_is_on_record(store: Store) -> None:
 async def test_how_far_an_attempt_is_can_be_seen_before_the_next_heartbeat(
     store: Store, tmp_path: Path
 ) -> None:
-    """S0.2, S1.57: whoever waits sees it go on, as the child has told its worker."""
-    async with employ(store, lease=600):
+    """S0.2, S1.57: a waiter sees its progress, as the child reports it."""
+    async with run_worker(store, lease=600):
         job = await enqueue(
             store, "wait", {"begun": str(tmp_path / "begun"), "end": str(tmp_path / "end"), "progress": 0.5}
         )
-        async with asyncio.timeout(PATIENCE):
-            while (found := await store.get(job)) is None or found.progress is None:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        assert found.progress.fraction == 0.5
+
+        async def progress() -> Progress | None:
+            found = await store.get(job)
+            return found.progress if found else None
+
+        seen = await until(progress)
+        assert seen is not None
+        assert seen.fraction == 0.5
         (tmp_path / "end").touch()
         await reach(store, job, State.SUCCEEDED)
 
@@ -189,17 +194,17 @@ async def test_how_far_an_attempt_is_can_be_seen_before_the_next_heartbeat(
 async def test_hooks_follow_the_steps_they_speak_of(store: Store, tmp_path: Path) -> None:
     """S1.6, S1.59, S1.62: each once, in order, with the error where there is one."""
     good, bad = tmp_path / "good", tmp_path / "bad"
-    async with employ(store):
+    async with run_worker(store):
         lucky = await enqueue(store, "hooked", {"failures": 1, "hooks": str(good)})
         doomed = await enqueue(
             store, "hooked", {"failures": 9, "hooks": str(bad)}, policy={"max_attempts": 1}
         )
         await reach(store, lucky, State.SUCCEEDED)
         await reach(store, doomed, State.FAILED)
-    heard = written(good)
-    # The next attempt does not wait for what is told of the last one.
-    heard.remove(["on_retry", 1, "ValueError"])
-    assert heard == [
+    lines = written(good)
+    # The next attempt does not wait for the hooks of the last one.
+    lines.remove(["on_retry", 1, "ValueError"])
+    assert lines == [
         ["on_start", 1, None],
         ["on_start", 2, None],
         ["on_success", 2, None],
@@ -209,7 +214,7 @@ async def test_hooks_follow_the_steps_they_speak_of(store: Store, tmp_path: Path
 
 
 async def test_a_hook_that_fails_is_an_event_and_changes_nothing(store: Store) -> None:
-    async with employ(store):
+    async with run_worker(store):
         job = await enqueue(store, "badly_hooked")
         await reach(store, job, State.SUCCEEDED)
     [*_, last] = await store.events(job)
@@ -222,10 +227,10 @@ async def test_a_hook_that_fails_is_an_event_and_changes_nothing(store: Store) -
 async def test_what_was_being_claimed_when_told_to_stop_is_not_forgotten(store: Store) -> None:
     """The store has given the job away, and its answer is still on its way."""
     slow = SlowToAnswer(store)
-    async with employ(cast("Store", slow)) as employed:
+    async with run_worker(cast("Store", slow)) as running:
         job = await enqueue(store, "echo")
         await slow.claimed.wait()
-        employed.worker.stop()
+        running.worker.stop()
         for _ in range(200):  # turns of the event loop: more than an idle worker takes to end
             await asyncio.sleep(0)
         slow.let_go.set()
@@ -241,7 +246,7 @@ class SlowToAnswer:
         self.claimed = asyncio.Event()
         self.let_go = asyncio.Event()
 
-    async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> Round:
+    async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> TurnResult:
         answer = await self._store.settle_and_claim(reports, order)
         if answer.claimed:
             self.claimed.set()

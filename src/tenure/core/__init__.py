@@ -1,1 +1,1 @@
-"""What a job is and which steps it may take: pure values and decisions, no clock, no I/O, no randomness."""
+"""What a job is and which steps it may take; no I/O, no clock."""

@@ -1,11 +1,11 @@
 """The errors Tenure raises.
 
     TenureError
-    ├── InvalidInput            a value that cannot be taken; names field, problem and way out
+    ├── InvalidInput            a value that is refused; names field, problem and way out
     │   ├── InvalidJson         the same for a JSON document, with a pointer into it
     │   │   └── InvalidParams   params that do not fit their definition; every problem with its pointer
     │   ├── UnknownDefinition   no definition of that key and version is known
-    │   └── IdempotencyConflict the key was used before, for something else
+    │   └── IdempotencyConflict the key was used before, with another request
     ├── JobNotFound             there is no such job, or no longer
     ├── JobIsAside              the database refuses to move the job; it is aside until it is put back
     ├── NoResult                the job that was waited for has no result
@@ -13,43 +13,42 @@
     │   ├── JobFailed           it is a dead letter; `error` says why
     │   ├── JobCancelled        it was stopped on request
     │   └── JobBuried           its worker was lost, and it must not run twice
-    ├── NoRoom                  as many jobs wait as may; nothing was written, try again later
+    ├── NoRoom                  a bound on waiting jobs is reached; nothing was written, try again later
     │   ├── QueueFull           in a queue
     │   └── NamespaceFull       of a namespace
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
-    │   ├── StoreBusy           somebody holds what was needed; nothing was written, try again
+    │   ├── StoreBusy           another process or transaction holds a lock; nothing was written, try again
     │   ├── StoreRefused        the database itself refused the statement; nothing was written
-    │   │   └── DataRefused     for a reason in the data: in a row that is there, or in what was sent
-    │   ├── JobsAside           jobs that cannot be moved were put aside, and nothing else done: try again
+    │   │   └── DataRefused     because of data: in a stored row, or in what was sent
+    │   ├── JobsAside           jobs that cannot be moved were put aside; nothing else was done, try again
     │   ├── SchemaMismatch      the database does not have the schema this code was written for
     │   └── StoreForbidden      a handler's process tried to open a store
-    ├── ProgramFailed           a program that was run as a job did not do its work
-    ├── LeaseLost               an attempt wanted to act after its lease was gone
+    ├── ProgramFailed           a program that ran as a job failed
+    ├── LeaseLost               an attempt tried to act after it lost its lease
     └── Directive               raised by a handler to say how its attempt ends
-        ├── Retry               try again, after a time of its own choosing
-        ├── Snooze              come back later without spending an attempt
+        ├── Retry               try again, after a delay that the handler chooses
+        ├── Snooze              run again later without spending an attempt
         └── Fatal               give up at once
 
-Expected refusals (a lost lease, a job already finished) are return values, not errors.
+Expected refusals (a lost lease, a job already finished) are return values, not errors. All of these stand
+here but JobsAside, which stands beside the values that it carries, in `core.model.aside`.
 """
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from tenure.core.aside import Aside
-    from tenure.core.outcome import Failure
+from tenure.core.values.failure import Failure
 
 
 class TenureError(Exception):
-    """Whatever Tenure raises on purpose."""
+    """The base of every error that Tenure raises on purpose."""
 
 
 class InvalidInput(TenureError, ValueError):
-    """A value that cannot be taken. Nothing was written."""
+    """A value that is refused. Nothing was written."""
 
     def __init__(self, field: str, problem: str, remedy: str = "") -> None:
         super().__init__(field, problem, remedy)
@@ -62,7 +61,7 @@ class InvalidInput(TenureError, ValueError):
 
 
 class InvalidJson(InvalidInput):
-    """A JSON document that cannot be taken; `code` is a stable short name, `pointer` says where."""
+    """A JSON document that is refused; `code` is a stable short name, `pointer` says where."""
 
     def __init__(self, code: str, pointer: str, problem: str, remedy: str = "") -> None:
         super().__init__(pointer or "document", problem, remedy)
@@ -71,7 +70,7 @@ class InvalidJson(InvalidInput):
         self.pointer = pointer
 
 
-class Problem(NamedTuple):
+class ParamsProblem(NamedTuple):
     """One thing that is wrong with params, and where."""
 
     pointer: str
@@ -81,12 +80,12 @@ class Problem(NamedTuple):
 class InvalidParams(InvalidJson):
     """Params that do not fit their definition's schema; `problems` lists what is wrong, with pointers."""
 
-    def __init__(self, definition: str, problems: Sequence[Problem]) -> None:
+    def __init__(self, definition: str, problems: Sequence[ParamsProblem]) -> None:
         self.definition = definition
         self.problems = tuple(problems)
         first = self.problems[0]
-        said = "; ".join(f"params{pointer}: {text}" for pointer, text in self.problems)
-        super().__init__("invalid-params", first.pointer, said, f"see the params of {definition}")
+        problem = "; ".join(f"params{pointer}: {text}" for pointer, text in self.problems)
+        super().__init__("invalid-params", first.pointer, problem, f"see the params of {definition}")
         self.args = (definition, self.problems)
         self.field = f"params{first.pointer}"
 
@@ -109,13 +108,13 @@ class IdempotencyConflict(InvalidInput):
 
     def __init__(self, key: str, job: UUID) -> None:
         problem = f"{key!r} was used before, with other params or another version, for job {job}"
-        super().__init__("idempotency_key", problem, "use a new key, or send what was sent first")
+        super().__init__("idempotency_key", problem, "use a new key, or repeat the first request unchanged")
         self.args = (key, job)
         self.job = job
 
 
 class JobNotFound(TenureError, LookupError):
-    """There is no such job: it never was, or retention has removed it."""
+    """There is no such job: it never existed, or retention has removed it."""
 
     def __init__(self, job: UUID) -> None:
         super().__init__(job)
@@ -126,7 +125,7 @@ class JobNotFound(TenureError, LookupError):
 
 
 class JobIsAside(TenureError):
-    """The database refuses to move a job, which is aside until somebody has mended it and puts it back."""
+    """The database refuses to move a job: it stays aside until its rows are mended and it is put back."""
 
     def __init__(self, job: UUID, why: str) -> None:
         super().__init__(job, why)
@@ -134,8 +133,8 @@ class JobIsAside(TenureError):
         self.why = why
 
     def __str__(self) -> str:
-        said = f": {self.why}" if self.why else ""
-        return f"job {self.job} is aside, and goes on when it was mended and is put back{said}"
+        reason = f" ({self.why})" if self.why else ""
+        return f"job {self.job} is aside: the database refuses to move it{reason}; mend it, then put it back"
 
 
 class NoResult(TenureError):
@@ -158,7 +157,7 @@ class JobUnfinished(NoResult):
 class JobFailed(NoResult):
     """The job is a dead letter: its attempts are used up, or it failed for good. `error` says why."""
 
-    def __init__(self, job: UUID, definition: str, error: "Failure | None") -> None:
+    def __init__(self, job: UUID, definition: str, error: Failure | None) -> None:
         said = f"failed: {error.kind}: {error.message}" if error else "failed"
         super().__init__(job, definition, said)
         self.args = (job, definition, error)
@@ -170,15 +169,15 @@ class JobCancelled(NoResult):
 
 
 class JobBuried(NoResult):
-    """The job's worker was lost, and its definition forbids to run it twice."""
+    """The job's worker was lost, and its definition forbids a second run."""
 
 
 class NoRoom(TenureError):
-    """As many jobs wait as may. Nothing was written; there may be room later."""
+    """A bound on waiting jobs is reached. Nothing was written; there may be room later."""
 
 
 class QueueFull(NoRoom):
-    """As many jobs stand in a queue as may."""
+    """A queue holds as many jobs as it may."""
 
     def __init__(self, queue: str) -> None:
         super().__init__(queue)
@@ -189,7 +188,7 @@ class QueueFull(NoRoom):
 
 
 class NamespaceFull(NoRoom):
-    """As many jobs of a namespace are unfinished as may be."""
+    """A namespace has as many unfinished jobs as it may."""
 
     def __init__(self, namespace: str) -> None:
         super().__init__(namespace)
@@ -212,7 +211,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Somebody else holds what was needed. Nothing was written; trying again is safe."""
+    """Another process or transaction holds a lock. Nothing was written; trying again is safe."""
 
 
 class StoreRefused(StoreError):
@@ -220,25 +219,11 @@ class StoreRefused(StoreError):
 
 
 class DataRefused(StoreRefused):
-    """The database refused the statement for what is in it or in its own rows; `code` is its word for why."""
+    """The database refused the statement because of data in it or in stored rows; `code` names the reason."""
 
     def __init__(self, message: str, code: str | None = None) -> None:
         super().__init__(message)
         self.code = code
-
-
-class JobsAside(StoreError):
-    """Jobs that the database refuses to move stood in the way. They were put aside, nothing else was done.
-
-    The same call goes without them. What each had reported is kept with it until it is put back.
-    """
-
-    def __init__(self, asides: "Sequence[Aside]") -> None:
-        super().__init__(asides)
-        self.asides = tuple(asides)
-
-    def __str__(self) -> str:
-        return "put aside: " + "; ".join(f"job {one.job} ({one.verb}, {one.why})" for one in self.asides)
 
 
 class SchemaMismatch(StoreError):
@@ -246,7 +231,7 @@ class SchemaMismatch(StoreError):
 
 
 class StoreForbidden(StoreError):
-    """A handler's process may not open a store: it holds no credentials, and its lease is the worker's."""
+    """A handler's process may not open a store: it has no credentials, and the worker holds its lease."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -256,13 +241,13 @@ class StoreForbidden(StoreError):
 
 
 class LeaseLost(TenureError):
-    """An attempt wanted to act after its lease was gone. Nothing was written."""
+    """An attempt tried to act after it lost its lease. Nothing was written."""
 
 
 class ProgramFailed(TenureError):
-    """A program that was run as a job did not do its work.
+    """A program that ran as a job failed.
 
-    `kinds` are the names by which `retry_on` and `fatal_on` know why, the most specific first.
+    `kinds` are names of the reason for `retry_on` and `fatal_on`, the most specific first.
     """
 
     def __init__(self, message: str, kinds: Sequence[str], *, is_fatal: bool = False) -> None:
@@ -284,7 +269,7 @@ class Retry(Directive):
 
 
 class Snooze(Directive):
-    """Come back after `for_`, without spending an attempt."""
+    """Run again after `for_`, without spending an attempt."""
 
     def __init__(self, message: str = "", *, for_: timedelta | float) -> None:
         super().__init__(message or "the handler asked to be called later")
@@ -292,7 +277,7 @@ class Snooze(Directive):
 
 
 class Fatal(Directive):
-    """Give up at once, whatever attempts are left."""
+    """Give up at once, even if attempts are left."""
 
 
 def _duration(value: timedelta | float | None) -> timedelta | None:

@@ -1,29 +1,29 @@
-"""What the engine announces in process, for whoever wants to know: logs, metrics, traces, a test.
+"""What the engine announces within its process, for subscribers: logs, metrics, traces, a test.
 
-A signal says what has happened; nobody who hears it can change that.
+A signal says what has happened; no subscriber can change that.
 """
 
 from collections.abc import Callable
 
 from msgspec import Struct
 
-from tenure.core.aside import Aside
-from tenure.core.job import Moved
-from tenure.core.lease import Claimed
-from tenure.core.operations import Worker
-from tenure.core.outcome import Report
-from tenure.core.span import Span
-from tenure.core.states import State
+from tenure.core.model.aside import Aside
+from tenure.core.model.job import StepTaken
+from tenure.core.model.lease import Claimed
+from tenure.core.model.outcome import Report
+from tenure.core.model.states import State
+from tenure.core.reports.operations import WorkerInfo
+from tenure.core.values.span import Span
 
 
 class WorkerReady(Struct, frozen=True):
     """A worker is about to claim."""
 
-    worker: Worker
+    worker: WorkerInfo
 
 
 class WorkerDraining(Struct, frozen=True):
-    """A worker claims no more; `reason` says who wants that."""
+    """A worker claims no more; `reason` says why."""
 
     worker: str
     running: int
@@ -58,10 +58,10 @@ class AttemptSettled(Struct, frozen=True):
 
 
 class AttemptLost(Struct, frozen=True):
-    """The lease of an attempt was gone: nothing of it is on record. `fenced`: we stopped it ourselves.
+    """An attempt lost its lease: nothing of it is on record. `fenced`: its own worker stopped it.
 
-    `took` is how many seconds it ran. What becomes of the job, whoever reaps it tells. `aside`: its end could
-    not be recorded, and its report waits with the job that was put aside.
+    `took` is how many seconds it ran. The worker that reaps the job announces what becomes of it. `aside`:
+    the end could not be recorded, and the report is kept with the job that was put aside.
     """
 
     claimed: Claimed
@@ -71,7 +71,7 @@ class AttemptLost(Struct, frozen=True):
 
 
 class AttemptHandedBack(Struct, frozen=True):
-    """A job was given back before its end, and is in this state now; `took` is 0 if it never began."""
+    """A job was handed back before its end and is in `state` now; `took` is 0 if it never started."""
 
     claimed: Claimed
     state: State
@@ -81,7 +81,7 @@ class AttemptHandedBack(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """A handler has measured something: see `tenure.execution.measuring` for what, and with which labels."""
+    """A handler has measured something; `tenure.execution.handler.metrics` has the names and labels."""
 
     definition: str
     what: str
@@ -90,14 +90,14 @@ class Measured(Struct, frozen=True):
 
 
 class SpanEnded(Struct, frozen=True):
-    """A span that a handler has made is over."""
+    """A span that a handler made has ended."""
 
     claimed: Claimed
     span: Span
 
 
 class HookFailed(Struct, frozen=True):
-    """A hook did not end well; the outcome of its job stands. Of one that cannot be read no more is known."""
+    """A hook failed; the outcome of its job stands. `claimed` is None if the job cannot be read."""
 
     job: str
     hook: str
@@ -106,20 +106,20 @@ class HookFailed(Struct, frozen=True):
 
 
 class DutyDone(Struct, frozen=True):
-    """Steps of the clock that this process took for everybody."""
+    """Steps of the clock that this process took for all."""
 
     duty: str
-    moved: tuple[Moved, ...]
+    moved: tuple[StepTaken, ...]
 
 
 class JobPutAside(Struct, frozen=True):
-    """The database refuses to move a job: it was put aside, so that it holds nobody up."""
+    """The database refuses to move a job: it was put aside, so that it does not block others."""
 
     aside: Aside
 
 
 class Troubled(Struct, frozen=True):
-    """A loop of the engine could not do its work and will try again."""
+    """A loop of the engine failed and will try again."""
 
     loop: str
     error: str
@@ -127,7 +127,7 @@ class Troubled(Struct, frozen=True):
 
 
 class Recovered(Struct, frozen=True):
-    """A loop that was in trouble works again."""
+    """A loop that had failed works again."""
 
     loop: str
 
@@ -152,7 +152,7 @@ Announce = Callable[[Signal], None]
 
 
 def to_all(*subscribers: Announce) -> Announce:
-    """Announces to each of them, in this order; one that raises keeps the rest from hearing it."""
+    """Announce to each subscriber in this order; if one raises, those after it are not called."""
 
     def announce(signal: Signal) -> None:
         for subscriber in subscribers:

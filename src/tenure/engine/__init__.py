@@ -1,1 +1,1 @@
-"""Definitions, the client that every surface calls, and the worker; knows neither SQL nor HTTP."""
+"""Workers and clients on a store: claims, leases, outcomes, waiting."""

@@ -1,1 +1,1 @@
-"""Running attempts, in processes that know nothing of the store."""
+"""Runs attempts in processes of their own; knows no database."""

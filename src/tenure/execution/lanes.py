@@ -1,34 +1,35 @@
-"""The lanes of one worker by name: the ways in which its attempts may be run."""
+"""The lanes of one worker by name: the ways in which it runs attempts."""
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
-from typing import Protocol, TypedDict, Unpack
+from typing import Protocol
 
 from tenure.core.errors import TenureError
-from tenure.execution.assignment import Assignment
-from tenure.execution.guards import Guards
-from tenure.execution.halting import Ended, Halting, Listener
-from tenure.execution.lane import ProcessLane
-from tenure.execution.running import SharedLane, WarmLane
-from tenure.execution.user import User
-
-
-class Terms(TypedDict):
-    """On which an attempt is run: for how long, how it is told to stop, and who hears what it says."""
-
-    timeout: timedelta
-    grace: timedelta
-    halt: Halting
-    listener: Listener
+from tenure.core.model.lanes import ASYNC, COMMAND, PROCESS, SPAWN, THREAD, WARM
+from tenure.execution.parent.attempt_terms import AttemptTerms, Ended
+from tenure.execution.parent.child_user import ChildUser
+from tenure.execution.parent.orphans import OrphanGuards
+from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.parent.runner_lanes import SharedLane, WarmLane
+from tenure.execution.protocol.assignment import Assignment
 
 
 class Lane(Protocol):
     """Runs attempts, each isolated as the lane promises."""
 
-    async def run(self, assignment: Assignment, **terms: Unpack[Terms]) -> Ended:
-        """Run one attempt and say how it ended; when this returns, nothing of it is left."""
+    async def run(self, assignment: Assignment, terms: AttemptTerms) -> Ended:
+        """Run one attempt and return how it ended; when this returns, nothing of it is left."""
+
+
+class LaneSet(Protocol):
+    """The lanes of one app, as the engine asks for them."""
+
+    def named(self, name: str) -> Lane:
+        """The lane that a definition names."""
+
+    async def ready(self) -> None:
+        """Return when attempts can be started; raises `AppFailed` when the app can no longer be imported."""
 
 
 class Lanes:
@@ -44,11 +45,11 @@ class Lanes:
         folder: Path | None = None,
         spares: int = 2,
         environment: Mapping[str, str],
-        guards: Guards | None = None,
-        user: User | None = None,
+        guards: OrphanGuards | None = None,
+        user: ChildUser | None = None,
         keeps_signals: bool = False,
     ) -> None:
-        guards = guards or Guards()
+        guards = guards or OrphanGuards()
         self._process, self._spawn = (
             ProcessLane(
                 target,
@@ -63,26 +64,26 @@ class Lanes:
             for anew in (False, True)
         )
         self._lanes: dict[str, Lane] = {
-            "process": self._process,
-            "command": self._process,
-            "spawn": self._spawn,
-            "warm": WarmLane(self._process.nurseries),
-            "async": SharedLane(self._process.nurseries, "async"),
-            "thread": SharedLane(self._process.nurseries, "thread"),
+            PROCESS: self._process,
+            COMMAND: self._process,
+            SPAWN: self._spawn,
+            WARM: WarmLane(self._process.zygotes),
+            ASYNC: SharedLane(self._process.zygotes, ASYNC),
+            THREAD: SharedLane(self._process.zygotes, THREAD),
         }
 
     @property
     def notice(self) -> str | None:
-        """What an operator should know of how attempts are started; None where all is as it should be."""
+        """What an operator should know of how attempts are started; None where there is nothing to say."""
         return self._process.notice
 
     @property
     def children(self) -> int:
-        """How many processes were asked for so far, for attempts and for runners."""
-        return self._process.nurseries.children + self._spawn.nurseries.children
+        """How many processes were started so far, for attempts and for runners."""
+        return self._process.zygotes.children + self._spawn.zygotes.children
 
     async def start(self) -> bytes:
-        """Import the app in a zygote; answers with its manifest, raises `AppFailed` when it has none."""
+        """Import the app in a zygote; returns its manifest, raises `AppFailed` when it has none."""
         return await self._process.start()
 
     def named(self, name: str) -> Lane:
@@ -98,7 +99,7 @@ class Lanes:
         await self._process.ready()
 
     async def close(self) -> None:
-        """End everybody; when this returns, nobody is left. Closed lanes run nothing any more."""
+        """End all processes; when this returns, none is left. Closed lanes run nothing any more."""
         await self._process.close()
         await self._spawn.close()
-        await asyncio.sleep(0)  # until the runners' ends are known, and what they had is closed
+        await asyncio.sleep(0)  # until the runners' ends are known, and their sockets are closed

@@ -1,1 +1,1 @@
-"""Where jobs are kept: one contract, two stores. Knows SQL; no driver's error leaves it."""
+"""The storage contract and its two stores; the only place that knows SQL."""

@@ -1,6 +1,6 @@
-"""Which store an address names, and how one is made ready for use.
+"""Which store an address names, and how a store is opened.
 
-A fresh SQLite file is migrated by whoever uses it first: nothing is set up to begin with. Any other database
+The first process that uses a fresh SQLite file migrates it: there is nothing to set up. Any other database
 is migrated by `tenure migrate` alone: several versions of a program may share it, and one of them must not
 change it under the others.
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tenure.core.errors import InvalidInput, SchemaMismatch
-from tenure.core.urls import masked
-from tenure.storage.contract import Store
+from tenure.core.values.urls import masked
+from tenure.storage.contract.store import Store
 
 FORMS = "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
 POOLED = {"true": True, "false": False}
@@ -24,11 +24,11 @@ _PATIENCE = 2.0
 def store_for(database: str, *, create: bool = True) -> Store:
     """The store that an address names, not yet opened. Raises InvalidInput for an address that names none.
 
-    `?pooled=true` behind the name of a PostgreSQL database says that a transaction-mode pooler, such as
-    pgbouncer, stands in between. Without `create`, opening refuses a file that is not there.
+    `?pooled=true` after the name of a PostgreSQL database says that a transaction-mode pooler, such as
+    pgbouncer, is in between. Without `create`, opening refuses a file that does not exist.
     """
     if not database.isprintable():
-        raise InvalidInput("database", "holds a character that cannot be printed", FORMS)
+        raise InvalidInput("database", "contains a character that cannot be printed", FORMS)
     scheme, separator, rest = database.partition("://")
     match scheme.lower() if separator else "":
         case "sqlite":
@@ -38,18 +38,18 @@ def store_for(database: str, *, create: bool = True) -> Store:
         case "":
             raise InvalidInput("database", f"is not an address: {masked(database)!r}", FORMS)
         case _:
-            raise InvalidInput("database", f"is of no known kind: {masked(database)!r}", FORMS)
+            raise InvalidInput("database", f"is of an unknown kind: {masked(database)!r}", FORMS)
 
 
 def is_served(database: str) -> bool:
-    """Whether an address names a database on a server, where one more connection is no matter."""
+    """Whether an address names a database on a server, where one more connection does no harm."""
     return not database.lower().startswith("sqlite:")
 
 
 async def open_store(database: str) -> Store:
-    """The store that an address names, opened, its schema verified.
+    """The store that an address names, opened, with its schema verified.
 
-    Raises SchemaMismatch, which says what to do, unless the schema is this version's.
+    Raises SchemaMismatch, which says what to do, unless the schema is that of this version.
     """
     fresh = is_fresh(database)
     store = store_for(database)
@@ -81,18 +81,18 @@ def _sqlite_file(database: str) -> Path | None:
 
 
 def shown(database: str) -> str:
-    """The address without passwords, and with the whole path of a file: a relative one says too little."""
+    """The address without passwords, and with the absolute path of a file."""
     file = _sqlite_file(database)
     return masked(database) if file is None else f"sqlite:///{file.absolute()}"
 
 
 def is_fresh(database: str) -> bool:
-    """Whether the address names a file that is not there yet, or empty."""
+    """Whether the address names a file that does not exist yet, or is empty."""
     file = _sqlite_file(database)
     try:
         return file is not None and (not file.exists() or file.stat().st_size == 0)
     except OSError:
-        # It cannot even be looked at; opening it will say why.
+        # Opening it will say why.
         return False
 
 
@@ -105,7 +105,7 @@ def _sqlite(rest: str, *, create: bool) -> Store:
     if name.startswith(":memory:"):
         raise InvalidInput("database", "is in memory, where jobs would be lost", FORMS)
     if "?" in name:
-        raise InvalidInput("database", "has settings behind a question mark", "give the file's name alone")
+        raise InvalidInput("database", "has parameters after a question mark", "give the file's name alone")
     if name.endswith("/") or _is_folder(Path(name)):
         raise InvalidInput("database", f"is a directory: {name!r}", "name a file in it")
     from tenure.storage.sqlite.store import SqliteStore
@@ -117,7 +117,7 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        # It cannot even be looked at; opening it will say why.
+        # Opening it will say why.
         return False
 
 
@@ -143,7 +143,7 @@ def _postgres(database: str) -> Store:
 
 
 def _pooled(database: str) -> tuple[str, bool]:
-    """The address without our own setting, which the driver does not know, and what that says."""
+    """The address without Tenure's own parameter, which the driver does not know, and its value."""
     parts = urlsplit(database)
     settings = parts.query.split("&")
     ours = [setting for setting in settings if setting.partition("=")[0] == "pooled"]

@@ -1,1 +1,1 @@
-"""Where people and programs meet Tenure. Knows nothing of how a store works."""
+"""The library, the command line, the HTTP server, its dashboard and its client."""

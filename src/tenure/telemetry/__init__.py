@@ -1,1 +1,1 @@
-"""What a process measures of itself: subscribers of signals, and what they count in Prometheus' words."""
+"""Metrics, traces and logs: listeners that the engine does not know."""

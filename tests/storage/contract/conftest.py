@@ -11,18 +11,18 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.sqlite.store import SqliteStore
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
-from tests.storage.kept import Kept
+from tests.storage.shared_connections import Kept
 
 HERE = Path(__file__).parent
 
 
 class EmptySqlite(SqliteBackend):
-    """A file that is not there yet."""
+    """A file that does not exist yet."""
 
     async def prepare(self) -> None:
         """Leave it to the test."""
@@ -63,7 +63,7 @@ async def kept() -> AsyncIterator[Kept]:
 async def backend(
     request: pytest.FixtureRequest, database_kind: str, tmp_path: Path, kept: Kept
 ) -> AsyncIterator[Backend]:
-    """An empty, migrated database of each kind, its clock in the test's hands."""
+    """An empty, migrated database of each kind, with a clock that the test moves."""
     made: Backend
     if database_kind == "sqlite":
         made = SqliteBackend(tmp_path / "tenure.db")
@@ -116,7 +116,7 @@ async def other(backend: Backend) -> AsyncIterator[Store]:
 
 @pytest.fixture
 def unreachable(database_kind: str, tmp_path: Path) -> Store:
-    """A store of each kind whose database is not there."""
+    """A store of each kind whose database does not exist."""
     if database_kind == "sqlite":
         return SqliteStore(tmp_path / "no such folder" / "tenure.db")
     return PostgresStore("postgresql://tenure@127.0.0.1:1/tenure")

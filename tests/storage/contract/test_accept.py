@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import NewJob, Standing
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import JobStanding, NewJob
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -30,7 +30,7 @@ async def test_a_held_job_that_is_accepted_is_queued(store: Store, clock: Clock)
     """S0.18, S4.9: accepted, it is eligible."""
     job = await enqueue_one(store, hold=True)
     now = await clock.advance(seconds(5))
-    assert await store.accept([job]) == [Standing(job, State.QUEUED, moved=True)]
+    assert await store.accept([job]) == [JobStanding(job, State.QUEUED, moved=True)]
 
     there = await found(store, job)
     assert (there.state, there.queued_at, there.updated_at, there.created_at) == (
@@ -47,7 +47,7 @@ async def test_a_held_job_with_a_time_ahead_is_scheduled(store: Store, clock: Cl
     at = START + seconds(60)
     job = await enqueue_one(store, hold=True, run_at=at)
     await clock.advance(seconds(10))
-    assert await store.accept([job]) == [Standing(job, State.SCHEDULED, moved=True)]
+    assert await store.accept([job]) == [JobStanding(job, State.SCHEDULED, moved=True)]
     assert (await found(store, job)).due_at == at
     assert await claim(store) == []
 
@@ -59,17 +59,17 @@ async def test_a_held_job_with_a_time_ahead_is_scheduled(store: Store, clock: Cl
 async def test_a_delay_counts_from_the_recording_not_from_the_acceptance(store: Store, clock: Clock) -> None:
     job = await enqueue_one(store, hold=True, delay=seconds(60))
     await clock.advance(seconds(10))
-    assert await store.accept([job]) == [Standing(job, State.SCHEDULED, moved=True)]
+    assert await store.accept([job]) == [JobStanding(job, State.SCHEDULED, moved=True)]
     assert (await found(store, job)).due_at == START + seconds(60)
 
 
-@pytest.mark.parametrize("asked", [{"run_at": START + seconds(60)}, {"delay": seconds(60)}])
+@pytest.mark.parametrize("requested", [{"run_at": START + seconds(60)}, {"delay": seconds(60)}])
 async def test_a_time_that_passed_while_the_job_was_held_means_now(
-    store: Store, clock: Clock, backend: Backend, asked: dict[str, Any]
+    store: Store, clock: Clock, backend: Backend, requested: dict[str, Any]
 ) -> None:
-    job = await enqueue_one(store, hold=True, **asked)
+    job = await enqueue_one(store, hold=True, **requested)
     await clock.advance(seconds(60))
-    assert await store.accept([job]) == [Standing(job, State.QUEUED, moved=True)]
+    assert await store.accept([job]) == [JobStanding(job, State.QUEUED, moved=True)]
     assert await count(backend, "tenure.timer") == 0
     assert [owned.lease.job for owned in await claim(store)] == [job]
 
@@ -87,14 +87,14 @@ async def test_a_job_in_any_other_state_is_left_as_it_is(store: Store, clock: Cl
     job = await job_in(store, state)
     before = await record_of(store, job)
     await clock.advance(seconds(1))
-    assert await store.accept([job]) == [Standing(job, state, moved=False)]
+    assert await store.accept([job]) == [JobStanding(job, state, moved=False)]
     assert await record_of(store, job) == before
 
 
 async def test_accepting_twice_moves_once(store: Store) -> None:
     job = await enqueue_one(store, hold=True)
     await store.accept([job])
-    assert await store.accept([job]) == [Standing(job, State.QUEUED, moved=False)]
+    assert await store.accept([job]) == [JobStanding(job, State.QUEUED, moved=False)]
     assert await path_of(store, job) == ["created", "accepted"]
     assert len(await claim(store)) == 1
 

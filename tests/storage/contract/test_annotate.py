@@ -7,16 +7,16 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from tenure.core.bounds import MOST_NOTES
-from tenure.core.documents import Document
-from tenure.core.lease import Claimed, Lease, Line
-from tenure.core.operations import Retention
-from tenure.core.states import State
-from tenure.core.trail import HOOK_FAILED, LogLine, Note
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Claimed, Lease, Line
+from tenure.core.model.states import State
+from tenure.core.model.trail import HOOK_FAILED, LogLine, Note
+from tenure.core.reports.operations import Retention
+from tenure.core.values.bounds import MOST_NOTES
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     columns_of,
     enqueue_one,
@@ -237,7 +237,7 @@ async def test_annotating_against_settling_leaves_a_whole_history(store: Store, 
         assert sorted(event.type for event in events) == ["custom:sent", "queued", "started", "succeeded"]
 
 
-def said(*texts: str) -> list[LogLine]:
+def log_lines(*texts: str) -> list[LogLine]:
     return [LogLine(1, datetime(2026, 1, 1, tzinfo=UTC), "info", text, Document("{}")) for text in texts]
 
 
@@ -245,14 +245,14 @@ async def test_lines_are_added_behind_those_of_the_attempt(store: Store) -> None
     """S1.62: however it ended, and also when the job was claimed again: each lease has numbers of its own."""
     owned = await owned_one(store)
     job = owned.lease.job
-    await store.record("a", [trail(owned, *said("first"))])
+    await store.record("a", [trail(owned, *log_lines("first"))])
     await store.hand_back("a", unstarted=[], killed=[owned.lease])
-    assert await store.add_lines(owned.lease, said("second", "third"))
+    assert await store.add_lines(owned.lease, log_lines("second", "third"))
     [again] = await claim(store, worker="b")
     await settle(store, [succeeded(again)], worker="b")
     before = await record_of(store, job)
-    assert await store.add_lines(again.lease, said("of the next"))
-    assert await store.add_lines(owned.lease, said("fourth\x00"))
+    assert await store.add_lines(again.lease, log_lines("of the next"))
+    assert await store.add_lines(owned.lease, log_lines("fourth\x00"))
     assert await record_of(store, job) == before
     assert [(fence, line.n, line.text) for fence, line in await store.logs(job)] == [
         *((owned.lease.fence, n, text) for n, text in enumerate(("first", "second", "third"), 1)),
@@ -270,7 +270,7 @@ async def test_lines_of_what_never_was_are_not_added(store: Store) -> None:
         Lease(owned.lease.job, owned.lease.fence + 1),
         Lease(waiting, 0),
     ):
-        assert not await store.add_lines(lease, said("nothing"))
+        assert not await store.add_lines(lease, log_lines("nothing"))
     await store.cancel([waiting])
-    assert await store.add_lines(Lease(waiting, 0), said("it is over"))
+    assert await store.add_lines(Lease(waiting, 0), log_lines("it is over"))
     assert [line.text for _, line in await store.logs(waiting)] == ["it is over"]

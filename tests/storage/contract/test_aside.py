@@ -8,20 +8,20 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from tenure.core.aside import Aside, Met
-from tenure.core.errors import DataRefused, JobsAside
-from tenure.core.lease import Claimed, Lease, Order
-from tenure.core.limit import Limit
-from tenure.core.outcome import Ending, Report
-from tenure.core.policy import OnLost, Policy
-from tenure.core.reading import Filter
-from tenure.core.round import Round
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tests.storage import harm
+from tenure.core.errors import DataRefused
+from tenure.core.model.aside import Aside, JobsAside, Met
+from tenure.core.model.lease import Claimed, Lease, Order
+from tenure.core.model.limit import Limit
+from tenure.core.model.outcome import Ending, Report
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import State
+from tenure.core.model.turn import TurnResult
+from tenure.core.reports.reading import Filter
+from tenure.storage.contract.store import Store
+from tests.storage import damaged_rows
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     BOOM,
     MAIL,
     claim,
@@ -45,13 +45,13 @@ NEIGHBOURS = 19
 LIMIT = Limit("narrow", "", 1)
 
 
-async def many(store: Store, number: int = NEIGHBOURS + 1, **asked: Any) -> list[UUID]:
-    return [await enqueue_one(store, **asked) for _ in range(number)]
+async def many(store: Store, number: int = NEIGHBOURS + 1, **requested: Any) -> list[UUID]:
+    return [await enqueue_one(store, **requested) for _ in range(number)]
 
 
 async def put_aside(
     store: Store, reports: Sequence[Report], order: Order | None = None
-) -> tuple[list[Aside], Round]:
+) -> tuple[list[Aside], TurnResult]:
     """A turn that meets jobs which cannot be moved, and the same without them."""
     order = order or Order(worker="a", lines=(), limit=0)
     with pytest.raises(JobsAside) as met:
@@ -65,7 +65,7 @@ async def guilty_one(store: Store, backend: Backend) -> Claimed:
     """A job that runs, whose next step cannot be recorded."""
     await enqueue_one(store)
     [owned] = await claim(store, limit=1)
-    await harm.next_event(backend.address, owned.lease.job)
+    await damaged_rows.next_event(backend.address, owned.lease.job)
     return owned
 
 
@@ -77,7 +77,7 @@ async def test_one_report_that_cannot_be_recorded_holds_nobody_up(
     await many(store)
     batch = await claim(store, limit=NEIGHBOURS + 1)
     guilty = batch[7]
-    await harm.HARMS[made](backend.address, guilty.lease.job)
+    await damaged_rows.HARMS[made](backend.address, guilty.lease.job)
     job, *history = await record_of(store, guilty.lease.job)
 
     [aside], turn = await put_aside(store, [succeeded(one, '{"sum":3}') for one in batch])
@@ -95,7 +95,7 @@ async def test_a_lease_that_was_deleted_strands_its_jobs_alone(store: Store, bac
     """Nobody could ever settle or reap them; whoever finds out puts them aside."""
     await many(store)
     batch = [*await claim(store, limit=1), *await claim(store, limit=NEIGHBOURS)]
-    await harm.no_lease(backend.address, batch[0].lease.job)
+    await damaged_rows.no_lease(backend.address, batch[0].lease.job)
     reports = [recoverable(batch[0]), *(succeeded(one) for one in batch[1:])]
 
     settled = await settle(store, reports)
@@ -127,7 +127,7 @@ async def test_who_lost_a_lease_in_any_other_way_is_not_put_aside(store: Store, 
 async def test_one_job_that_cannot_be_claimed_holds_nobody_up(store: Store, backend: Backend) -> None:
     """Its place in line is gone, and it is queued as before."""
     jobs = await many(store)
-    await harm.next_event(backend.address, jobs[3])
+    await damaged_rows.next_event(backend.address, jobs[3])
     order = Order(worker="a", lines=(MAIL,), limit=50)
 
     [aside], turn = await put_aside(store, [], order)
@@ -144,7 +144,7 @@ async def test_what_is_told_of_is_sifted_too(store: Store, backend: Backend) -> 
     async with store.listen() as wakeups:
         assert await claim(store) == []
         guilty = await enqueue_one(store)
-        await harm.next_event(backend.address, guilty)
+        await damaged_rows.next_event(backend.address, guilty)
         other = await enqueue_one(store)
         await wakeups.wait(5)
         asides, turn = await put_aside(store, [], Order(worker="a", lines=(MAIL,), limit=5))
@@ -156,7 +156,7 @@ async def test_a_turn_may_meet_one_of_each(store: Store, backend: Backend) -> No
     running, queued, other = await many(store, 3)
     [owned] = await claim(store, limit=1)
     for job in (running, queued):
-        await harm.next_event(backend.address, job)
+        await damaged_rows.next_event(backend.address, job)
 
     asides, turn = await put_aside(store, [succeeded(owned)], Order(worker="a", lines=(MAIL,), limit=5))
 
@@ -168,14 +168,19 @@ async def test_a_step_of_the_clock_that_cannot_be_taken_holds_nobody_up(
     store: Store, backend: Backend, clock: Clock
 ) -> None:
     jobs = await many(store, delay=seconds(5))
-    await harm.next_event(backend.address, jobs[0])
+    await damaged_rows.next_event(backend.address, jobs[0])
     await clock.advance(seconds(6))
 
     with pytest.raises(JobsAside) as met:
         await store.promote(1000)
 
     [aside] = met.value.asides
-    assert (aside.job, aside.verb, aside.by, aside.state) == (jobs[0], Met.PROMOTE, "clock", State.SCHEDULED)
+    assert (aside.job, aside.verb, aside.by, aside.state) == (
+        jobs[0],
+        Met.PROMOTE,
+        "clock",
+        State.SCHEDULED,
+    )
     assert [moved.job for moved in await store.promote(1000)] == jobs[1:]
     assert (await store.outlook([MAIL])).next_timer is None
 
@@ -186,7 +191,7 @@ async def test_a_job_that_cannot_be_reaped_holds_nobody_up(
     """S0.61: its neighbours under the same lease are taken from the worker that is gone."""
     await many(store)
     batch = await claim(store, limit=NEIGHBOURS + 1)
-    await harm.next_event(backend.address, batch[4].lease.job)
+    await damaged_rows.next_event(backend.address, batch[4].lease.job)
     await clock.advance(seconds(31))
 
     with pytest.raises(JobsAside) as met:
@@ -208,7 +213,7 @@ async def test_a_job_that_cannot_be_reaped_holds_nobody_up(
 async def test_a_job_that_cannot_be_given_back_holds_nobody_up(store: Store, backend: Backend) -> None:
     await many(store)
     batch = [one.lease for one in await claim(store, limit=NEIGHBOURS + 1)]
-    await harm.attempt(backend.address, batch[0].job)
+    await damaged_rows.attempt(backend.address, batch[0].job)
 
     with pytest.raises(JobsAside) as met:
         await store.hand_back("a", unstarted=batch[:10], killed=batch[10:])
@@ -224,7 +229,7 @@ async def test_the_guilty_are_found_however_many_there_are(store: Store, backend
     jobs = await many(store, 40)
     bad = jobs[::2]
     for job in bad:
-        await harm.next_event(backend.address, job)
+        await damaged_rows.next_event(backend.address, job)
     aside: list[UUID] = []
     for _ in range(2):
         with pytest.raises(JobsAside) as met:
@@ -238,13 +243,13 @@ async def test_a_job_aside_gives_its_room_to_others(store: Store, backend: Backe
     """Nobody waits for a slot that a job holds which cannot end."""
     first, second = await many(store, 2, limits=(LIMIT,))
     [owned] = await claim(store)
-    await harm.result(backend.address, first)
+    await damaged_rows.result(backend.address, first)
     await put_aside(store, [succeeded(owned)])
 
     [following] = await claim(store)
 
     assert following.lease.job == second
-    await harm.mend(backend.address, first)
+    await damaged_rows.mend(backend.address, first)
     standing = await store.put_back(first)
     assert standing is not None
     assert standing.state is State.SUCCEEDED
@@ -262,7 +267,7 @@ async def test_who_waits_for_a_slot_that_its_turn_gives_back_is_sifted_too(
     """By itself neither half of that turn is refused: what was reported is settled all the same."""
     ending, guilty, other = await many(store, 3, limits=(LIMIT,))
     [owned] = await claim(store)
-    await harm.next_event(backend.address, guilty)
+    await damaged_rows.next_event(backend.address, guilty)
 
     turn = await store.settle_and_claim([succeeded(owned)], Order(worker="a", lines=(MAIL,), limit=5))
 
@@ -278,7 +283,7 @@ async def test_who_shares_a_limit_with_a_longer_line_is_found(store: Store, back
     long, short = ((Limit("own", key, 2), shared) for key in "ab")
     jobs = await many(store, 10, limits=long, priority=1)
     guilty, other = await many(store, 2, limits=short)
-    await harm.next_event(backend.address, guilty)
+    await damaged_rows.next_event(backend.address, guilty)
 
     asides, turn = await put_aside(store, [], Order(worker="a", lines=(MAIL,), limit=50))
 
@@ -290,9 +295,9 @@ async def test_the_lease_stays_its_neighbours(store: Store, backend: Backend, cl
     """S0.14: neither longer nor shorter than it was, though it is lent to settle the one that was aside."""
     await many(store, 3)
     batch = await claim(store)
-    await harm.next_event(backend.address, batch[0].lease.job)
+    await damaged_rows.next_event(backend.address, batch[0].lease.job)
     await put_aside(store, [succeeded(batch[0])])
-    await harm.mend(backend.address, batch[0].lease.job)
+    await damaged_rows.mend(backend.address, batch[0].lease.job)
     before = await found(store, batch[1].lease.job)
 
     await clock.advance(seconds(29))
@@ -311,10 +316,10 @@ async def test_a_report_that_was_kept_counts_once_the_job_is_mended(
     """It had come in time; that the lease has run out meanwhile is nobody's fault."""
     await many(store, 2)
     guilty, other = await claim(store)
-    await harm.result(backend.address, guilty.lease.job)
+    await damaged_rows.result(backend.address, guilty.lease.job)
     await put_aside(store, [succeeded(guilty, '{"kept":true}')])
     await clock.advance(timedelta(hours=2))
-    await harm.mend(backend.address, guilty.lease.job)
+    await damaged_rows.mend(backend.address, guilty.lease.job)
 
     standing = await store.put_back(guilty.lease.job)
 
@@ -336,11 +341,11 @@ async def test_an_attempt_that_reported_nothing_is_taken_from_its_owner(
     """As the reaper does: under its fence, and one attempt is spent."""
     job = await enqueue_one(store)
     [owned] = await claim(store)
-    await harm.next_event(backend.address, job)
+    await damaged_rows.next_event(backend.address, job)
     await clock.advance(seconds(31))
     with pytest.raises(JobsAside):
         await store.reap(10)
-    await harm.mend(backend.address, job)
+    await damaged_rows.mend(backend.address, job)
 
     standing = await store.put_back(job)
 
@@ -356,11 +361,11 @@ async def test_an_attempt_that_reported_nothing_is_taken_from_its_owner(
 async def test_what_must_not_run_twice_does_not(store: Store, backend: Backend, clock: Clock) -> None:
     job = await enqueue_one(store, policy=Policy(on_lost=OnLost.BURY))
     await claim(store)
-    await harm.next_event(backend.address, job)
+    await damaged_rows.next_event(backend.address, job)
     await clock.advance(seconds(31))
     with pytest.raises(JobsAside):
         await store.reap(10)
-    await harm.mend(backend.address, job)
+    await damaged_rows.mend(backend.address, job)
     standing = await store.put_back(job)
     assert standing is not None
     assert standing.state is State.BURIED
@@ -376,7 +381,7 @@ async def test_jobs_that_waited_go_on_waiting_where_they_were(
     await settle(store, [recoverable(failing)])
     await store.give_up([given_up])
     for job in (queued, scheduled, given_up):
-        await harm.next_event(backend.address, job)
+        await damaged_rows.next_event(backend.address, job)
     with pytest.raises(JobsAside):
         await claim(store)
     await clock.advance(seconds(6))
@@ -385,7 +390,7 @@ async def test_jobs_that_waited_go_on_waiting_where_they_were(
     assert (await store.asides()).in_all == 3
 
     for job in (queued, scheduled, given_up):
-        await harm.mend(backend.address, job)
+        await damaged_rows.mend(backend.address, job)
         standing = await store.put_back(job)
         assert standing is not None
         assert standing.moved
@@ -411,7 +416,7 @@ async def test_only_what_is_aside_is_put_back_and_only_once(store: Store, backen
     owned = await guilty_one(store, backend)
     other = await enqueue_one(store)
     await put_aside(store, [succeeded(owned)])
-    await harm.mend(backend.address, owned.lease.job)
+    await damaged_rows.mend(backend.address, owned.lease.job)
     moved = [standing.moved for _ in range(2) if (standing := await store.put_back(owned.lease.job))]
     assert moved == [True, False]
     untouched = await store.put_back(other)
@@ -424,7 +429,7 @@ async def test_a_report_that_leads_nowhere_is_no_report(store: Store, backend: B
     """Nobody had asked this attempt to stop; its word that it did so counts for nothing, as ever."""
     job = await enqueue_one(store)
     [owned] = await claim(store)
-    await harm.no_lease(backend.address, job)
+    await damaged_rows.no_lease(backend.address, job)
     [aside] = await store.strand("a", [stopped(owned)])
     assert aside.ending is Ending.STOPPED
     standing = await store.put_back(job)
@@ -447,7 +452,7 @@ async def test_who_is_aside_is_not_cancelled(store: Store, backend: Backend) -> 
     jobs = await many(store, 3)
     [owned] = await claim(store, limit=1)
     for job in jobs[:2]:
-        await harm.next_event(backend.address, job)
+        await damaged_rows.next_event(backend.address, job)
     await put_aside(store, [succeeded(owned)], Order(worker="a", lines=(MAIL,), limit=1))
 
     standings = {one.job: one for one in await store.cancel(jobs)}
@@ -467,7 +472,7 @@ async def test_lists_find_who_is_aside(store: Store, backend: Backend, clock: Cl
     job = await enqueue_one(store, **delay)
     if state is State.RUNNING:
         await claim(store)
-    await harm.next_event(backend.address, job)
+    await damaged_rows.next_event(backend.address, job)
     await clock.advance(seconds(31))
     with pytest.raises(JobsAside):
         await {State.RUNNING: store.reap, State.SCHEDULED: store.promote}.get(state, _claimed(store))(10)
@@ -483,7 +488,7 @@ async def test_jobs_aside_are_listed_by_namespace_the_latest_first(
     first = await enqueue_one(store, namespace="one")
     second = await enqueue_one(store, namespace="two")
     for job in (first, second):
-        await harm.next_event(backend.address, job)
+        await damaged_rows.next_event(backend.address, job)
         with pytest.raises(JobsAside):
             await claim(store, limit=1)
         await clock.advance(seconds(1))
@@ -500,13 +505,13 @@ async def test_a_look_for_what_is_amiss_names_who_is_aside_and_what_to_mend(
 ) -> None:
     """Not that it stands in no line: to be cancelled and replayed is not its way out."""
     job = await enqueue_one(store)
-    await harm.next_event(backend.address, job)
+    await damaged_rows.next_event(backend.address, job)
     with pytest.raises(JobsAside):
         await claim(store)
     found_amiss = {finding.kind: finding for finding in await store.inspect()}
     assert set(found_amiss) == {"aside", "event"}
     assert f"tenure jobs put-back {job}" in found_amiss["aside"].cure
-    await harm.mend(backend.address, job)
+    await damaged_rows.mend(backend.address, job)
     await store.put_back(job)
     assert await store.inspect() == []
 

@@ -1,14 +1,13 @@
-"""The attempts of a job: each start by its fence, who made it, and how it ended."""
+"""The attempts of a job: each by its fence, with its worker and how it ended."""
 
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from tenure.core.outcome import (
+from tenure.core.model.outcome import (
     Attempt,
     Ending,
-    Failure,
     Outcome,
     Recoverable,
     Stopped,
@@ -16,12 +15,13 @@ from tenure.core.outcome import (
     Suspended,
     Unrecoverable,
 )
-from tenure.core.policy import OnLost, Policy
-from tenure.core.states import State
-from tenure.core.trail import Usage
-from tenure.storage.contract import Store
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import State
+from tenure.core.model.trail import Usage
+from tenure.core.values.failure import Failure
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     BOOM,
     claim,
     enqueue_one,

@@ -5,13 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import NewJob, Standing
-from tenure.core.lease import Line
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import JobStanding, NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -34,7 +34,7 @@ async def test_a_job_that_nobody_owns_is_cancelled_at_once(store: Store, clock: 
     """S1.32, S4.19: whatever it waits for, it ends now."""
     job = await job_in(store, state)
     now = await clock.advance(seconds(1))
-    assert await store.cancel([job]) == [Standing(job, State.CANCELLED, moved=True)]
+    assert await store.cancel([job]) == [JobStanding(job, State.CANCELLED, moved=True)]
 
     there = await found(store, job)
     assert (there.state, there.finished_at, there.updated_at) == (State.CANCELLED, now, now)
@@ -47,7 +47,7 @@ async def test_a_running_job_is_asked_to_stop_and_its_owner_ends_it(store: Store
     """S1.33: running, cancelling, cancelled."""
     job = await enqueue_one(store)
     [owned] = await claim(store)
-    assert await store.cancel([job]) == [Standing(job, State.CANCELLING, moved=True)]
+    assert await store.cancel([job]) == [JobStanding(job, State.CANCELLING, moved=True)]
     assert (await found(store, job)).finished_at is None
 
     now = await clock.advance(seconds(2))
@@ -64,7 +64,9 @@ async def test_a_job_that_stops_or_has_ended_is_left_as_it_is(
     job = await job_in(store, state)
     before = await record_of(store, job)
     await clock.advance(seconds(1))
-    assert await store.cancel([job], actor="somebody", reason="late") == [Standing(job, state, moved=False)]
+    assert await store.cancel([job], actor="somebody", reason="late") == [
+        JobStanding(job, state, moved=False)
+    ]
     assert await record_of(store, job) == before
 
 
@@ -73,7 +75,7 @@ async def test_cancelling_twice_moves_once_and_keeps_the_first_request(store: St
     first = await clock.advance(seconds(1))
     await store.cancel([job], actor="ann")
     await clock.advance(seconds(1))
-    assert await store.cancel([job], actor="bob") == [Standing(job, State.CANCELLING, moved=False)]
+    assert await store.cancel([job], actor="bob") == [JobStanding(job, State.CANCELLING, moved=False)]
     assert (await found(store, job)).cancel_requested_at == first
     assert [event.actor for event in await store.events(job) if event.type == "cancelling"] == ["ann"]
 
@@ -84,8 +86,8 @@ async def test_who_cancelled_and_why_is_on_record(store: Store) -> None:
     ]
     await store.cancel([plain])
     await store.cancel([explained, running], actor="ann", reason="the order was withdrawn – čas vypršel")
-    said = [(await store.events(job))[-1] for job in (plain, explained, running)]
-    assert [(event.actor, event.reason) for event in said] == [
+    last_events = [(await store.events(job))[-1] for job in (plain, explained, running)]
+    assert [(event.actor, event.reason) for event in last_events] == [
         ("api", None),
         ("ann", "the order was withdrawn – čas vypršel"),
         ("ann", "the order was withdrawn – čas vypršel"),
@@ -111,7 +113,7 @@ async def test_a_cancelled_job_is_never_claimed_and_nothing_waits_for_it(
 async def test_a_job_that_was_given_up_can_still_be_cancelled(store: Store, backend: Backend) -> None:
     job = await job_in(store, State.RETRYING)
     await store.give_up([job])
-    assert await store.cancel([job]) == [Standing(job, State.CANCELLED, moved=True)]
+    assert await store.cancel([job]) == [JobStanding(job, State.CANCELLED, moved=True)]
     assert await store.promote(10) == []
     assert await state_of(store, job) is State.CANCELLED
     assert await count(backend, "tenure.timer") == 0

@@ -4,16 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import StoreError
-from tenure.core.lease import Line
-from tenure.core.outcome import Attempt
-from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line
+from tenure.core.model.outcome import Attempt
+from tenure.core.model.policy import OnLost, Policy, RetryPolicy
+from tenure.core.model.states import State
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,

@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.limit import Limit
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.limit import Limit
+from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.telling import MAIL, claim, enqueue_one, recoverable, seconds, settle, succeeded
+from tests.storage.verbs import MAIL, claim, enqueue_one, recoverable, seconds, settle, succeeded
 
 POST, WIRE = Line("default", "post"), Line("default", "wire")
 FIVE = 5
@@ -18,7 +18,7 @@ FIVE = 5
 
 
 async def served(store: Store, claims: int = FIVE, lines: Iterable[Line] = (MAIL,)) -> list[UUID]:
-    """Who is claimed, one by one."""
+    """The jobs that are claimed, one by one."""
     return [one.lease.job for _ in range(claims) for one in await claim(store, limit=1, lines=lines)]
 
 

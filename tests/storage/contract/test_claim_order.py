@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Line
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Lease, Line
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     claim,
     count,
@@ -105,9 +105,9 @@ async def test_a_claim_misses_nothing_that_another_process_queued(store: Store, 
     await enqueue_one(store)
     assert len(await claim(store, limit=1)) == 1
     ways: list[dict[str, Any]] = [{"priority": -3}, {"priority": 7}, {"definition": "post"}, {"priority": 7}]
-    for asked in ways:
-        job = await enqueue_one(other, **asked)
-        lines = [MAIL, Line("default", "post")] if "definition" in asked else [MAIL]
+    for requested in ways:
+        job = await enqueue_one(other, **requested)
+        lines = [MAIL, Line("default", "post")] if "definition" in requested else [MAIL]
         claimed = await claim(store, limit=1, lines=lines) or await claim(store, limit=1, lines=lines)
         assert [one.lease.job for one in claimed] == [job]
 

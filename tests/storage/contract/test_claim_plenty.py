@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tenure.core.lease import Line
-from tenure.storage.contract import Store
-from tests.storage.telling import MAIL, PATIENCE, claim, enqueue_one
+from tenure.core.model.lease import Line
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import MAIL, PATIENCE, claim, enqueue_one
 
 
 async def with_a_backlog(store: Store) -> None:

@@ -1,17 +1,17 @@
-"""Very many priorities in one line: strictly in order however many are taken, and nobody is forgotten."""
+"""Very many priorities in one line: strictly in order however many are taken, and no job is forgotten."""
 
 import random
 from uuid import UUID
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.limit import Limit
-from tenure.storage.contract import Store
-from tenure.storage.postgres import places
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import Limit
+from tenure.storage.contract.store import Store
+from tenure.storage.postgres.claims import freshness
 from tests.storage.clock import Clock
-from tests.storage.telling import MAIL, claim, enqueue_one, seconds
+from tests.storage.verbs import MAIL, claim, enqueue_one, seconds
 
 POST = Line("default", "post")
 MANY = 300
@@ -48,7 +48,7 @@ async def test_no_line_goes_before_more_urgent_jobs_of_a_longer_one(store: Store
         taken += [owned.lease.job for owned in batch]
     ranks = {job: index // 2 for index, job in enumerate(order)} | dict.fromkeys(middle, 29.5)
     seen = [ranks[job] for job in taken]
-    # Those claimed together are told line by line.
+    # Jobs claimed together come line by line.
     assert [sorted(seen[n : n + limit]) for n in range(0, len(seen), limit)] == [
         sorted(ranks.values())[n : n + limit] for n in range(0, len(seen), limit)
     ]
@@ -58,8 +58,8 @@ async def test_an_old_job_behind_very_many_priorities_is_seen(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S3.67: claims that go by age look at a few further priorities, and go on where the last one ended."""
-    monkeypatch.setattr(places, "FRESH_FOR", 0.0)  # each claim looks: the test does not last for minutes
-    monkeypatch.setattr(places, "WORTH", 0)
+    monkeypatch.setattr(freshness, "FRESH_FOR", 0.0)  # each claim looks: the test does not last for minutes
+    monkeypatch.setattr(freshness, "WORTH", 0)
     old = await enqueue_one(store, priority=-30_000)
     await clock.advance(seconds(60 * 70_000))
     await one_for_each(store, "mail")

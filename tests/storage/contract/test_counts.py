@@ -3,16 +3,16 @@
 from collections import Counter
 from uuid import UUID
 
-from tenure.core import fingerprint
-from tenure.core.failures import Count
-from tenure.core.job import NewJob
-from tenure.core.reading import Filter
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tenure.storage.paging import BUDGET
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
+from tenure.core.reports.failures import Count
+from tenure.core.reports.reading import Filter
+from tenure.core.values import fingerprint
+from tenure.storage.contract.store import Store
+from tenure.storage.mapping.paging import BUDGET
 from tests.storage.clock import START, Clock
-from tests.storage.contract.lives import lives
-from tests.storage.telling import (
+from tests.storage.contract.histories import lives
+from tests.storage.verbs import (
     BOOM,
     claim,
     enqueue_one,
@@ -60,7 +60,7 @@ async def test_totals_have_no_bound_and_what_is_looked_through_has(store: Store)
     last = await enqueue_one(store, "post", tags=("blue",))
     assert len({*ids, last}) == BUDGET + 2
     assert (await store.counts(Filter(definition="mail")))[State.QUEUED] == Count(BUDGET - 2)
-    told = await store.counts(Filter(tag="red"))
-    assert told[State.QUEUED].is_more
-    assert told[State.QUEUED].n + told[State.SUCCEEDED].n == BUDGET
+    counts_by_state = await store.counts(Filter(tag="red"))
+    assert counts_by_state[State.QUEUED].is_more
+    assert counts_by_state[State.QUEUED].n + counts_by_state[State.SUCCEEDED].n == BUDGET
     assert (await store.counts(Filter(tag="blue")))[State.QUEUED] == Count(1)

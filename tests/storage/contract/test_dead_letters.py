@@ -6,19 +6,19 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core import fingerprint
 from tenure.core.errors import InvalidInput
-from tenure.core.failures import MOST_COUNTED, Count, DeadGroups
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.operations import Retention
-from tenure.core.outcome import Failure
-from tenure.core.reading import Filter
-from tenure.core.states import DEAD_LETTERS, State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.states import DEAD_LETTERS, State
+from tenure.core.reports.failures import MOST_COUNTED, Count, DeadGroups
+from tenure.core.reports.operations import Retention
+from tenure.core.reports.reading import Filter
+from tenure.core.values import fingerprint
+from tenure.core.values.failure import Failure
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.contract.lives import lives
-from tests.storage.telling import (
+from tests.storage.contract.histories import lives
+from tests.storage.verbs import (
     BOOM,
     claim,
     enqueue_one,
@@ -57,16 +57,16 @@ async def test_those_that_died_of_the_same_are_one_group(store: Store, clock: Cl
     [other] = await die(store, LOST)
     await clock.advance(seconds(5))
     [theirs] = await die(store, LOST, "post")
-    told = (await store.dead_letters()).groups
-    assert [(group.definition, group.count, group.job, group.error) for group in told] == [
+    answer = (await store.dead_letters()).groups
+    assert [(group.definition, group.count, group.job, group.error) for group in answer] == [
         ("post", Count(1), theirs, LOST),
         ("mail", Count(1), other, LOST),
         ("mail", Count(2), last, BOOM),
     ]
-    assert [group.fingerprint for group in told] == [
+    assert [group.fingerprint for group in answer] == [
         fingerprint.of(*pair) for pair in (("post", LOST), ("mail", LOST), ("mail", BOOM))
     ]
-    assert (told[-1].newest, told[-1].oldest) == (START + seconds(5), START)
+    assert (answer[-1].newest, answer[-1].oldest) == (START + seconds(5), START)
 
 
 async def test_however_a_job_died_it_stands_in_the_group_of_its_error(store: Store, clock: Clock) -> None:
@@ -78,8 +78,8 @@ async def test_however_a_job_died_it_stands_in_the_group_of_its_error(store: Sto
         expected: dict[str, set[UUID]] = {}
         for job in dead:
             expected.setdefault(fingerprint.of(job.definition, job.error), set()).add(job.id)
-        told = {group.fingerprint: group.count for group in (await store.dead_letters()).groups}
-        assert told == {name: Count(len(ids)) for name, ids in expected.items()}, verb
+        answer = {group.fingerprint: group.count for group in (await store.dead_letters()).groups}
+        assert answer == {name: Count(len(ids)) for name, ids in expected.items()}, verb
         for name, ids in expected.items():
             assert {job.id for job in await listed(store, Filter(fingerprint=name))} == ids, verb
     assert len({(await found(store, job)).error for job in known}) > 3
@@ -110,9 +110,9 @@ async def test_the_latest_groups_are_told_and_that_there_are_more(store: Store, 
     for name in ("a", "c", "b", "d"):
         await clock.advance(seconds(1))
         await die(store, definition=name)
-    told = await store.dead_letters(limit=3)
-    assert [group.definition for group in told.groups] == ["d", "b", "c"]
-    assert told.is_more
+    answer = await store.dead_letters(limit=3)
+    assert [group.definition for group in answer.groups] == ["d", "b", "c"]
+    assert answer.is_more
     assert not (await store.dead_letters(limit=4)).is_more
     everything = (await store.dead_letters()).groups
     assert all(one.newest >= other.newest for one, other in pairwise(everything))
@@ -123,8 +123,8 @@ async def test_what_is_pruned_is_in_no_group(store: Store, clock: Clock) -> None
     await clock.advance(timedelta(days=40))
     [kept] = await die(store, LOST)
     await store.prune(Retention())
-    told = (await store.dead_letters()).groups
-    assert [(group.job, group.count) for group in told] == [(kept, Count(1))]
+    answer = (await store.dead_letters()).groups
+    assert [(group.job, group.count) for group in answer] == [(kept, Count(1))]
 
 
 async def test_a_fingerprint_narrows_with_all_the_rest(store: Store) -> None:

@@ -1,10 +1,10 @@
 """Definitions as they were registered: the last word of the code, and an operator's beside it."""
 
-from tenure.core.documents import EMPTY, Document
-from tenure.core.operations import Definition
-from tenure.storage.contract import Store
+from tenure.core.reports.operations import Definition
+from tenure.core.values.documents import EMPTY, Document
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import seconds
+from tests.storage.verbs import seconds
 
 SPEC = Document('{"timeout":"1h"}')
 OTHER_SPEC = Document('{"timeout":"2h"}')
@@ -34,9 +34,11 @@ async def test_a_definition_is_kept_as_it_was_registered(store: Store) -> None:
 
 async def test_definitions_come_by_key_and_version(store: Store) -> None:
     """S1.37: each version is one of its own."""
-    asked = [("post", 1), ("mail", 10), ("mail", 2), ("a.mail", 1), ("mail", 1)]
-    await store.put_definitions([Definition(key=key, version=version, spec=EMPTY) for key, version in asked])
-    assert [(each.key, each.version) for each in await store.definitions()] == sorted(asked)
+    requested = [("post", 1), ("mail", 10), ("mail", 2), ("a.mail", 1), ("mail", 1)]
+    await store.put_definitions(
+        [Definition(key=key, version=version, spec=EMPTY) for key, version in requested]
+    )
+    assert [(each.key, each.version) for each in await store.definitions()] == sorted(requested)
 
 
 async def test_registering_the_same_again_is_no_news(store: Store) -> None:

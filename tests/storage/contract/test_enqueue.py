@@ -6,16 +6,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.bounds import LARGEST_BATCH
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput, StoreRefused
-from tenure.core.job import Enqueued, NewJob
-from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.policy import OnLost, Policy, RetryPolicy
+from tenure.core.model.states import State
+from tenure.core.values.bounds import LARGEST_BATCH
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
-from tests.storage.telling import claim, count, enqueue_one, found, record_of, seconds, state_of
+from tests.storage.verbs import claim, count, enqueue_one, found, record_of, seconds, state_of
 
 KIBIBYTE = 1024
 
@@ -76,12 +76,12 @@ async def test_a_delay_of_nothing_means_now(store: Store) -> None:
     assert await state_of(store, await enqueue_one(store, delay=seconds(0))) is State.QUEUED
 
 
-@pytest.mark.parametrize("asked", [{}, {"delay": seconds(60)}, {"run_at": START - seconds(1)}])
+@pytest.mark.parametrize("requested", [{}, {"delay": seconds(60)}, {"run_at": START - seconds(1)}])
 async def test_a_held_job_is_created_and_stays_so_whatever_the_time(
-    store: Store, clock: Clock, asked: dict[str, Any]
+    store: Store, clock: Clock, requested: dict[str, Any]
 ) -> None:
     """S0.12, S4.1: stored, not eligible, and no clock or worker moves it on."""
-    [born] = await store.enqueue([NewJob(definition="mail", hold=True, **asked)])
+    [born] = await store.enqueue([NewJob(definition="mail", hold=True, **requested)])
     assert born.state is State.CREATED
 
     await clock.advance(timedelta(days=4000))
@@ -95,8 +95,8 @@ async def test_a_held_job_is_safe_when_its_maker_is_gone(
     store: Store, other: Store, backend: Backend
 ) -> None:
     """S0.27: recorded, not run early, and the client may ask again without releasing it."""
-    asked = NewJob(definition="mail", key="order-1", hold=True)
-    [first] = await other.enqueue([asked])
+    requested = NewJob(definition="mail", key="order-1", hold=True)
+    [first] = await other.enqueue([requested])
     await other.close()
 
     [again] = await store.enqueue([NewJob(definition="mail", key="order-1")])
@@ -151,9 +151,9 @@ async def test_nothing_asked_is_nothing_done(store: Store, backend: Backend) -> 
 
 
 async def test_answers_come_in_the_order_asked(store: Store) -> None:
-    asked = [NewJob(definition=f"d{n % 7}", priority=50 - n, hold=n % 3 == 0) for n in range(100)]
-    answers = await store.enqueue(asked)
-    for new, answer in zip(asked, answers, strict=True):
+    requested = [NewJob(definition=f"d{n % 7}", priority=50 - n, hold=n % 3 == 0) for n in range(100)]
+    answers = await store.enqueue(requested)
+    for new, answer in zip(requested, answers, strict=True):
         job = await found(store, answer.id)
         assert (job.definition, job.priority, job.state) == (new.definition, new.priority, answer.state)
 

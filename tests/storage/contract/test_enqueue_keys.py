@@ -6,28 +6,18 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.documents import Document
-from tenure.core.job import Enqueued, NewJob
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.states import State
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
 from tests.storage.clock import Clock
-from tests.storage.telling import (
-    claim,
-    copy_row,
-    count,
-    found,
-    job_in,
-    record_of,
-    seconds,
-    settle,
-    succeeded,
-)
+from tests.storage.verbs import claim, copy_row, count, found, job_in, record_of, seconds, settle, succeeded
 
 
-async def ask(store: Store, **asked: Any) -> Enqueued:
+async def ask(store: Store, **requested: Any) -> Enqueued:
     """Ask for one job under the key k, unless told otherwise."""
-    [answer] = await store.enqueue([NewJob(**{"definition": "mail", "key": "k", **asked})])
+    [answer] = await store.enqueue([NewJob(**{"definition": "mail", "key": "k", **requested})])
     return answer
 
 
@@ -73,16 +63,16 @@ async def test_calls_that_share_keys_in_opposite_order_neither_deadlock_nor_diff
 ) -> None:
     """S0.57: concurrent batches agree on every key."""
     for turn in range(10):
-        asked = [NewJob(definition="mail", key=f"{turn}-{n}") for n in range(100)]
-        forth, back = await asyncio.gather(store.enqueue(asked), other.enqueue(asked[::-1]))
+        requested = [NewJob(definition="mail", key=f"{turn}-{n}") for n in range(100)]
+        forth, back = await asyncio.gather(store.enqueue(requested), other.enqueue(requested[::-1]))
         assert [answer.id for answer in forth] == [answer.id for answer in back[::-1]]
         assert all(one.fresh != two.fresh for one, two in zip(forth, back[::-1], strict=True))
 
 
 async def test_one_key_twice_in_one_call_makes_one_job(store: Store, backend: Backend) -> None:
-    asked = NewJob(definition="mail", key="k")
+    requested = NewJob(definition="mail", key="k")
     unlike = NewJob(definition="mail", key="k", params=Document('{"to":"b"}'))
-    first, second, third = await store.enqueue([asked, asked, unlike])
+    first, second, third = await store.enqueue([requested, requested, unlike])
     assert (first.id, first.id) == (second.id, third.id)
     assert [(answer.fresh, answer.matches) for answer in (first, second, third)] == [
         (True, True),
@@ -94,8 +84,8 @@ async def test_one_key_twice_in_one_call_makes_one_job(store: Store, backend: Ba
 
 async def test_known_and_new_keys_mix_in_one_call(store: Store, backend: Backend) -> None:
     known = await ask(store, key="known")
-    asked = [NewJob(definition="mail", key=key) for key in ("x", "known", "y", None)]
-    answers = await store.enqueue(asked)
+    requested = [NewJob(definition="mail", key=key) for key in ("x", "known", "y", None)]
+    answers = await store.enqueue(requested)
     assert [answer.fresh for answer in answers] == [True, False, True, True]
     assert answers[1].id == known.id
     assert [(await found(store, answer.id)).key for answer in answers] == ["x", "known", "y", None]
@@ -169,13 +159,13 @@ async def test_other_namespaces_do_not_see_the_key(store: Store) -> None:
 async def test_a_scope_of_definition_and_version_makes_a_key_its_own(store: Store) -> None:
     """S1.43: one job for each key, definition and version."""
     kinds = [("", "mail", 1), ("mail@1", "mail", 1), ("mail@2", "mail", 2), ("fax@1", "fax", 1)]
-    asked = [
+    requested = [
         NewJob(definition=definition, version=version, scope=scope, key="k")
         for scope, definition, version in kinds
     ]
-    made = await store.enqueue(asked)
+    made = await store.enqueue(requested)
     assert len({answer.id for answer in made}) == 4
-    assert [answer.id for answer in await store.enqueue(asked)] == [answer.id for answer in made]
+    assert [answer.id for answer in await store.enqueue(requested)] == [answer.id for answer in made]
 
 
 async def test_scope_and_key_do_not_run_together(store: Store) -> None:
@@ -192,8 +182,8 @@ async def test_keys_are_told_apart_letter_by_letter(store: Store) -> None:
 
 
 async def test_without_a_key_every_request_is_a_job(store: Store) -> None:
-    asked = NewJob(definition="mail", scope="mail@1")
-    assert len({answer.id for _ in range(3) for answer in await store.enqueue([asked, asked])}) == 6
+    requested = NewJob(definition="mail", scope="mail@1")
+    assert len({answer.id for _ in range(3) for answer in await store.enqueue([requested, requested])}) == 6
 
 
 async def test_the_very_same_request_with_its_id_answers_with_its_job(store: Store) -> None:
@@ -283,13 +273,13 @@ async def test_an_id_that_the_store_made_is_compared_by_params_too(
 async def test_a_key_is_known_in_its_namespace_and_scope(store: Store) -> None:
     """For as long as its job is on record, whatever became of it."""
     job = (await ask(store, scope="mail", namespace="theirs")).id
-    asked = {
+    requested = {
         ("theirs", "mail", "k"),
         ("default", "mail", "k"),
         ("theirs", "post", "k"),
         ("theirs", "mail", "j"),
     }
-    assert await store.known_keys(asked) == {("theirs", "mail", "k")}
+    assert await store.known_keys(requested) == {("theirs", "mail", "k")}
     await store.cancel([job])
-    assert await store.known_keys(asked) == {("theirs", "mail", "k")}
+    assert await store.known_keys(requested) == {("theirs", "mail", "k")}
     assert await store.known_keys([]) == set()

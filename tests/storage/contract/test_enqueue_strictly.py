@@ -5,13 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
-from tenure.core.job import Enqueued, NewJob, Taken
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Enqueued, KeysTaken, NewJob
+from tenure.core.model.states import State
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.storage.telling import EVERY_JOB, count, enqueue_one
+from tests.storage.verbs import EVERY_JOB, count, enqueue_one
 
 MAIL = NewJob(definition="mail")
 KEYED = NewJob(definition="mail", key="k")
@@ -22,7 +22,7 @@ async def test_jobs_that_nobody_stands_in_the_way_of_are_recorded(store: Store, 
     """As any others, the same key with the same work included."""
     first = await enqueue_one(store, key="k")
     answers = await store.enqueue_strictly([MAIL, KEYED, NewJob(definition="mail", hold=True)])
-    assert not isinstance(answers, Taken)
+    assert not isinstance(answers, KeysTaken)
     assert [(answer.state, answer.fresh) for answer in answers] == [
         (State.QUEUED, True),
         (State.QUEUED, False),
@@ -37,7 +37,7 @@ async def test_a_key_of_something_else_keeps_all_out(store: Store, backend: Back
     """Nothing stays behind: no row, no place in line, no total."""
     first = await enqueue_one(store, key="k")
     before = await store.lines()
-    assert await store.enqueue_strictly([MAIL, UNLIKE, MAIL]) == Taken({1: first})
+    assert await store.enqueue_strictly([MAIL, UNLIKE, MAIL]) == KeysTaken({1: first})
     for table, rows in {"job": 1, "job_state": 1, "ready": 1}.items():
         assert await count(backend, f"tenure.{table}") == rows
     assert await store.lines() == before
@@ -47,13 +47,13 @@ async def test_a_key_of_something_else_keeps_all_out(store: Store, backend: Back
 async def test_what_the_caller_knows_is_in_nobodys_way(store: Store) -> None:
     first = await enqueue_one(store, key="k")
     answers = await store.enqueue_strictly([UNLIKE, MAIL], known={first})
-    assert not isinstance(answers, Taken)
+    assert not isinstance(answers, KeysTaken)
     assert answers[0] == Enqueued(first, State.QUEUED, fresh=False, matches=False)
     assert answers[1].fresh
 
 
 async def test_two_wishes_under_one_key_are_refused_in_one_call(store: Store) -> None:
-    assert await store.enqueue_strictly([KEYED, MAIL, UNLIKE]) == Taken({2: None})
+    assert await store.enqueue_strictly([KEYED, MAIL, UNLIKE]) == KeysTaken({2: None})
     assert not (await store.page(EVERY_JOB)).jobs
 
 
@@ -61,7 +61,7 @@ async def test_an_id_that_is_taken_keeps_all_out(store: Store) -> None:
     mine = uuid4()
     await enqueue_one(store, id=mine)
     unlike = NewJob(definition="fax", id=mine)
-    assert await store.enqueue_strictly([MAIL, unlike]) == Taken({1: mine})
+    assert await store.enqueue_strictly([MAIL, unlike]) == KeysTaken({1: mine})
 
 
 async def test_of_many_at_once_one_is_recorded(store: Store, other: Store, backend: Backend) -> None:
@@ -71,8 +71,8 @@ async def test_of_many_at_once_one_is_recorded(store: Store, other: Store, backe
         for n, place in enumerate([store, other] * 10)
     ]
     answers = await asyncio.gather(*calls)
-    [made] = [answer for answer in answers if not isinstance(answer, Taken)]
-    assert {answer.by[1] for answer in answers if isinstance(answer, Taken)} == {made[1].id}
+    [made] = [answer for answer in answers if not isinstance(answer, KeysTaken)]
+    assert {answer.by[1] for answer in answers if isinstance(answer, KeysTaken)} == {made[1].id}
     assert await count(backend, "tenure.job") == 2
 
 

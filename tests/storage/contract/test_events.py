@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 
 from tenure.core.errors import InvalidInput, StoreRefused
-from tenure.core.job import Event
-from tenure.core.states import STEPS, State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Event
+from tenure.core.model.states import STEPS, State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     enqueue_one,
     found,
@@ -30,12 +30,14 @@ LEGAL = {(step.source, step.target, step.event) for step in STEPS}
 
 
 @pytest.mark.parametrize(
-    ("asked", "born"),
+    ("requested", "born"),
     [({"hold": True}, State.CREATED), ({"delay": seconds(60)}, State.SCHEDULED), ({}, State.QUEUED)],
 )
-async def test_the_history_begins_with_the_creation(store: Store, asked: dict[str, Any], born: State) -> None:
+async def test_the_history_begins_with_the_creation(
+    store: Store, requested: dict[str, Any], born: State
+) -> None:
     """S4.1, S0.11: how it was recorded is the first thing on record."""
-    job = await enqueue_one(store, **asked)
+    job = await enqueue_one(store, **requested)
     assert await store.events(job) == [
         Event(
             job=job, n=1, type=born.value, source=None, target=born, attempt=0, fence=0, at=START, actor="api"

@@ -10,16 +10,16 @@ from uuid import UUID
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.job import Event, NewJob
-from tenure.core.lease import Line
-from tenure.core.operations import Retention
-from tenure.core.reading import Entry
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Event, NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Retention
+from tenure.core.reports.reading import FeedEntry
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.contract.lives import lives
-from tests.storage.telling import (
+from tests.storage.contract.histories import lives
+from tests.storage.verbs import (
     claim,
     enqueue_one,
     fed,
@@ -38,7 +38,7 @@ async def histories(store: Store, jobs: Iterable[UUID]) -> dict[UUID, list[Event
     return {job: await store.events(job) for job in jobs}
 
 
-def by_job(entries: Iterable[Entry]) -> dict[UUID, list[Event]]:
+def by_job(entries: Iterable[FeedEntry]) -> dict[UUID, list[Event]]:
     """The feed, taken apart again: the events of each job in the order in which they came."""
     taken: dict[UUID, list[Event]] = defaultdict(list)
     for entry in entries:
@@ -46,7 +46,7 @@ def by_job(entries: Iterable[Entry]) -> dict[UUID, list[Event]]:
     return dict(taken)
 
 
-async def whole_feed(store: Store, jobs: Iterable[UUID], limit: int = 1000) -> list[Entry]:
+async def whole_feed(store: Store, jobs: Iterable[UUID], limit: int = 1000) -> list[FeedEntry]:
     number = sum(len(history) for history in (await histories(store, jobs)).values())
     return await fed(store, number, limit=limit)
 
@@ -67,7 +67,7 @@ async def test_every_event_of_every_job_comes_once(store: Store, clock: Clock, l
 
 async def test_reading_on_after_every_verb_misses_nothing(store: Store, clock: Clock) -> None:
     """S1.44: whoever goes on from the last position has seen it all."""
-    entries: list[Entry] = []
+    entries: list[FeedEntry] = []
     jobs: list[UUID] = []
     async for verb, jobs in lives(store, clock):
         expected = await histories(store, jobs)
@@ -99,12 +99,12 @@ async def test_what_comes_later_stands_behind(store: Store, other: Store) -> Non
 
 
 @pytest.mark.parametrize(
-    ("asked", "born"),
+    ("requested", "born"),
     [({"hold": True}, State.CREATED), ({"delay": seconds(60)}, State.SCHEDULED), ({}, State.QUEUED)],
 )
-async def test_a_creation_is_told_as_it_was(store: Store, asked: dict[str, Any], born: State) -> None:
+async def test_a_creation_is_told_as_it_was(store: Store, requested: dict[str, Any], born: State) -> None:
     """S1.44: also when the job has long moved on."""
-    job = await enqueue_one(store, **asked)
+    job = await enqueue_one(store, **requested)
     [entry] = await fed(store, 1)
     assert (entry.event.type, entry.event.source, entry.event.target) == (born.value, None, born)
     assert [entry.event] == await store.events(job)

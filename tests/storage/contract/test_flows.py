@@ -3,12 +3,12 @@
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.flow import Flow, Flows
-from tenure.core.lease import Line
-from tenure.core.operations import Retention
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line
+from tenure.core.reports.flow import Flow, Flows
+from tenure.core.reports.operations import Retention
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail
+from tests.storage.verbs import claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail
 
 MINUTE = seconds(60)
 

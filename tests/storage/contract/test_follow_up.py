@@ -1,4 +1,4 @@
-"""Following up: a job that ended without its owner's word is given, once, to somebody who serves it."""
+"""Following up: a job that ended without its owner's report is given, once, to a worker that serves it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,17 +7,17 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.documents import Document
-from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Line
-from tenure.core.operations import Definition, Retention
-from tenure.core.policy import OnLost, Policy
-from tenure.core.states import State
-from tenure.core.trail import HOOK_FAILED, Note
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Lease, Line
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import State
+from tenure.core.model.trail import HOOK_FAILED, Note
+from tenure.core.reports.operations import Definition, Retention
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     claim,
     count,

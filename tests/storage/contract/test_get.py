@@ -1,4 +1,4 @@
-"""Reading one job: everything that was asked for, where it stands, who owns it, how it ended."""
+"""Reading one job: the request, its state, its owner, how it ended."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -6,14 +6,14 @@ from uuid import uuid4
 import pytest
 from msgspec import structs
 
-from tenure.core.documents import Document
-from tenure.core.job import Job, NewJob
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import Job, NewJob
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     BOOM,
     claim,
     enqueue_one,
@@ -36,7 +36,7 @@ async def test_an_unknown_job_is_none(store: Store, backend: Backend) -> None:
 
 async def test_all_that_was_asked_for_is_there(store: Store) -> None:
     """S1.27, S3.16, S0.55: type, params, key, priority, attempts and time, beside the id."""
-    asked = NewJob(
+    requested = NewJob(
         definition="invoice.send",
         version=3,
         params=Document('{"to":"ä"}'),
@@ -53,11 +53,11 @@ async def test_all_that_was_asked_for_is_there(store: Store) -> None:
         traceparent=TRACE,
         creator="k1",
     )
-    [born] = await store.enqueue([asked])
+    [born] = await store.enqueue([requested])
     job = await found(store, born.id)
     for field in NewJob.__struct_fields__:
         if field not in {"delay", "hold"}:
-            assert getattr(job, field) == getattr(asked, field), field
+            assert getattr(job, field) == getattr(requested, field), field
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -76,8 +76,8 @@ async def test_all_that_was_asked_for_of_plain_jobs_is_there(store: Store, numbe
         traceparent=TRACE,
         creator="k1",
     )
-    asked = [structs.replace(plain, params=Document(f'{{"to":"ä {n}"}}')) for n in range(number)]
-    for job, born in zip(asked, await store.enqueue(asked), strict=True):
+    requested = [structs.replace(plain, params=Document(f'{{"to":"ä {n}"}}')) for n in range(number)]
+    for job, born in zip(requested, await store.enqueue(requested), strict=True):
         kept = await found(store, born.id)
         for field in NewJob.__struct_fields__:
             if field not in {"delay", "hold", "id"}:

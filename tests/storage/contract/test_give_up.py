@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.job import Moved, NewJob, Standing
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import JobStanding, NewJob, StepTaken
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     BOOM,
     claim,
     count,
@@ -30,11 +30,11 @@ OTHERS = [state for state in State if state is not State.RETRYING]
 async def test_a_retrying_job_that_is_given_up_fails_at_the_next_round(store: Store, clock: Clock) -> None:
     """S2.15, S0.17: from waiting for a retry to the dead letters, before its backoff is over."""
     job = await job_in(store, State.RETRYING)
-    assert await store.give_up([job]) == [Standing(job, State.RETRYING, moved=True)]
+    assert await store.give_up([job]) == [JobStanding(job, State.RETRYING, moved=True)]
     assert await state_of(store, job) is State.RETRYING
 
     now = await clock.advance(seconds(1))
-    assert await store.promote(10) == [Moved(job, State.RETRYING, State.FAILED)]
+    assert await store.promote(10) == [StepTaken(job, State.RETRYING, State.FAILED)]
     there = await found(store, job)
     assert (there.state, there.finished_at, there.due_at) == (State.FAILED, now, None)
     assert there.error == BOOM
@@ -64,7 +64,7 @@ async def test_a_job_given_up_does_not_run_again_when_its_backoff_is_over(
     job = await job_in(store, State.RETRYING)
     await store.give_up([job])
     await clock.advance(seconds(60))
-    assert await store.promote(10) == [Moved(job, State.RETRYING, State.FAILED)]
+    assert await store.promote(10) == [StepTaken(job, State.RETRYING, State.FAILED)]
     assert await store.promote(10) == []
     assert await count(backend, "tenure.timer") == 0
     assert await count(backend, "tenure.ready") == 0
@@ -73,9 +73,9 @@ async def test_a_job_given_up_does_not_run_again_when_its_backoff_is_over(
 async def test_giving_up_twice_marks_once(store: Store) -> None:
     job = await job_in(store, State.RETRYING)
     await store.give_up([job])
-    assert await store.give_up([job]) == [Standing(job, State.RETRYING, moved=False)]
-    assert await store.promote(10) == [Moved(job, State.RETRYING, State.FAILED)]
-    assert await store.give_up([job]) == [Standing(job, State.FAILED, moved=False)]
+    assert await store.give_up([job]) == [JobStanding(job, State.RETRYING, moved=False)]
+    assert await store.promote(10) == [StepTaken(job, State.RETRYING, State.FAILED)]
+    assert await store.give_up([job]) == [JobStanding(job, State.FAILED, moved=False)]
 
 
 @pytest.mark.parametrize("state", OTHERS)
@@ -84,7 +84,7 @@ async def test_a_job_in_any_other_state_is_left_as_it_is(store: Store, clock: Cl
     job = await job_in(store, state)
     before = await record_of(store, job)
     await clock.advance(seconds(1))
-    assert await store.give_up([job]) == [Standing(job, state, moved=False)]
+    assert await store.give_up([job]) == [JobStanding(job, state, moved=False)]
     assert await store.promote(10) == []
     assert await record_of(store, job) == before
 
@@ -94,9 +94,9 @@ async def test_others_that_wait_are_not_given_up_with_it(store: Store, clock: Cl
     await store.give_up([jobs[1]])
     await clock.advance(seconds(60))
     assert set(await store.promote(10)) == {
-        Moved(jobs[0], State.RETRYING, State.QUEUED),
-        Moved(jobs[1], State.RETRYING, State.FAILED),
-        Moved(jobs[2], State.RETRYING, State.QUEUED),
+        StepTaken(jobs[0], State.RETRYING, State.QUEUED),
+        StepTaken(jobs[1], State.RETRYING, State.FAILED),
+        StepTaken(jobs[2], State.RETRYING, State.QUEUED),
     }
 
 

@@ -4,13 +4,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.documents import Document
-from tenure.core.policy import Policy
-from tenure.core.states import FIRST, MOVES, State
-from tenure.storage.contract import Store
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import FIRST, MOVES, State
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     columns_of,
     copy_row,

@@ -4,12 +4,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.errors import JobsAside
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.aside import JobsAside
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
-from tests.storage.harm import past_the_guards
-from tests.storage.telling import (
+from tests.storage.damaged_rows import past_the_guards
+from tests.storage.verbs import (
     claim,
     enqueue_one,
     job_in,
@@ -61,7 +61,7 @@ async def test_a_row_that_no_step_has_written_is_refused_or_found(
     """S0.14, S1.44: for a job that goes on, that has ended, and that is not there at all."""
     await job_in(store, State.SUCCEEDED)
     job = uuid4() if state is None else await job_in(store, state)
-    # Who is owned has the second fence, and an attempt of it has not ended; nobody has ever had the last one.
+    # An owned job has the second fence, and its attempt has not ended; the last fence was never given.
     row = added(table, job, fence=2 if state and state.is_owned else 99)
     if table in REFUSED[backend.kind]:
         with pytest.raises(Refused, match=f"tenure: {table}: "):

@@ -1,14 +1,14 @@
-"""The guards of attempts: nobody adds one by hand, or gives one back, but for the steps that do so."""
+"""The guards of attempts: only the steps that do so add an attempt or refund one."""
 
 import pytest
 
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.contract.test_guards import change, move, passes
-from tests.storage.telling import claim, enqueue_one, found, job_in, recoverable, seconds, settle
+from tests.storage.verbs import claim, enqueue_one, found, job_in, recoverable, seconds, settle
 
 UNFINISHED = [state for state in State if not state.is_final]
 
@@ -49,7 +49,7 @@ async def test_no_attempt_is_given_back_by_hand(store: Store, backend: Backend, 
 async def test_two_steps_give_one_attempt_back_and_no_more(
     store: Store, clock: Clock, backend: Backend, target: State
 ) -> None:
-    """S0.30: who is handed back or waits has not used his attempt; those before it are used."""
+    """S0.30: a job that is handed back or suspended has not used its attempt; those before it are used."""
     job = await enqueue_one(store, policy=Policy(max_attempts=3))
     [owned] = await claim(store)
     await settle(store, [recoverable(owned)])

@@ -1,10 +1,10 @@
-"""Rows added by hand past the guards, or where there is none: nobody who reads believes them."""
+"""Rows added by hand past the guards, or where there is none: readers ignore them."""
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.storage.harm import past_the_guards
-from tests.storage.telling import fed, job_in, record_of
+from tests.storage.damaged_rows import past_the_guards
+from tests.storage.verbs import fed, job_in, record_of
 
 
 async def test_what_is_added_behind_a_finished_jobs_back_is_not_believed(

@@ -2,16 +2,17 @@
 
 import pytest
 
-from tenure.core.bounds import MOST_HAND_BACKS
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease
-from tenure.core.outcome import Ending, Failure, Settled
-from tenure.core.policy import OnLost, Policy
-from tenure.core.states import OWNED, State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease
+from tenure.core.model.outcome import Ending, Settled
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import OWNED, State
+from tenure.core.values.bounds import MOST_HAND_BACKS
+from tenure.core.values.failure import Failure
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,

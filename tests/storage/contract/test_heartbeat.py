@@ -3,13 +3,13 @@
 from datetime import timedelta
 from uuid import uuid4
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Beat, Lease, Progress, Pulse
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Beat, Lease, Progress, Pulse
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -26,9 +26,9 @@ from tests.storage.telling import (
 MOMENT = timedelta(microseconds=1)
 
 
-async def beat(store: Store, *leases: Lease, worker: str = "a", **said: Progress) -> Beat:
+async def beat(store: Store, *leases: Lease, worker: str = "a", **by_name: Progress) -> Beat:
     """A sign of life; `half=Progress(…)` would be the same progress for every lease."""
-    progress = {lease: value for value in said.values() for lease in leases}
+    progress = {lease: value for value in by_name.values() for lease in leases}
     return await store.heartbeat(
         Pulse(worker=worker, leases=leases, lease_for=seconds(30), progress=progress)
     )

@@ -1,4 +1,4 @@
-"""Limits: never more jobs at once than a limit allows, and nobody else waits for them."""
+"""Limits: never more jobs at once than a limit allows, and other jobs do not wait for them."""
 
 import asyncio
 from uuid import UUID
@@ -6,13 +6,13 @@ from uuid import UUID
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Line, Order
-from tenure.core.limit import Limit, LimitUse
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Line, Order
+from tenure.core.model.limit import Limit, LimitUse
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     PATIENCE,
     claim,
@@ -24,6 +24,7 @@ from tests.storage.telling import (
     state_of,
     succeeded,
 )
+from tests.until import until
 
 POST = Line("default", "post")
 LINES = (MAIL, POST, Line("slow", "mail"))
@@ -203,10 +204,7 @@ async def test_room_made_by_another_process_is_found_soon(store: Store, other: S
         await settle(other, [succeeded(owned)], "b")
     else:
         await other.set_limit("api", 2)
-    claimed: list[Claimed] = []
-    async with asyncio.timeout(PATIENCE):
-        while not claimed:
-            claimed = await claim(store)
+    claimed = await until(lambda: claim(store))
     assert jobs_of(claimed) == jobs[1:]
 
 
@@ -285,15 +283,15 @@ async def test_a_limit_that_makes_no_sense_is_refused(store: Store, name: str, s
 
 async def test_a_key_belongs_to_the_namespace_whose_job_names_it(store: Store) -> None:
     """No tenant takes the place of another; what has no key is for all."""
-    asked = [
+    requested = [
         NewJob(definition="mail", namespace=name, limits=(Limit("api", key),))
         for key in ("ada", "")
         for name in ("acme", "default", "globex", "acme")
     ]
-    jobs = [made.id for made in await store.enqueue(asked)]
+    jobs = [made.id for made in await store.enqueue(requested)]
     claimed = await claim_all(store)
     assert sorted(jobs_of(claimed)) == sorted([*jobs[:3], jobs[4]])
-    assert [(await found(store, job)).limits for job in jobs] == [new.limits for new in asked]
+    assert [(await found(store, job)).limits for job in jobs] == [new.limits for new in requested]
     await settle(store, [succeeded(claimed[jobs_of(claimed).index(jobs[1])])])
     assert not await claim_all(store)
     await settle(store, [succeeded(claimed[jobs_of(claimed).index(jobs[0])])])

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.limit import Limit
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.limit import Limit
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.storage.telling import MAIL, claim, enqueue_one, settle, succeeded
+from tests.storage.verbs import MAIL, claim, enqueue_one, settle, succeeded
 
 
 async def test_a_turn_passes_a_place_on_under_a_lowered_limit(store: Store, backend: Backend) -> None:
@@ -25,12 +25,12 @@ async def test_a_turn_passes_a_place_on_under_a_lowered_limit(store: Store, back
         running += turn.claimed
         assert [use.held for use in await store.limits()] == [2]
     if backend.kind == "postgres":
-        # Whoever begins takes a slot within the size, so that those above it fall out of use.
+        # A job that starts takes a slot within the size, so that those above it fall out of use.
         assert await backend.sql("SELECT n FROM tenure.slot WHERE n > 2 AND is_held") == []
 
 
 async def test_urgent_jobs_that_must_wait_do_not_shorten_a_claim(store: Store) -> None:
-    """There is room for one of them; whoever stands behind the others is claimed in the same call."""
+    """There is room for one of them; the one behind the others is claimed in the same call."""
     urgent = [NewJob(definition="mail", priority=9, limits=(Limit("api"),)) for _ in range(10)]
     await store.enqueue(urgent)
     others = [await enqueue_one(store) for _ in range(3)]
@@ -55,7 +55,7 @@ async def test_jobs_under_very_many_keys_are_all_found(store: Store) -> None:
 
 
 async def test_a_worker_goes_on_claiming_under_ten_thousand_keys(store: Store) -> None:
-    """Every claim is filled while somebody waits whose limit has room, and in the end nobody does."""
+    """Every claim is filled while a job waits whose limit has room, and in the end none does."""
     keyed = [NewJob(definition="mail", limits=(Limit("tenant", str(n), size=2),)) for n in range(10_000)]
     for _ in range(3):
         await store.enqueue(keyed)
@@ -72,7 +72,7 @@ async def test_a_worker_goes_on_claiming_under_ten_thousand_keys(store: Store) -
 
 
 async def test_lines_that_share_a_limit_leave_the_rest_of_a_claim_to_others(store: Store) -> None:
-    """More urgent jobs are found than there is room for; who stands behind them is claimed as well."""
+    """More urgent jobs are found than there is room for; the jobs behind them are claimed as well."""
     lines = [Line("default", f"d{n}") for n in range(6)]
     api = (Limit("api", size=3),)
     await store.enqueue(
@@ -86,16 +86,16 @@ async def test_lines_that_share_a_limit_leave_the_rest_of_a_claim_to_others(stor
 
 @pytest.mark.parametrize("seed", [2, 10, 99])
 async def test_nobody_who_was_crowded_out_under_a_shared_limit_waits(store: Store, seed: int) -> None:
-    """One claim takes all who have room, though others have stood before them who then had none."""
+    """One claim takes all jobs with room, though others have stood before them that then had none."""
     chance = random.Random(seed)
 
-    def asked() -> NewJob:
+    def requested() -> NewJob:
         own = [Limit("own", f"k{chance.randrange(20)}", 2)] if chance.random() < 0.8 else []
         shared = [Limit("shared", "", 7)] if chance.random() < 0.4 else []
         priority = chance.choice([0, 0, 1, chance.randrange(-50, 50)])
         return NewJob(definition="mail", limits=(*own, *shared), priority=priority)
 
-    await store.enqueue([asked() for _ in range(66)])
+    await store.enqueue([requested() for _ in range(66)])
 
     assert await claim(store, limit=100)
     assert await claim(store, limit=100) == []

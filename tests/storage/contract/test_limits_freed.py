@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Pulse
-from tenure.core.limit import Limit
-from tenure.core.outcome import Report
-from tenure.core.policy import OnLost, Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Pulse
+from tenure.core.model.limit import Limit
+from tenure.core.model.outcome import Report
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     enqueue_one,
     recoverable,

@@ -1,10 +1,10 @@
-"""A limit that was lowered while more ran than it allows: nobody else suffers for it."""
+"""A limit that was lowered while more ran than it allows: other jobs are not held up."""
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.limit import Limit
-from tenure.storage.contract import Store
-from tests.storage.telling import claim, settle, succeeded
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import Limit
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import claim, settle, succeeded
 
 LINES = (Line("default", "mail"), Line("default", "post"))
 

@@ -1,24 +1,24 @@
-"""Lines as operators see them: what stands where, since when, and whether anybody serves it."""
+"""Lines as operators see them: what is queued where, since when, and whether a worker serves it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Pulse
-from tenure.core.limit import Limit
-from tenure.core.operations import WORKER_ALIVE, LineStatus, Retention, Worker
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Pulse
+from tenure.core.model.limit import Limit
+from tenure.core.model.states import State
+from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, Retention, WorkerInfo
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.contract.lives import lives, standing
-from tests.storage.telling import MAIL, claim, enqueue_one, one_in_each_state, seconds, settle, succeeded
+from tests.storage.contract.histories import lives, standing
+from tests.storage.verbs import MAIL, claim, enqueue_one, one_in_each_state, seconds, settle, succeeded
 
 POST = Line("default", "post")
 
 
-def worker(id_: str, *lines: Line) -> Worker:
-    return Worker(id=id_, host="here", pid=7, version="1", slots=4, lines=lines)
+def worker(id_: str, *lines: Line) -> WorkerInfo:
+    return WorkerInfo(id=id_, host="here", pid=7, version="1", slots=4, lines=lines)
 
 
 async def line(store: Store, line: Line = MAIL) -> LineStatus:
@@ -168,7 +168,7 @@ async def test_nobody_is_oldest_where_nobody_stands_in_line(store: Store, clock:
 
 
 async def test_a_line_that_nobody_serves_says_so(store: Store) -> None:
-    """Else its jobs wait for ever and nobody knows why."""
+    """Otherwise its jobs wait forever without a visible reason."""
     await enqueue_one(store)
     await enqueue_one(store, "post")
     await store.enlist(worker("w", POST, Line("slow", "mail"), Line("default", "mail", 2)))
@@ -199,7 +199,7 @@ async def test_a_worker_that_has_fallen_silent_serves_nobody(store: Store, clock
 
 async def test_lines_come_in_an_order(store: Store) -> None:
     """The same for everybody, so that nothing jumps on an operator's screen."""
-    asked = [("slow", "mail", 1), ("default", "wire", 2), ("default", "mail", 1), ("default", "wire", 1)]
-    await store.enqueue([NewJob(queue=q, definition=d, version=v) for q, d, v in asked])
+    requested = [("slow", "mail", 1), ("default", "wire", 2), ("default", "mail", 1), ("default", "wire", 1)]
+    await store.enqueue([NewJob(queue=q, definition=d, version=v) for q, d, v in requested])
     lines = [status.line for status in await store.lines()]
-    assert lines == sorted(Line(*each) for each in asked)
+    assert lines == sorted(Line(*each) for each in requested)

@@ -5,36 +5,24 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tenure.core.lease import Claimed
-from tenure.core.policy import OnLost, Policy
-from tenure.storage.contract import Store, Wakeups
+from tenure.core.model.lease import Claimed
+from tenure.core.model.policy import OnLost, Policy
+from tenure.storage.contract.store import Store, Wakeups
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     PATIENCE,
     claim,
     enqueue_one,
+    fall_asleep,
     recoverable,
     seconds,
     settle,
     state_of,
     succeeded,
     suspended,
+    woken,
 )
-
-
-async def fall_asleep(wakeups: Wakeups) -> None:
-    """Wait until there are no more hints of what has been, nor of having begun to listen."""
-    async with asyncio.timeout(PATIENCE):
-        while not wakeups.is_live:  # noqa: ASYNC110  (the hint of that is what we are to hear no more of)
-            await asyncio.sleep(0.01)
-        while await wakeups.wait(0.1):
-            pass
-
-
-async def woken(wakeups: Wakeups) -> bool:
-    """Whether a hint comes, sooner or later."""
-    return await wakeups.wait(PATIENCE)
 
 
 async def is_given_up(wakeups: Wakeups) -> bool:
@@ -85,7 +73,7 @@ async def test_a_job_that_ended_elsewhere_wakes_who_asked_for_it(store: Store, o
             if await wakeups.wait(0.1):
                 break
         else:
-            pytest.fail("fifty jobs have ended and nobody was told")
+            pytest.fail("fifty jobs have ended without a hint")
 
 
 @pytest.mark.parametrize("way", ["settle", "cancel", "hand_back", "reap", "promote"])

@@ -1,11 +1,10 @@
-"""Wake-ups by an operator: who ends a pause or widens a limit has made work for those who wait."""
+"""Wake-ups by an operator: ending a pause or widening a limit makes work for waiting workers."""
 
 import pytest
 
-from tenure.core.limit import Limit
-from tenure.storage.contract import Store
-from tests.storage.contract.test_listen import fall_asleep, woken
-from tests.storage.telling import MAIL, claim, enqueue_one, settle, succeeded
+from tenure.core.model.limit import Limit
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import MAIL, claim, enqueue_one, fall_asleep, settle, succeeded, woken
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])

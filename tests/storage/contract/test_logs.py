@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.lease import Claimed
-from tenure.core.trail import Logged
-from tenure.storage.contract import Store
-from tests.storage.telling import claim, enqueue_one, line, settle, succeeded, trail
+from tenure.core.model.lease import Claimed
+from tenure.core.model.trail import Logged
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import claim, enqueue_one, line, settle, succeeded, trail
 
 
 async def three_attempts(store: Store) -> list[Claimed]:
@@ -101,7 +101,7 @@ async def test_what_another_process_wrote_is_seen(store: Store, other: Store) ->
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         {"limit": 0},
         {"limit": 10_001},
@@ -111,6 +111,6 @@ async def test_what_another_process_wrote_is_seen(store: Store, other: Store) ->
         {"after": (1, 2**31)},
     ],
 )
-async def test_a_reading_that_cannot_be_is_refused(store: Store, asked: dict[str, object]) -> None:
-    with pytest.raises(InvalidInput, match=next(iter(asked))):
-        await store.logs(UUID(int=1), **asked)  # type: ignore[arg-type]
+async def test_a_reading_that_cannot_be_is_refused(store: Store, requested: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(requested))):
+        await store.logs(UUID(int=1), **requested)  # type: ignore[arg-type]

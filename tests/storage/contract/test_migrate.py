@@ -1,15 +1,15 @@
-"""Migrating: from nothing to the schema of this code, once, whoever else tries at the same time."""
+"""Migrating: from nothing to the schema of this code, once, even if others try at the same time."""
 
 import asyncio
 
 import pytest
 
 from tenure.core.errors import SchemaMismatch, StoreError
-from tenure.core.job import NewJob
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.storage.telling import claim, count, enqueue_one, found, settle, state_of, succeeded
+from tests.storage.verbs import claim, count, enqueue_one, found, settle, state_of, succeeded
 
 
 async def test_an_empty_database_is_brought_up_to_the_code(empty: Backend, bare: Store) -> None:

@@ -1,4 +1,4 @@
-"""Migrations told one by one as they are applied, and as a text that somebody runs by hand."""
+"""Migrations reported one by one as they are applied, and as SQL to be run by hand."""
 
 import re
 
@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from tenure.core.errors import SchemaMismatch
-from tenure.storage.contract import Store
-from tenure.storage.migrate import Applied
+from tenure.storage.contract.store import Store
+from tenure.storage.schema.migration import Applied
 from tests.storage.backends import Backend
 
 
@@ -33,20 +33,20 @@ async def run_whole(backend: Backend, text: str) -> None:
 
 
 async def test_each_migration_is_told_as_the_how_manieth_of_how_many(bare: Store) -> None:
-    told: list[Applied] = []
-    labels = await bare.migrate(told.append)
-    assert [one.label for one in told] == labels
-    assert [one.position for one in told] == list(range(1, len(labels) + 1))
-    assert {one.total for one in told} == {len(labels)}
+    applied: list[Applied] = []
+    labels = await bare.migrate(applied.append)
+    assert [one.label for one in applied] == labels
+    assert [one.position for one in applied] == list(range(1, len(labels) + 1))
+    assert {one.total for one in applied} == {len(labels)}
 
 
 async def test_a_migration_is_committed_when_it_is_told(empty: Backend, bare: Store) -> None:
     with pytest.raises(Enough):
         await bare.migrate(stop_after_the_first)
     assert await empty.sql("SELECT number FROM tenure.migration") == [(1,)]
-    told: list[Applied] = []
-    labels = await bare.migrate(told.append)
-    assert [one.position for one in told] == list(range(2, len(labels) + 2))
+    applied: list[Applied] = []
+    labels = await bare.migrate(applied.append)
+    assert [one.position for one in applied] == list(range(2, len(labels) + 2))
     await bare.verify()
 
 

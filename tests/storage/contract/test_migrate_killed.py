@@ -4,10 +4,11 @@ from itertools import count
 from pathlib import Path
 
 from tests.storage.backends import Backend
-from tests.storage.dying import migrates_until, statements_of
+from tests.storage.killed_migration import migrates_until, statements_of
+from tests.whole import IS_WHOLE
 
-EVERY = 5
-"""Statements from one death to the next: enough deaths in every migration, few enough to be quick."""
+EVERY = 5 if IS_WHOLE else 11
+"""Statements from one death to the next: several deaths, few enough to be quick."""
 
 
 async def test_a_migration_killed_at_any_statement_is_taken_up_by_the_next(empty: Backend) -> None:

@@ -1,16 +1,16 @@
-"""Jobs that somebody with a database shell has moved, by steps that the guards allow: in nobody's way."""
+"""Jobs that were moved in a database shell, by steps that the guards allow: they do not block others."""
 
 from uuid import UUID
 
 import pytest
 
-from tenure.core.lease import Claimed, Line, Order
-from tenure.core.limit import Limit
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Claimed, Line, Order
+from tenure.core.model.limit import Limit
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     claim,
     enqueue_one,

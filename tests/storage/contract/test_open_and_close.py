@@ -7,20 +7,20 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import StoreUnavailable
-from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Order, Pulse
-from tenure.core.operations import Definition, Retention, Worker
-from tenure.core.states import State
-from tenure.core.trail import HOOK_FAILED, LogLine, Note, Trail
-from tenure.storage.contract import Store
-from tenure.storage.operations import OperationsStore
-from tenure.storage.reading import ReadingStore
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Lease, Order, Pulse
+from tenure.core.model.states import State
+from tenure.core.model.trail import HOOK_FAILED, LogLine, Note, Trail
+from tenure.core.reports.operations import Definition, Retention, WorkerInfo
+from tenure.core.values.documents import Document
+from tenure.storage.contract.operations import OperationsStore
+from tenure.storage.contract.reading import ReadingStore
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
 from tests.storage.contract.conftest import shared
-from tests.storage.telling import (
+from tests.storage.verbs import (
     EVERY_JOB,
     MAIL,
     claim,
@@ -36,7 +36,7 @@ from tests.storage.telling import (
 
 JOB = uuid4()
 LEASE = Lease(JOB, 1)
-WORKER = Worker(id="a", host="here", pid=1, version="1", slots=1, lines=(MAIL,))
+WORKER = WorkerInfo(id="a", host="here", pid=1, version="1", slots=1, lines=(MAIL,))
 VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "migrate": lambda store: store.migrate(),
     "migration_sql": lambda store: store.migration_sql(),

@@ -1,18 +1,10 @@
 """The outlook: what a worker that has nothing to do may expect."""
 
-from tenure.core.lease import Line, Pulse
-from tenure.core.reading import Outlook
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line, Pulse
+from tenure.core.reports.reading import Outlook
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
-    MAIL,
-    claim,
-    enqueue_one,
-    recoverable,
-    seconds,
-    settle,
-    suspended,
-)
+from tests.storage.verbs import MAIL, claim, enqueue_one, recoverable, seconds, settle, suspended
 
 POST = Line("default", "post")
 

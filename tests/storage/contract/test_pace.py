@@ -3,12 +3,12 @@
 import asyncio
 from datetime import timedelta
 
-from tenure.core.operations import Retention
-from tenure.core.pace import PACE_KEPT, Pace, Paces
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Retention
+from tenure.core.reports.pace import PACE_KEPT, Pace, Paces
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import EVERY_JOB, job_in, seconds
+from tests.storage.verbs import EVERY_JOB, job_in, seconds
 
 MINUTE = timedelta(minutes=1)
 NOTHING = timedelta(0)

@@ -5,25 +5,25 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
-from tenure.core.failures import Count
-from tenure.core.job import NewJob
-from tenure.core.limit import Limit
-from tenure.core.policy import Policy
-from tenure.core.reading import Filter, Listed, Page
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tenure.storage.paging import BUDGET
+from tenure.core.model.job import NewJob
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.core.reports.failures import Count
+from tenure.core.reports.reading import Filter, Listed, Page
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
+from tenure.storage.mapping.paging import BUDGET
 from tests.storage.clock import Clock
-from tests.storage.contract.lives import lives
-from tests.storage.telling import EVERY_JOB, claim, enqueue_one, found, listed, one_in_each_state
+from tests.storage.contract.histories import lives
+from tests.storage.verbs import EVERY_JOB, claim, enqueue_one, found, listed, one_in_each_state
 
 NIL, LAST = UUID(int=0), UUID(int=2**128 - 1)
 
 
-async def enqueue_many(store: Store, number: int, **asked: Any) -> list[UUID]:
-    jobs = [NewJob(definition="mail", **asked) for _ in range(number)]
+async def enqueue_many(store: Store, number: int, **requested: Any) -> list[UUID]:
+    jobs = [NewJob(definition="mail", **requested) for _ in range(number)]
     return [job.id for job in await store.enqueue(jobs)]
 
 
@@ -70,7 +70,7 @@ async def test_fifty_jobs_are_a_page(store: Store) -> None:
 async def test_a_listed_job_is_as_it_is_when_asked_for_alone(store: Store, clock: Clock) -> None:
     """S1.39: the same words and times, without its documents."""
     parent = await enqueue_one(store)
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "priority": 7,
         "namespace": "theirs",
         "key": "k",
@@ -81,7 +81,7 @@ async def test_a_listed_job_is_as_it_is_when_asked_for_alone(store: Store, clock
         "params": Document('{"to":"ann"}'),
     }
     await enqueue_one(
-        store, "post", queue="slow", version=3, run_at=clock.now, policy=Policy(max_attempts=9), **asked
+        store, "post", queue="slow", version=3, run_at=clock.now, policy=Policy(max_attempts=9), **requested
     )
     async for _ in lives(store, clock):
         for each in await listed(store):

@@ -9,17 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.job import Job, NewJob
-from tenure.core.lease import Line
-from tenure.core.limit import Limit
-from tenure.core.operations import Retention
-from tenure.core.reading import Filter, Page
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tenure.storage.paging import BUDGET, FEW_LINES, FEW_QUEUED
+from tenure.core.model.job import Job, NewJob
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import Limit
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Retention
+from tenure.core.reports.reading import Filter, Page
+from tenure.storage.contract.store import Store
+from tenure.storage.mapping.paging import BUDGET, FEW_LINES, FEW_QUEUED
 from tests.storage.clock import START, Clock
-from tests.storage.contract.lives import lives
-from tests.storage.telling import (
+from tests.storage.contract.histories import lives
+from tests.storage.verbs import (
     MAIL,
     claim,
     enqueue_one,
@@ -67,11 +67,11 @@ async def varied(store: Store) -> list[Job]:
     kinds = product(
         ("mail", "post"), (1, 2), ("default", "slow"), ("default", "theirs"), ((), ("red", "blue"))
     )
-    asked = [
+    requested = [
         NewJob(definition=d, version=v, queue=q, namespace=n, tags=tags, hold=v == 2)
         for d, v, q, n, tags in kinds
     ]
-    jobs = [job.id for job in await store.enqueue(asked)]
+    jobs = [job.id for job in await store.enqueue(requested)]
     await claim(store, limit=3)
     await store.cancel(jobs[-2:])
     return await each(store, jobs)
@@ -97,7 +97,7 @@ async def test_any_of_several_states_will_do(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         {"definition": "mail"},
         {"version": 2},
@@ -106,13 +106,13 @@ async def test_any_of_several_states_will_do(store: Store) -> None:
         {"namespace": "theirs"},
         {"states": frozenset({State.QUEUED, State.CREATED})},
     ],
-    ids=lambda asked: next(iter(asked)),
+    ids=lambda requested: next(iter(requested)),
 )
-async def test_each_filter_narrows_by_itself(store: Store, asked: dict[str, Any]) -> None:
+async def test_each_filter_narrows_by_itself(store: Store, requested: dict[str, Any]) -> None:
     """S1.51: definitionKey=…, and the rest."""
     jobs = await varied(store)
-    assert 0 < len(await listed(store, Filter(**asked))) < len(jobs)
-    await assert_lists(store, jobs, Filter(**asked), limit=4)
+    assert 0 < len(await listed(store, Filter(**requested))) < len(jobs)
+    await assert_lists(store, jobs, Filter(**requested), limit=4)
 
 
 async def test_filters_narrow_together(store: Store) -> None:

@@ -5,16 +5,16 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from tenure.core.job import NewJob
-from tenure.core.reading import Filter
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tenure.storage.postgres.pool import Pool
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
+from tenure.core.reports.reading import Filter
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.pool import Pool
 from tenure.storage.sqlite.store import SqliteStore
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
 from tests.storage.contract.conftest import shared
-from tests.storage.telling import claim, enqueue_one, settle, succeeded
+from tests.storage.verbs import claim, enqueue_one, settle, succeeded
 
 T = TypeVar("T")
 
@@ -40,10 +40,10 @@ class SlowPool(Pool):
 
     meanwhile: Meanwhile | None = None
 
-    async def ask(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:
+    async def run_with(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:
         if statement == SHOWING and self.meanwhile:
             await self.meanwhile()
-        return await super().ask(statement, values)
+        return await super().run_with(statement, values)
 
 
 class SlowPostgres(PostgresStore):
@@ -67,8 +67,8 @@ async def test_jobs_that_do_not_match_take_no_place_on_a_page(store: Store) -> N
     wanted = [await enqueue_one(store) for _ in range(3)]
     await settle(store, [succeeded(owned) for owned in await claim(store)])
     await store.enqueue([NewJob(definition="mail") for _ in range(50)])
-    asked = Filter(definition="mail", states=frozenset({State.SUCCEEDED}))
-    assert [job.id for job in (await store.page(asked, limit=2)).jobs] == wanted[:0:-1]
+    requested = Filter(definition="mail", states=frozenset({State.SUCCEEDED}))
+    assert [job.id for job in (await store.page(requested, limit=2)).jobs] == wanted[:0:-1]
 
 
 async def test_a_job_that_moves_while_its_page_is_read_is_not_shown_in_its_old_list(

@@ -7,22 +7,14 @@ from uuid import UUID
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.lease import Line, Order, Pulse
-from tenure.core.limit import Limit
-from tenure.core.operations import Pause
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line, Order, Pulse
+from tenure.core.model.limit import Limit
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Pause
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
-    MAIL,
-    PATIENCE,
-    claim,
-    enqueue_one,
-    seconds,
-    settle,
-    state_of,
-    succeeded,
-)
+from tests.storage.verbs import MAIL, PATIENCE, claim, enqueue_one, seconds, settle, state_of, succeeded
+from tests.until import until
 
 POST = Line("default", "post")
 SLOW = Line("slow", "mail")
@@ -94,9 +86,7 @@ async def test_a_pause_set_by_another_process_is_seen_soon(store: Store, other: 
             await enqueue_one(store)
     assert await claimed_from(store) == set()
     await other.resume(MAIL)
-    async with asyncio.timeout(PATIENCE):
-        while not await claimed_from(store):
-            pass
+    await until(lambda: claimed_from(store))
 
 
 async def test_jobs_that_come_during_a_pause_wait_with_the_others(store: Store, clock: Clock) -> None:

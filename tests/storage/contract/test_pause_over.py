@@ -1,11 +1,11 @@
-"""Pauses whose time is over: nobody sees, counts or ends them any more."""
+"""Pauses whose time is over: they are not shown, counted or ended any more."""
 
 import pytest
 
-from tenure.core.lease import Line
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import MAIL, enqueue_one, seconds
+from tests.storage.verbs import MAIL, enqueue_one, seconds
 
 UNBORN = Line("default", "unborn")
 
@@ -14,7 +14,7 @@ UNBORN = Line("default", "unborn")
 async def test_a_pause_that_ran_out_is_none_to_resume_from(
     store: Store, clock: Clock, target: Line | str
 ) -> None:
-    """Whoever resumes is told that there was nothing to end."""
+    """Resuming answers that there was nothing to end."""
     await store.pause(target, until=START + seconds(60))
     await clock.advance(seconds(60))
     assert not await store.resume(target)

@@ -1,9 +1,9 @@
 """Pauses: what a store remembers of a line from before its pause takes no job out of it."""
 
-from tenure.core.lease import Line
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tests.storage.telling import MAIL, claim, enqueue_one, state_of
+from tenure.core.model.lease import Line
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import MAIL, claim, enqueue_one, state_of
 
 POST = Line("default", "post")
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.job import Moved
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import StepTaken
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -34,7 +34,7 @@ async def test_a_delayed_job_is_queued_when_its_time_has_come(store: Store, cloc
     job = await enqueue_one(store, delay=seconds(10))
     now = await clock.advance(seconds(10))
 
-    assert await store.promote(10) == [Moved(job, State.SCHEDULED, State.QUEUED)]
+    assert await store.promote(10) == [StepTaken(job, State.SCHEDULED, State.QUEUED)]
 
     queued = await found(store, job)
     assert (queued.state, queued.queued_at, queued.due_at) == (State.QUEUED, now, None)
@@ -67,7 +67,7 @@ async def test_a_backoff_that_is_over_queues_the_job_again(store: Store, clock: 
     await settle(store, [recoverable(claimed, after=seconds(5))])
     now = await clock.advance(seconds(5))
 
-    assert await store.promote(10) == [Moved(job, State.RETRYING, State.QUEUED)]
+    assert await store.promote(10) == [StepTaken(job, State.RETRYING, State.QUEUED)]
 
     queued = await found(store, job)
     assert (queued.state, queued.queued_at, queued.due_at) == (State.QUEUED, now, None)
@@ -83,7 +83,7 @@ async def test_a_suspended_job_resumes_when_its_time_has_come(store: Store, cloc
     assert await store.promote(10) == []
     await clock.advance(MOMENT)
 
-    assert await store.promote(10) == [Moved(job, State.SUSPENDED, State.QUEUED)]
+    assert await store.promote(10) == [StepTaken(job, State.SUSPENDED, State.QUEUED)]
 
     assert await path_of(store, job) == ["queued", "started", "suspended", "resumed"]
     [second] = await claim(store)
@@ -179,7 +179,7 @@ async def test_a_job_given_up_fails_at_the_next_promotion(store: Store, clock: C
     await store.give_up([job])
     now = await clock.advance(seconds(1))
 
-    assert await store.promote(10) == [Moved(job, State.RETRYING, State.FAILED)]
+    assert await store.promote(10) == [StepTaken(job, State.RETRYING, State.FAILED)]
 
     dead = await found(store, job)
     assert (dead.state, dead.finished_at, dead.due_at) == (State.FAILED, now, None)
@@ -197,7 +197,7 @@ async def test_giving_one_job_up_leaves_the_others_to_their_backoff(store: Store
     await store.give_up([given_up])
     assert [moved.job for moved in await store.promote(10)] == [given_up]
     await clock.advance(seconds(5))
-    assert await store.promote(10) == [Moved(kept, State.RETRYING, State.QUEUED)]
+    assert await store.promote(10) == [StepTaken(kept, State.RETRYING, State.QUEUED)]
 
 
 @pytest.mark.parametrize("limit", [-1, 10_001])

@@ -5,21 +5,21 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.children import CHILDREN
-from tenure.core.documents import Document
-from tenure.core.ids import uuid7
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.limit import Limit
-from tenure.core.operations import Pruned, Retention
-from tenure.core.policy import OnLost, Policy
-from tenure.core.reading import Filter
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.child_keys import CHILDREN
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Pruned, Retention
+from tenure.core.reports.reading import Filter
+from tenure.core.values.documents import Document
+from tenure.core.values.ids import uuid7
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
 from tests.storage.clock import Clock
-from tests.storage.contract.lives import lives
-from tests.storage.telling import (
+from tests.storage.contract.histories import lives
+from tests.storage.verbs import (
     claim,
     columns_of,
     count,
@@ -126,8 +126,8 @@ async def test_nothing_of_a_pruned_job_is_left(
 ) -> None:
     """Not in any table, and no verb knows it."""
     limits = (Limit("api"), Limit("tenant", "ann"))
-    asked = {"tags": ("red", "blue"), "limits": limits, "params": Document('{"to":"ann"}'), "key": "mine"}
-    job = await job_in(store, state, **asked)
+    requested = {"tags": ("red", "blue"), "limits": limits, "params": Document('{"to":"ann"}'), "key": "mine"}
+    job = await job_in(store, state, **requested)
     await clock.advance(seconds(1))
     assert await store.prune(EVERYTHING) == Pruned(1, None)
 

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
-from tenure.core.job import Moved, NewJob
-from tenure.core.lease import Claimed, Order, Progress, Pulse
-from tenure.core.outcome import Report
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob, StepTaken
+from tenure.core.model.lease import Claimed, Order, Progress, Pulse
+from tenure.core.model.outcome import Report
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     claim,
     count,
@@ -36,8 +36,8 @@ ROUNDS = 30
 ONCE = Policy(max_attempts=1)
 
 
-async def enqueue_many(store: Store, number: int, **asked: object) -> list[UUID]:
-    jobs = [NewJob(definition="mail", **asked) for _ in range(number)]  # type: ignore[arg-type]
+async def enqueue_many(store: Store, number: int, **requested: object) -> list[UUID]:
+    jobs = [NewJob(definition="mail", **requested) for _ in range(number)]  # type: ignore[arg-type]
     return [job.id for job in await store.enqueue(jobs)]
 
 
@@ -51,14 +51,14 @@ async def work_off(store: Store, worker: str) -> list[UUID]:
     return ran
 
 
-async def reap_when_run_out(store: Store, clock: Clock) -> list[Moved]:
+async def reap_when_run_out(store: Store, clock: Clock) -> list[StepTaken]:
     """Let the leases of half a minute run out, and reap at once."""
     await clock.advance(seconds(30))
     return await store.reap(100)
 
 
-def jobs_of(taken: Sequence[Claimed | Moved]) -> list[UUID]:
-    return [one.job if isinstance(one, Moved) else one.lease.job for one in taken]
+def jobs_of(taken: Sequence[Claimed | StepTaken]) -> list[UUID]:
+    return [one.job if isinstance(one, StepTaken) else one.lease.job for one in taken]
 
 
 async def test_two_workers_claim_one_job_and_one_wins(store: Store, other: Store) -> None:

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.job import Lapsed, Moved, NewJob
-from tenure.core.lease import Line, Order, Pulse
-from tenure.core.outcome import Ending
-from tenure.core.policy import OnLost, Policy
-from tenure.core.states import OWNED, State
-from tenure.storage.contract import Store
+from tenure.core.model.job import LapsedAttempt, NewJob, StepTaken
+from tenure.core.model.lease import Line, Order, Pulse
+from tenure.core.model.outcome import Ending
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.states import OWNED, State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -37,7 +37,7 @@ async def test_the_job_of_a_lost_worker_goes_to_the_next(store: Store, clock: Cl
     [first] = await claim(store, worker="a", lease_for=seconds(30))
     await clock.advance(seconds(30))
 
-    assert steps(await store.reap(10)) == [Moved(job, State.RUNNING, State.QUEUED)]
+    assert steps(await store.reap(10)) == [StepTaken(job, State.RUNNING, State.QUEUED)]
 
     [second] = await claim(store, worker="b")
     assert (second.lease.job, second.attempt) == (job, 2)
@@ -151,7 +151,7 @@ async def test_a_job_that_must_not_run_twice_is_buried(store: Store, clock: Cloc
     await claim(store, lease_for=seconds(30))
     now = await clock.advance(seconds(30))
 
-    assert steps(await store.reap(10)) == [Moved(job, State.RUNNING, State.BURIED)]
+    assert steps(await store.reap(10)) == [StepTaken(job, State.RUNNING, State.BURIED)]
 
     buried = await found(store, job)
     assert (buried.state, buried.finished_at, buried.worker) == (State.BURIED, now, None)
@@ -172,7 +172,7 @@ async def test_a_job_asked_to_stop_whose_worker_was_lost_is_cancelled(
     await store.cancel([job])
     now = await clock.advance(seconds(30))
 
-    assert steps(await store.reap(10)) == [Moved(job, State.CANCELLING, State.CANCELLED)]
+    assert steps(await store.reap(10)) == [StepTaken(job, State.CANCELLING, State.CANCELLED)]
 
     ended = await found(store, job)
     assert (ended.state, ended.finished_at, ended.worker) == (State.CANCELLED, now, None)
@@ -290,10 +290,10 @@ async def test_what_is_reaped_is_told_with_the_attempt_that_ended_so(store: Stor
     await store.settle_and_claim([], order)
     await clock.advance(seconds(31))
     assert await store.reap(10) == [
-        Moved(
+        StepTaken(
             job,
             State.RUNNING,
             State.QUEUED,
-            Lapsed("mail", 2, "post", "ann", 1, 3, seconds(31), traceparent),
+            LapsedAttempt("mail", 2, "post", "ann", 1, 3, seconds(31), traceparent),
         )
     ]

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.reading import End, Recent
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.states import State
+from tenure.core.reports.reading import End, Recent
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail
+from tests.storage.verbs import claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail
 
 
 async def test_where_nothing_has_ended_there_is_nothing(store: Store) -> None:
@@ -37,8 +37,8 @@ async def test_an_end_tells_how_long_the_last_attempt_waited_and_ran(store: Stor
 
 
 async def test_a_job_that_never_ran_has_neither_waited_nor_run(store: Store) -> None:
-    for asked in ({}, {"hold": True}, {"delay": seconds(60)}):
-        await store.cancel([await enqueue_one(store, **asked)])
+    for requested in ({}, {"hold": True}, {"delay": seconds(60)}):
+        await store.cancel([await enqueue_one(store, **requested)])
     assert (await store.recent()).ends == [End(State.CANCELLED, START, None, None)] * 3
 
 

@@ -5,17 +5,17 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.bounds import LARGEST_TRAIL, LONGEST_LINE, MOST_NOTES
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease
-from tenure.core.states import State
-from tenure.core.trail import HOOK_FAILED, Note, Recorded, Trail
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease
+from tenure.core.model.states import State
+from tenure.core.model.trail import HOOK_FAILED, Note, Recorded, Trail
+from tenure.core.values.bounds import LARGEST_TRAIL, LONGEST_LINE, MOST_NOTES
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -54,9 +54,9 @@ async def nothing_came_of(store: Store, lease: Lease, worker: str = "a") -> None
 async def test_lines_are_kept_as_they_were_written(store: Store) -> None:
     """With level, time and fields, under the attempt that wrote them."""
     owned = await owned_one(store)
-    said = [line(1, "one"), line(2, "čas – 2", "error", Document('{"to":"ann"}')), line(3, "", "stdout")]
-    assert await store.record("a", [trail(owned, *said)]) == ALL_WELL
-    assert await store.logs(owned.lease.job) == [(owned.lease.fence, one) for one in said]
+    parts = [line(1, "one"), line(2, "čas – 2", "error", Document('{"to":"ann"}')), line(3, "", "stdout")]
+    assert await store.record("a", [trail(owned, *parts)]) == ALL_WELL
+    assert await store.logs(owned.lease.job) == [(owned.lease.fence, one) for one in parts]
 
 
 async def test_a_note_is_an_event_of_its_job(store: Store, clock: Clock) -> None:
@@ -224,9 +224,9 @@ async def test_too_much_for_one_call_is_refused(store: Store, backend: Backend) 
     owned = await owned_one(store)
     many = [line(n) for n in range(1, 10_002)]
     large = [line(n, "x" * LONGEST_LINE) for n in range(1, LARGEST_TRAIL // LONGEST_LINE + 2)]
-    for said in (many, large):
+    for parts in (many, large):
         with pytest.raises(InvalidInput, match="trails"):
-            await store.record("a", [trail(owned, *said)])
+            await store.record("a", [trail(owned, *parts)])
     with pytest.raises(InvalidInput, match="worker"):
         await store.record("", [trail(owned, line(1))])
     assert await count(backend, "tenure.log") == 0
@@ -280,7 +280,7 @@ async def test_two_that_record_at_once_lose_nothing(store: Store, other: Store) 
         events = await store.events(one.lease.job)
         assert {event.type for event in events[2:]} == {f"custom:n{n}" for n in range(1, 21)}
         assert hold_together(events)
-        assert [said.n for said in await lines_of(store, one.lease.job)] == list(range(1, 21))
+        assert [written.n for written in await lines_of(store, one.lease.job)] == list(range(1, 21))
 
 
 async def test_recording_against_settling_adds_nothing_behind_the_end(store: Store, other: Store) -> None:
@@ -292,8 +292,8 @@ async def test_recording_against_settling_adds_nothing_behind_the_end(store: Sto
     )
     for one in owned:
         path = await path_of(store, one.lease.job)
-        told = [] if one.lease in answer.lost else ["custom:sent"]
-        assert path == ["queued", "started", *told, "succeeded"]
+        notes = [] if one.lease in answer.lost else ["custom:sent"]
+        assert path == ["queued", "started", *notes, "succeeded"]
 
 
 async def test_a_line_keeps_its_own_time(store: Store, clock: Clock) -> None:

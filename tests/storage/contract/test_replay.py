@@ -6,17 +6,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
-from tenure.core.limit import Limit
-from tenure.core.operations import Replayed, Retention
-from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.reading import Filter
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import OnLost, Policy, RetryPolicy
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Replayed, Retention
+from tenure.core.reports.reading import Filter
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     claim,
     count,
@@ -198,9 +198,9 @@ async def test_every_id_is_answered_in_the_order_asked(store: Store) -> None:
         await job_in(store, State.RUNNING),
     )
     unknown = uuid4()
-    asked = [second, unknown, running, first, second]
-    answers = await store.replay(asked)
-    assert [answer.job for answer in answers] == asked
+    requested = [second, unknown, running, first, second]
+    answers = await store.replay(requested)
+    assert [answer.job for answer in answers] == requested
     assert [answer.state for answer in answers] == [State.CANCELLED, None, State.RUNNING] + [
         State.CANCELLED
     ] * 2
@@ -273,13 +273,13 @@ async def test_where_nothing_is_to_be_made_only_earlier_replays_are_answered(
     [keyed] = await store.replay([other], key="k")
     before = await count(backend, "tenure.job")
 
-    asked = await store.replay([job, other, unfinished], forced=forced, key="k", make=False)
+    requested = await store.replay([job, other, unfinished], forced=forced, key="k", make=False)
 
     left = Replayed(job, State.CANCELLED, None, fresh=False)
-    assert asked == [
+    assert requested == [
         left if forced else Replayed(job, State.CANCELLED, under_way, fresh=False),
         Replayed(other, State.CANCELLED, keyed.replay, fresh=False),
         Replayed(unfinished, State.QUEUED, None, fresh=False),
     ]
-    assert (left.is_left, asked[2].is_left) == (True, False)
+    assert (left.is_left, requested[2].is_left) == (True, False)
     assert await count(backend, "tenure.job") == before

@@ -1,15 +1,15 @@
-"""Sessions: each opens what its key does, for as long as both hold, and nobody makes one last."""
+"""Sessions: each has the rights of its key, as long as both are valid, and none can be prolonged."""
 
 from datetime import timedelta
 from hashlib import sha256
 
 import pytest
 
-from tenure.core.access import MOST_SESSIONS, SESSION_KEPT, NewSession
-from tenure.storage.contract import Store
+from tenure.core.reports.access import MOST_SESSIONS, SESSION_KEPT, NewSession
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
 from tests.storage.clock import Clock
-from tests.storage.contract.test_keys import deed, new_key
+from tests.storage.contract.test_keys import entry, new_key
 
 HOUR = timedelta(hours=1)
 
@@ -20,12 +20,12 @@ def session(text: str, key: str = "k1") -> NewSession:
 
 async def begin(store: Store, text: str, key: str = "k1") -> bytes:
     made = session(text, key)
-    assert await store.begin_session(made, deed(key=key))
+    assert await store.begin_session(made, entry(key=key))
     return made.digest
 
 
 async def test_a_session_opens_what_its_key_does(store: Store) -> None:
-    await store.add_key(new_key("k1", "operate", namespace="acme"), deed())
+    await store.add_key(new_key("k1", "operate", namespace="acme"), entry())
     digest = await begin(store, "one")
     found = await store.find_session(digest)
     assert found == (await store.find_keys(["k1"])).held[0]
@@ -34,31 +34,31 @@ async def test_a_session_opens_what_its_key_does(store: Store) -> None:
 
 async def test_a_session_of_a_key_that_opens_nothing_is_not_begun(store: Store, clock: Clock) -> None:
     """Not even when it was revoked between the look at it and this."""
-    await store.add_key(new_key("k1"), deed())
-    await store.add_key(new_key("k2", lifetime=HOUR), deed())
-    await store.revoke_key("k1", deed())
+    await store.add_key(new_key("k1"), entry())
+    await store.add_key(new_key("k2", lifetime=HOUR), entry())
+    await store.revoke_key("k1", entry())
     await clock.advance(HOUR)
-    before = await store.deeds()
+    before = await store.audit_entries()
     for key in ("k1", "k2", "nobody's"):
-        assert not await store.begin_session(session(key, key), deed())
+        assert not await store.begin_session(session(key, key), entry())
         assert await store.find_session(session(key).digest) is None
-    assert await store.deeds() == before
+    assert await store.audit_entries() == before
 
 
 async def test_who_began_a_session_is_on_record(store: Store) -> None:
-    await store.add_key(new_key(), deed())
+    await store.add_key(new_key(), entry())
     await begin(store, "one")
-    latest = (await store.deeds())[0]
-    assert (latest.deed.key, latest.outcome) == ("k1", "done")
+    latest = (await store.audit_entries())[0]
+    assert (latest.entry.key, latest.outcome) == ("k1", "done")
 
 
 async def test_a_session_ends_with_its_key_at_once(store: Store, other: Store, clock: Clock) -> None:
     """In whatever process somebody asks: what is committed holds."""
-    await store.add_key(new_key("k1"), deed())
-    await store.add_key(new_key("k2", lifetime=HOUR), deed())
+    await store.add_key(new_key("k1"), entry())
+    await store.add_key(new_key("k2", lifetime=HOUR), entry())
     revoked, expired = await begin(store, "one", "k1"), await begin(store, "two", "k2")
     assert await other.find_session(revoked)
-    await store.revoke_key("k1", deed())
+    await store.revoke_key("k1", entry())
     assert await other.find_session(revoked) is None
     assert await other.find_session(expired)
     await clock.advance(HOUR)
@@ -66,7 +66,7 @@ async def test_a_session_ends_with_its_key_at_once(store: Store, other: Store, c
 
 
 async def test_a_session_lasts_for_twelve_hours_by_the_clock_of_the_store(store: Store, clock: Clock) -> None:
-    await store.add_key(new_key(), deed())
+    await store.add_key(new_key(), entry())
     digest = await begin(store, "one")
     await clock.advance(SESSION_KEPT - timedelta(seconds=1))
     assert await store.find_session(digest)
@@ -75,7 +75,7 @@ async def test_a_session_lasts_for_twelve_hours_by_the_clock_of_the_store(store:
 
 
 async def test_a_session_that_was_ended_opens_nothing_and_others_stay(store: Store, other: Store) -> None:
-    await store.add_key(new_key(), deed())
+    await store.add_key(new_key(), entry())
     one, two = await begin(store, "one"), await begin(store, "two")
     for _ in range(2):
         await store.end_session(one)
@@ -87,7 +87,7 @@ async def test_sessions_that_are_over_go_when_another_begins(
     store: Store, backend: Backend, clock: Clock
 ) -> None:
     for key in ("k1", "k2"):
-        await store.add_key(new_key(key), deed())
+        await store.add_key(new_key(key), entry())
     await begin(store, "one", "k1")
     await clock.advance(HOUR)
     kept = await begin(store, "two", "k2")
@@ -99,7 +99,7 @@ async def test_sessions_that_are_over_go_when_another_begins(
 
 async def test_a_key_has_a_hundred_sessions_and_no_more(store: Store, backend: Backend, clock: Clock) -> None:
     for key in ("k1", "k2"):
-        await store.add_key(new_key(key), deed())
+        await store.add_key(new_key(key), entry())
     others = await begin(store, "other's", "k2")
     first = await begin(store, "0")
     await clock.advance(timedelta(seconds=1))
@@ -119,7 +119,7 @@ async def test_a_key_has_a_hundred_sessions_and_no_more(store: Store, backend: B
 async def test_nobody_makes_more_of_a_session_than_it_was(
     store: Store, backend: Backend, forged: str
 ) -> None:
-    await store.add_key(new_key(), deed())
+    await store.add_key(new_key(), entry())
     await begin(store, "one")
     with pytest.raises(Refused):
         await backend.sql(f"UPDATE tenure.session SET {forged}")

@@ -5,17 +5,18 @@ from datetime import timedelta
 
 import pytest
 
-from tenure.core.bounds import MOST_SUSPENSIONS
 from tenure.core.errors import StoreError
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease
-from tenure.core.outcome import Attempt, Ending, Failure, Report
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease
+from tenure.core.model.outcome import Attempt, Ending, Report
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.core.values.bounds import MOST_SUSPENSIONS
+from tenure.core.values.failure import Failure
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     BOOM,
     claim,
     count,

@@ -5,14 +5,14 @@ from collections import Counter
 import pytest
 
 from tenure.core.errors import StoreError
-from tenure.core.job import NewJob
-from tenure.core.lease import Order
-from tenure.core.outcome import Report
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Order
+from tenure.core.model.outcome import Report
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     MAIL,
     claim,
     count,

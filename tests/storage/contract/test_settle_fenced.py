@@ -1,18 +1,18 @@
-"""Settling: who is not believed. Only the owner, under its fence, while the lease holds, and only once."""
+"""Settling: which reports count. Only the owner's, under its fence, while the lease holds, and only once."""
 
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease
-from tenure.core.outcome import Report
-from tenure.core.states import OWNED, State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease
+from tenure.core.model.outcome import Report
+from tenure.core.model.states import OWNED, State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     claim,
     enqueue_one,
     found,

@@ -5,16 +5,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput, StoreRefused
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease, Line
-from tenure.core.limit import Limit
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease, Line
+from tenure.core.model.limit import Limit
+from tenure.core.model.states import State
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.telling import (
+from tests.storage.verbs import (
     PATIENCE,
     claim,
     count,
@@ -48,14 +48,14 @@ async def test_children_know_their_parent(store: Store, clock: Clock) -> None:
     """As they were asked for in everything else, whatever parent the request named."""
     owned = await parent(store)
     now = await clock.advance(seconds(3))
-    asked = [
+    requested = [
         NewJob(
             definition="child", priority=7, params=Document('{"n":1}'), tags=("red",), limits=(Limit("api"),)
         ),
         NewJob(definition="child", delay=seconds(10), parent=uuid4()),
         NewJob(definition="child", hold=True),
     ]
-    born = await store.spawn("a", owned.lease, asked)
+    born = await store.spawn("a", owned.lease, requested)
     assert born is not None
     assert [(one.state, one.fresh) for one in born] == [
         (State.QUEUED, True),

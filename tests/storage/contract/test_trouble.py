@@ -1,24 +1,15 @@
-"""What goes wrong with single jobs: who fails again and again, whose lease ran out, who has died lately."""
+"""What goes wrong with single jobs: repeated failures, leases that ran out, recent dead letters."""
 
 from datetime import timedelta
 from uuid import UUID
 
-from tenure.core.failures import MOST_COUNTED, Count, Struggling, Trouble
-from tenure.core.job import NewJob
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.core.reports.failures import MOST_COUNTED, Count, Struggling, Trouble
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import (
-    MAIL,
-    claim,
-    enqueue_one,
-    job_in,
-    recoverable,
-    seconds,
-    settle,
-    unrecoverable,
-)
+from tests.storage.verbs import MAIL, claim, enqueue_one, job_in, recoverable, seconds, settle, unrecoverable
 
 HOUR = timedelta(hours=1)
 TOUGH = Policy(max_attempts=9)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tenure.core.states import State
-from tenure.storage import overview
-from tenure.storage.contract import Store
-from tests.storage.telling import enqueue_one, one_in_each_state
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
+from tenure.storage.mapping import overview
+from tests.storage.verbs import enqueue_one, one_in_each_state
 
 
 async def test_all_that_has_not_ended_counts_and_nothing_else(store: Store) -> None:

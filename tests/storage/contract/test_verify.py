@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from tenure.core.errors import SchemaMismatch
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 
 GUARDS = {

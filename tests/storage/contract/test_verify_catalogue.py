@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.core.errors import SchemaMismatch
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 
 LOSSES = {

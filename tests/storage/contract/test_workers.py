@@ -1,4 +1,4 @@
-"""Workers as operators see them: who is there, what they run, and that they can be asked to stop."""
+"""Workers as operators see them: which there are, what they run, and that they can be drained."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from tenure.core.errors import InvalidInput
-from tenure.core.lease import Beat, Line, Progress, Pulse
-from tenure.core.operations import Worker, WorkerStatus
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Beat, Line, Progress, Pulse
+from tenure.core.model.states import State
+from tenure.core.reports.operations import WorkerInfo, WorkerStatus
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.telling import MAIL, claim, enqueue_one, seconds, settle, state_of, succeeded
+from tests.storage.verbs import MAIL, claim, enqueue_one, seconds, settle, state_of, succeeded
 
 NOBODY = Beat(kept=frozenset(), lost=frozenset(), cancelling=frozenset())
 
 
-def worker(id_: str = "a", **told: Any) -> Worker:
-    return Worker(
-        **{"id": id_, "host": "here", "pid": 7, "version": "1.2", "slots": 4, "lines": (MAIL,), **told}
+def worker(id_: str = "a", **info: Any) -> WorkerInfo:
+    return WorkerInfo(
+        **{"id": id_, "host": "here", "pid": 7, "version": "1.2", "slots": 4, "lines": (MAIL,), **info}
     )
 
 
@@ -36,10 +36,10 @@ async def test_a_store_begins_without_workers(store: Store) -> None:
 
 
 async def test_a_worker_is_known_as_it_introduced_itself(store: Store) -> None:
-    told = worker(lines=(MAIL, Line("slow", "post", 3)), host="höst", slots=0)
-    await store.enlist(told)
+    info = worker(lines=(MAIL, Line("slow", "post", 3)), host="höst", slots=0)
+    await store.enlist(info)
     assert await store.workers() == [
-        WorkerStatus(worker=told, started_at=START, seen_at=START, draining=False, running=0, is_alive=True)
+        WorkerStatus(worker=info, started_at=START, seen_at=START, draining=False, running=0, is_alive=True)
     ]
 
 

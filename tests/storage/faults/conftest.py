@@ -1,4 +1,4 @@
-"""PostgreSQL through a wire that tests can cut, and a server of their own that they may crash."""
+"""PostgreSQL through a relay that tests can cut, and a server of their own that they may crash."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from tests.storage.faults.own_server import OwnServer
 from tests.storage.postgres.conftest import foreign
 from tests.storage.postgres.relay import Relay
 
-__all__ = ["foreign"]  # a fixture of the neighbours, for the tests here too
+__all__ = ["foreign"]  # a fixture of tests/storage/postgres, for the tests here too
 
 TIMEOUT = 2.0
 """The timeout of the stores under test, in seconds: short, since tests wait for it to pass."""
@@ -20,7 +20,7 @@ TIMEOUT = 2.0
 
 @pytest.fixture
 def database_kind() -> str:
-    """PostgreSQL, once: faults of the way to the server are no matter of its version."""
+    """PostgreSQL in one version: faults between store and server do not depend on it."""
     return "postgres"
 
 
@@ -44,7 +44,7 @@ async def opened() -> AsyncIterator[Opener]:
 
 @pytest.fixture
 async def relay(backend: PostgresBackend, opened: Opener) -> AsyncIterator[Relay]:
-    """The wire to the server; cut before the stores are closed, so that none of them waits."""
+    """The relay to the server; cut before the stores are closed, so that none of them waits."""
     wire = Relay(backend.dsn)
     await wire.open()
     yield wire
@@ -53,7 +53,7 @@ async def relay(backend: PostgresBackend, opened: Opener) -> AsyncIterator[Relay
 
 @pytest.fixture
 async def far(relay: Relay, opened: Opener) -> PostgresStore:
-    """A store at the other end of the wire."""
+    """A store that connects through the relay."""
     return await opened(relay.dsn)
 
 

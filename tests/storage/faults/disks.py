@@ -1,4 +1,4 @@
-"""Disks that fill up, and rights that are missing even where the tests run as root."""
+"""Disks that fill up, and permissions that are missing even if the tests run as root."""
 
 import ctypes
 import os
@@ -41,7 +41,7 @@ class _Mounted:
 
 
 class _Capped:
-    """A database that may not grow: what SQLite knows as a full disk without one."""
+    """A database that may not grow: to SQLite, that is a full disk."""
 
     async def fill(self, store: SqliteStore) -> None:
         await self._cap(store, 1)
@@ -55,7 +55,7 @@ class _Capped:
 
 @contextmanager
 def small_disk(folder: Path, kind: str) -> Iterator[SmallDisk]:
-    """The folder on a small disk; where none can be mounted, its database is kept from growing instead."""
+    """The folder on a small disk; if none can be mounted, its database is kept from growing instead."""
     mount = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE}", "tenure-test", str(folder)]
     if kind == "capped" or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         yield _Capped()
@@ -80,7 +80,7 @@ class _Sets(ctypes.Structure):
 
 @contextmanager
 def rights_that_count() -> Iterator[None]:
-    """Rights of files bind us even if we are root. This holds for the thread and those it starts."""
+    """Make file permissions bind even root, for this thread and those it starts."""
     if os.geteuid() != 0:
         yield
         return
@@ -99,7 +99,7 @@ def rights_that_count() -> Iterator[None]:
 
 @contextmanager
 def mode(path: Path, bits: int) -> Iterator[None]:
-    """The rights of a file or folder, for as long as the block runs."""
+    """Set the permissions of a file or folder while the block runs."""
     before = path.stat().st_mode
     path.chmod(bits)
     try:

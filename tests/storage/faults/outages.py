@@ -1,4 +1,4 @@
-"""What every outage must come to: an error of ours within bounds, and a store that works again by itself."""
+"""What every outage must lead to: an error of ours in bounded time, and a store that recovers by itself."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -7,12 +7,14 @@ from uuid import UUID
 import pytest
 
 from tenure.core.errors import StoreUnavailable
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tests.storage.backends import PostgresBackend
-from tests.storage.telling import enqueue_one
+from tests.storage.postgres.lock_waits import until_connections
+from tests.storage.verbs import enqueue_one
+from tests.until import until
 
 BOUND = 60.0
-"""Seconds within which everything here has long ended; who needs them hangs."""
+"""Seconds until a call counts as hanging; everything here takes much less."""
 
 
 async def outage(call: Awaitable[object]) -> StoreUnavailable:
@@ -34,29 +36,30 @@ async def outages(*calls: Awaitable[object], within: float = BOUND) -> list[Stor
 
 async def recovered(store: Store) -> UUID:
     """A job recorded once the fault is over, by the same store, within a bounded number of outages."""
-    async with asyncio.timeout(BOUND):
-        while True:
-            try:
-                return await enqueue_one(store, "recovery")
-            except StoreUnavailable:
-                await asyncio.sleep(0)
+
+    async def job() -> UUID | None:
+        try:
+            return await enqueue_one(store, "recovery")
+        except StoreUnavailable:
+            return None
+
+    found = await until(job, BOUND)
+    assert found
+    return found
 
 
 async def connected(store: Store, number: int) -> None:
-    """Return once the store has so many connections; a slow machine may need several goes for all of them."""
-    async with asyncio.timeout(BOUND):
-        while True:
-            answers = await asyncio.gather(*(store.now() for _ in range(number)), return_exceptions=True)
-            missing = [answer for answer in answers if isinstance(answer, BaseException)]
-            if not missing:
-                return
-            assert all(isinstance(one, StoreUnavailable) for one in missing), missing
+    """Return once the store has so many connections; a slow machine may need several tries."""
+
+    async def are_all_there() -> bool:
+        answers = await asyncio.gather(*(store.now() for _ in range(number)), return_exceptions=True)
+        missing = [answer for answer in answers if isinstance(answer, BaseException)]
+        assert all(isinstance(one, StoreUnavailable) for one in missing), missing
+        return not missing
+
+    await until(are_all_there, BOUND)
 
 
 async def until_nobody_waits(backend: PostgresBackend) -> None:
-    """Return once no statement waits for a lock: those that were given up have ended on the server too."""
-    async with asyncio.timeout(BOUND):
-        while await backend.sql("""
-            SELECT FROM pg_stat_activity
-             WHERE datname = current_database() AND wait_event_type = 'Lock'"""):
-            pass
+    """Return once no statement waits for a lock: cancelled ones have ended on the server too."""
+    await until_connections(backend, "wait_event_type = 'Lock'", 0)

@@ -1,4 +1,4 @@
-"""A PostgreSQL that one folder of tests may stop, crash and fill up; nobody else uses it."""
+"""A PostgreSQL server that only this folder of tests uses, to stop, crash and fill it up."""
 
 import signal
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.postgres_versions import USUAL, binaries_of
 
 
 class OwnServer(PostgresServer):
-    """A server that can be stopped and started again where it was: the same files, the same port."""
+    """A server that can be stopped and started again, with the same files and port."""
 
     def __init__(
         self,
@@ -17,7 +17,7 @@ class OwnServer(PostgresServer):
         initdb: tuple[str, ...] = (),
         settings: dict[str, object] | None = None,
     ) -> None:
-        """`place`: where its files are to lie; `initdb` and `settings`: what it is made and run with."""
+        """`place` is the folder of its files; it is created with `initdb` and run with `settings`."""
         super().__init__(binaries_of(USUAL))
         self._place = place
         self._initdb_options = initdb
@@ -25,17 +25,17 @@ class OwnServer(PostgresServer):
 
     @property
     def pid(self) -> int | None:
-        """The process that all others of the server are started by; None while it is stopped."""
+        """The process that starts all others of the server; None while it is stopped."""
         return self._process.pid if self._process else None
 
     def stop_at_once(self) -> None:
-        """Stop as `pg_ctl stop -m immediate` does: no transaction is finished, nobody is told goodbye."""
+        """Stop as `pg_ctl stop -m immediate` does: no transaction is finished, no client is notified."""
         if self._process:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
             self._process = None
 
     def start_again(self) -> None:
-        """Start, with a recovery from what is on disk."""
+        """Start, which recovers from disk."""
         if not self._folder or not self._run(self._folder):
             raise PostgresUnavailable("PostgreSQL did not start again")

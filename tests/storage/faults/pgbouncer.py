@@ -8,15 +8,15 @@ import pwd
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.debian import program as program_of
 from tests.ports import free_port
 from tests.postgres_server import open_temporary_place
+from tests.until import until_sync
 
 START_SECONDS = 60
 
@@ -41,7 +41,7 @@ def program() -> str:
 
 @contextmanager
 def pgbouncer(dsn: str, pool_size: int) -> Iterator[str]:
-    """Run one in front of a database, which lends so many connections to single transactions; its DSN."""
+    """Run one in front of a database, in transaction mode, with so many connections; yields its DSN."""
     far, port = urlsplit(dsn), free_port()
     settings = _SETTINGS.format(
         database=far.path.lstrip("/"),
@@ -80,12 +80,15 @@ def _start(folder: Path, settings: str) -> subprocess.Popen[bytes]:
 
 
 def _until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
+    def has_started_or_ended() -> bool:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:
-            time.sleep(0.02)
-        else:
+            return process.poll() is not None
+        return True
+
+    with suppress(TimeoutError):
+        until_sync(has_started_or_ended, START_SECONDS)
+        if process.poll() is None:
             return
     raise RuntimeError(f"pgbouncer did not start:\n{log.read_text(errors='replace')}")

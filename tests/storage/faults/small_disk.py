@@ -14,7 +14,7 @@ from tests.postgres_server import open_temporary_place
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """A temporary folder in which a server may write, whoever it runs as."""
+    """A temporary folder in which a server may write, as any user."""
     with tempfile.TemporaryDirectory(prefix="tenure-disk-", dir=open_temporary_place()) as folder:
         Path(folder).chmod(0o777)
         yield Path(folder)
@@ -22,7 +22,7 @@ def open_folder() -> Iterator[Path]:
 
 @contextmanager
 def small_disk(megabytes: int) -> Iterator[Path]:
-    """One that lives in memory, and is gone in the end."""
+    """A disk in memory, removed in the end."""
     with open_folder() as folder:
         command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=1777", "tmpfs", str(folder)]
         with _mounted(command, folder) if os.geteuid() == 0 else _mounted_apart(command, folder) as disk:
@@ -42,22 +42,22 @@ def _mounted(command: list[str], folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _mounted_apart(command: list[str], folder: Path) -> Iterator[Path]:
-    """In namespaces of its own, where any user may mount; it is reached through the process in them."""
+    """A disk in namespaces of its own, where any user may mount; reached through the process in them."""
     apart = ["unshare", "--user", "--map-root-user", "--mount"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     keeping = [*apart, "sh", "-c", '"$@" && echo mounted && exec cat', "keeper", *command]
     with subprocess.Popen(keeping, text=True, **pipes) as keeper:
         assert keeper.stdout is not None
-        if (said := keeper.stdout.readline()) != "mounted\n":
-            _refused(said)
+        if (output := keeper.stdout.readline()) != "mounted\n":
+            _refused(output)
         yield Path(f"/proc/{keeper.pid}/root{folder}")
 
 
-def _refused(said: str) -> NoReturn:
+def _refused(output: str) -> NoReturn:
     raise RuntimeError(
         "a disk that can be filled up needs the right to mount a tmpfs: run the tests as root, in a "
         "container with the capability SYS_ADMIN, or where any user may make namespaces, as is usual "
-        f"(mount said: {said.strip()})"
+        f"(mount said: {output.strip()})"
     )
 
 

@@ -1,4 +1,4 @@
-"""Stores on SQLite files that come to harm, and other processes that hold them."""
+"""Stores on SQLite files that get damaged, and other processes that lock them."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from tenure.storage.sqlite.store import SqliteStore
-from tests.storage.telling import enqueue_one
+from tests.storage.verbs import enqueue_one
 
 _HOLDER = """
 import sys, apsw
@@ -36,7 +36,7 @@ async def opened(path: Path, **options: Any) -> AsyncIterator[SqliteStore]:
 
 @contextmanager
 def held_by_another_process(path: Path, how: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """As long as another process has SQLite's own lock on the file."""
+    """Have another process hold SQLite's own lock on the file while the block runs."""
     with subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(path), how],
         stdin=subprocess.PIPE,
@@ -50,13 +50,13 @@ def held_by_another_process(path: Path, how: str = "BEGIN IMMEDIATE") -> Iterato
 
 
 async def make(path: Path, jobs: int = 0, **options: Any) -> list[str]:
-    """A database with some jobs in line, closed; answers with their ids."""
+    """A database with some queued jobs, closed; returns their ids."""
     async with opened(path, **options) as store:
         return [str(await enqueue_one(store, key=f"key {n}")) for n in range(jobs)]
 
 
 def ids_in(path: Path) -> set[str]:
-    """The jobs that whoever opens the file now will find."""
+    """The jobs that a process finds which opens the file now."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         assert connection.execute("PRAGMA integrity_check").get == "ok"
@@ -66,7 +66,7 @@ def ids_in(path: Path) -> set[str]:
 
 
 def change_unguarded(path: Path, text: str) -> None:
-    """Change the file as nobody can while the database's own guards are awake."""
+    """Change the file past the database's own guards."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     connection.pragma("ignore_check_constraints", True)
@@ -76,7 +76,7 @@ def change_unguarded(path: Path, text: str) -> None:
 
 @contextmanager
 def frequent_checkpoints(pages: int) -> Iterator[None]:
-    """Let the log be brought into the database and begun anew many times in a short load."""
+    """Have SQLite checkpoint and restart its log many times in a short load."""
 
     def hook(connection: apsw.Connection) -> None:
         connection.wal_autocheckpoint(pages)

@@ -1,4 +1,4 @@
-"""Behind a pgbouncer that lends its connections to single transactions."""
+"""Behind a pgbouncer in transaction mode."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,20 +6,20 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order, Progress, Pulse
-from tenure.core.outcome import Report
-from tenure.core.states import State
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order, Progress, Pulse
+from tenure.core.model.outcome import Report
+from tenure.core.model.states import State
 from tenure.storage.address import store_for
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START, Clock
 from tests.storage.faults.conftest import TIMEOUT, Opener
 from tests.storage.faults.outages import BOUND, outage, outages, recovered
 from tests.storage.faults.pgbouncer import pgbouncer
-from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import (
+from tests.storage.postgres.lock_waits import until_waiting
+from tests.storage.verbs import (
     MAIL,
     claim,
     enqueue_one,
@@ -50,7 +50,7 @@ async def pooled(pooler: str, opened: Opener) -> PostgresStore:
 
 
 async def live(store: Store, worker: str) -> None:
-    """Take jobs of one caller's own through every verb that asks for certain jobs."""
+    """Take jobs of one caller through every verb that names its jobs."""
     line = [Line("default", worker)]
     held = await enqueue_one(store, worker, hold=True, key=worker)
     assert await enqueue_one(store, worker, key=worker) == held
@@ -74,7 +74,7 @@ async def live(store: Store, worker: str) -> None:
 async def test_every_verb_works_for_several_callers_at_once(
     pooled: PostgresStore, clock: Clock, backend: PostgresBackend
 ) -> None:
-    """Twelve callers on two connections to the server, each taken up anew for every statement."""
+    """Twelve callers on two connections to the server, which change with every statement."""
     assert await pooled.migrate() == []
     await pooled.verify()
     assert await pooled.now() == START
@@ -117,7 +117,7 @@ async def test_a_pooler_whose_connections_are_all_taken(
     backend: PostgresBackend,
     foreign: asyncpg.Connection,
 ) -> None:
-    """Others reach the pooler, but it has nothing to lend; they are told in time."""
+    """Other callers reach the pooler, but it has no connection free; they get an error in time."""
     other = await opened(pooler, pooled=True, timeout=TIMEOUT)
     jobs = [await enqueue_one(pooled) for _ in range(2)]
     await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
@@ -141,7 +141,7 @@ async def test_an_address_can_ask_for_it(pooler: str) -> None:
 
 @pytest.mark.parametrize("setting", ["", "?pooled=false"])
 async def test_who_does_not_ask_for_it_learns_at_once(pooler: str, setting: str) -> None:
-    """A direct store settles how its plans are made, which a pooler does not pass on; the error helps."""
+    """A direct store sets how plans are made, which a pooler does not pass on; the error says what to do."""
     end = await outage(store_for(f"{pooler}{setting}").open())
     assert not end.unknown
     assert "pooled=true" in str(end)

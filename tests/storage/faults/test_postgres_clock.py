@@ -1,4 +1,4 @@
-"""A PostgreSQL server whose own clock is set back, by libfaketime: its time is the store's, and runs back."""
+"""A PostgreSQL server whose clock is set back, by libfaketime: the store uses its time, which runs back."""
 
 import os
 import tempfile
@@ -10,30 +10,30 @@ import pytest
 
 from chaos.checker import check
 from chaos.evidence import Terms, gather
-from tenure.core.lease import Pulse
-from tenure.core.states import State
+from tenure.core.model.lease import Pulse
+from tenure.core.model.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests import faketime
 from tests.postgres_server import open_temporary_place
 from tests.storage.faults.own_server import OwnServer
-from tests.storage.telling import claim, enqueue_one, found, recoverable, seconds, settle, state_of, succeeded
+from tests.storage.verbs import claim, enqueue_one, found, recoverable, seconds, settle, state_of, succeeded
 
 LEASE = seconds(30)
 
 
 class Clock:
-    """What the server takes for the time, as far off the machine's as one says."""
+    """The server's clock, with an offset to the machine's."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.is_off_by(0)
 
     def is_off_by(self, seconds: int) -> None:
-        """Set it."""
+        """Set the offset."""
         written = self._path.with_name("written")
         written.write_text(f"{seconds:+d}\n")
         written.chmod(0o644)
-        written.rename(self._path)  # in one move: the server reads it all the time
+        written.rename(self._path)  # atomically: the server reads it all the time
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ async def test_the_servers_clock_is_the_stores(store: PostgresStore, clock: Cloc
 
 
 async def test_no_job_steps_back_in_time(store: PostgresStore, clock: Clock) -> None:
-    """Its history stays in the order in which it came about, whatever the clock says."""
+    """Its history stays in order, whatever the clock says."""
     job = await enqueue_one(store)
     [first] = await claim(store, lease_for=LEASE)
     clock.is_off_by(-5)
@@ -107,7 +107,7 @@ async def test_no_job_steps_back_in_time(store: PostgresStore, clock: Clock) -> 
 
 
 async def test_a_lease_is_no_shorter_for_it(store: PostgresStore, clock: Clock) -> None:
-    """Who holds a lease when the clock is set back keeps it, and prolongs it; others wait the longer."""
+    """A worker that holds a lease when the clock is set back keeps and prolongs it; others wait longer."""
     job = await enqueue_one(store)
     [claimed] = await claim(store, worker="a", lease_for=LEASE)
     clock.is_off_by(-5)

@@ -1,20 +1,20 @@
-"""A full disk under PostgreSQL: nothing is acknowledged that is not there, and room brings it all back."""
+"""A full disk under PostgreSQL: only stored jobs are acknowledged, and with room again the store recovers."""
 
 import asyncio
 import os
 from uuid import UUID, uuid4
 
-from tenure.core.documents import Document
 from tenure.core.errors import StoreUnavailable
-from tenure.core.job import NewJob
-from tenure.core.states import State
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
+from tenure.core.values.documents import Document
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.faults.conftest import Opener, migrate
 from tests.storage.faults.outages import BOUND, recovered
 from tests.storage.faults.own_server import OwnServer
 from tests.storage.faults.small_disk import filled, open_folder, small_disk
 from tests.storage.faults.test_postgres_restart import jobs_in
-from tests.storage.telling import claim, enqueue_one, settle, succeeded
+from tests.storage.verbs import claim, enqueue_one, settle, succeeded
 
 SEGMENTS = "--wal-segsize=1"
 LIMITS: dict[str, object] = {"min_wal_size": "2MB", "max_wal_size": "4MB"}
@@ -29,21 +29,21 @@ async def prepared(server: OwnServer, opened: Opener) -> PostgresStore:
 
 
 async def enqueue_until_refused(store: PostgresStore) -> tuple[set[UUID], UUID, StoreUnavailable]:
-    """Record large jobs until one is refused: those acknowledged, that one, and what was said of it."""
+    """Enqueue large jobs until one is refused: those acknowledged, that one, and the error."""
     recorded: set[UUID] = set()
     async with asyncio.timeout(BOUND):
         while True:
             params = Document(f'{{"noise":"{os.urandom(100_000).hex()}"}}')
-            asked = NewJob(definition="mail", id=(job := uuid4()), params=params)
+            new_job = NewJob(definition="mail", id=(job := uuid4()), params=params)
             try:
-                await store.enqueue([asked])
+                await store.enqueue([new_job])
             except StoreUnavailable as end:
                 return recorded, job, end
             recorded.add(job)
 
 
 async def test_a_disk_too_full_for_the_tables(opened: Opener) -> None:
-    """The server undoes the statement and says so; given room, the same store goes on at once."""
+    """The server rolls the statement back and says so; given room, the same store goes on at once."""
     with small_disk(80) as disk, open_folder() as elsewhere:
         initdb = (SEGMENTS, f"--waldir={elsewhere}/log")
         with OwnServer(place=disk, initdb=initdb, settings=LIMITS) as server:
@@ -63,7 +63,7 @@ async def test_a_disk_too_full_for_the_tables(opened: Opener) -> None:
 
 
 async def test_a_disk_too_full_for_the_log(opened: Opener) -> None:
-    """The server gives up altogether, so that nobody knows; restarted with room, it has what it promised."""
+    """The server shuts down, so the outcome is unknown; restarted with room, it has what it acknowledged."""
     with (
         small_disk(24) as disk,
         OwnServer(initdb=(SEGMENTS, f"--waldir={disk}/log"), settings=NEVER_TIDIED) as server,

@@ -1,27 +1,27 @@
-"""Connections that the server itself ends, idle or at work; statements that somebody cancels over there."""
+"""Connections that the server ends, idle or in use; statements that are cancelled on the server."""
 
 import asyncio
 
 import asyncpg
 import pytest
 
-from tenure.core.states import State
+from tenure.core.model.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.faults.conftest import Opener
 from tests.storage.faults.outages import BOUND, outage, recovered
-from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import claim, enqueue_one, hold_together, settle, state_of, succeeded
+from tests.storage.postgres.lock_waits import until_waiting
+from tests.storage.verbs import claim, enqueue_one, hold_together, settle, state_of, succeeded
 
 
 @pytest.fixture
 async def store(backend: PostgresBackend, opened: Opener) -> PostgresStore:
-    """A store whose own timeout is out of the way: nothing here is to wait for it."""
+    """A store with a long timeout: no test here waits for it."""
     return await opened(backend.dsn, timeout=10 * BOUND)
 
 
 async def signal_waiting(backend: PostgresBackend, function: str) -> None:
-    """Have the server signal whoever waits for a lock."""
+    """Have the server signal every process that waits for a lock."""
     signalled = await backend.sql(f"""
         SELECT {function}(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event_type = 'Lock'""")

@@ -6,17 +6,17 @@ from functools import partial
 import asyncpg
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.states import State
-from tenure.storage.postgres.pool import Connection
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.pool import Connection
 from tests.storage.backends import PostgresBackend
 from tests.storage.contract.test_open_and_close import VERBS
 from tests.storage.faults.conftest import TIMEOUT, Opener
 from tests.storage.faults.outages import BOUND, connected, outage, outages, recovered
+from tests.storage.postgres.lock_waits import until_waiting
 from tests.storage.postgres.relay import Relay
-from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import enqueue_one, state_of
+from tests.storage.verbs import enqueue_one, state_of
 
 STALLS = {
     "both ways": {"questions": True, "answers": True},
@@ -41,7 +41,7 @@ async def test_no_verb_waits_for_a_network_that_stands_still(
     ends = await outages(*(verb(store) for verb in VERBS.values()))
 
     certain = [verb for verb, end in zip(VERBS, ends, strict=True) if not end.unknown]
-    # These did not even get the connections that they make for themselves.
+    # These did not even get the connections that they open for themselves.
     assert certain == ["migrate", "inspect"]
     relay.flow()
     await recovered(store)
@@ -63,10 +63,10 @@ async def test_a_connection_that_stalls_again_and_again_is_replaced_each_time(
 async def test_what_the_driver_does_beside_the_statement_is_bounded_as_well(
     relay: Relay, opened: Opener
 ) -> None:
-    """A new statement takes the place of an old one, which is closed on the same wire in between."""
+    """A new statement evicts an old one, which is closed on the same connection in between."""
     store = await opened(relay.dsn, connections=1)
     for number in range(120):
-        await store._pool.work(partial(_prepare, number))
+        await store._pool.run_task(partial(_prepare, number))
     relay.stall_after_answer()
     await outage(store.now())
     relay.flow()
@@ -76,7 +76,7 @@ async def test_what_the_driver_does_beside_the_statement_is_bounded_as_well(
 async def test_a_network_that_stands_still_within_a_transaction_keeps_nobody(
     relay: Relay, opened: Opener
 ) -> None:
-    """To take back what was begun the driver would wait for the server, too."""
+    """To roll back a transaction the driver would wait for the server, too."""
     store = await opened(relay.dsn, connections=1)
     job = await enqueue_one(store)
     relay.stall_after_answer()
@@ -110,7 +110,7 @@ async def test_who_no_longer_wants_an_answer_does_not_wait_for_the_network(
 async def test_a_store_can_be_closed_though_the_network_stands_still(
     far: PostgresStore, relay: Relay, stall: str
 ) -> None:
-    """Also while a call is under way, which is told so."""
+    """Also while a call is under way, which gets an error."""
     await enqueue_one(far)
     relay.stall(**STALLS[stall])
     call = asyncio.create_task(far.enqueue([NewJob(definition="mail")]))
@@ -125,7 +125,7 @@ async def test_a_store_can_be_closed_though_the_network_stands_still(
 async def test_an_idle_store_can_be_closed_though_the_network_stands_still(
     far: PostgresStore, relay: Relay, stall: str
 ) -> None:
-    """Nobody answers the goodbye; that is no error."""
+    """The server does not answer the disconnect; that is no error."""
     await enqueue_one(far)
     relay.stall(**STALLS[stall])
     async with asyncio.timeout(BOUND):
@@ -147,7 +147,7 @@ async def test_a_store_that_cannot_be_opened_now_can_be_opened_later(relay: Rela
 async def test_only_what_was_sent_may_have_been_written(
     far: PostgresStore, relay: Relay, backend: PostgresBackend, foreign: asyncpg.Connection
 ) -> None:
-    """One call is under way on the only connection; the other needs a new one, which does not come about."""
+    """One call is under way on the only connection; the other needs a new one, which cannot be opened."""
     job = await enqueue_one(far)
     await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
     sent = asyncio.create_task(far.cancel([job]))
@@ -177,7 +177,7 @@ async def test_a_reset_costs_nobody_more_than_the_call_under_way(
 
 @pytest.mark.parametrize("passed", [1, 4, 7, 40])
 async def test_an_answer_that_breaks_off_is_no_answer(far: PostgresStore, relay: Relay, passed: int) -> None:
-    """Within the first message and behind it: half an answer is never taken for a whole one."""
+    """Within the first message and after it: half an answer never counts as a whole one."""
     await enqueue_one(far)
     relay.cut_answer(after=passed)
     assert (await outage(enqueue_one(far))).unknown

@@ -1,19 +1,19 @@
-"""Connections that are all taken, here or on the server: nobody waits in line for longer than the timeout."""
+"""Connections that are all in use, here or on the server: no call waits longer than the timeout."""
 
 import asyncio
 
 import asyncpg
 
 from tenure.core.errors import StoreBusy, StoreUnavailable
-from tenure.core.job import NewJob
-from tenure.core.states import State
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.faults.conftest import TIMEOUT, Opener
 from tests.storage.faults.outages import BOUND, outage, outages, recovered, until_nobody_waits
+from tests.storage.postgres.lock_waits import until_waiting
 from tests.storage.postgres.relay import Relay
-from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import claim, count, enqueue_one, settle, state_of, succeeded
+from tests.storage.verbs import claim, count, enqueue_one, settle, state_of, succeeded
 
 
 async def test_who_finds_all_connections_taken_is_told_so_in_time(
@@ -32,7 +32,7 @@ async def test_who_finds_all_connections_taken_is_told_so_in_time(
 
     assert (await outage(holding)).unknown
     answers = await asyncio.gather(*waiting, return_exceptions=True)
-    # Whoever is still within its time when the connection becomes free is served, or has sent its question.
+    # A call that still has time when the connection becomes free is answered, or has sent its statement.
     assert sum(isinstance(end, StoreUnavailable) and end.unknown for end in answers) <= 1
     await until_nobody_waits(backend)
     await foreign.execute("ROLLBACK")
@@ -44,7 +44,7 @@ async def test_who_finds_all_connections_taken_is_told_so_in_time(
 async def test_a_long_line_for_few_connections_ends_all_at_once(
     backend: PostgresBackend, foreign: asyncpg.Connection, opened: Opener
 ) -> None:
-    """A hundred callers and two connections: nobody waits for those in front to time out one by one."""
+    """A hundred callers and two connections: no call waits for those in front to time out one by one."""
     store = await opened(backend.dsn, connections=2)
     job = await enqueue_one(store)
     await foreign.execute("SELECT FROM tenure.job_state FOR UPDATE")
@@ -54,14 +54,14 @@ async def test_a_long_line_for_few_connections_ends_all_at_once(
     assert sum(end.unknown for end in ends) <= 4
     await foreign.execute("ROLLBACK")
     await recovered(store)
-    # What was cancelled just when it was sent may have been done after all.
+    # A call that was cancelled while it was sent may have been done after all.
     assert await state_of(store, job) in (State.QUEUED, State.CANCELLED)
 
 
 async def test_enqueues_do_not_wait_for_more_than_the_statement_in_front(
     far: PostgresStore, relay: Relay, backend: PostgresBackend
 ) -> None:
-    """Each call fills a statement of its own, and the network stands still: most are turned away unsent."""
+    """Each call fills a statement of its own, and the network stands still: most are refused unsent."""
     await enqueue_one(far)
     relay.stall()
     batch = [NewJob(definition="mail")] * 600
@@ -96,7 +96,7 @@ async def test_what_waits_for_a_connection_is_finished_before_the_store_closes(
 
 
 async def test_a_server_without_a_connection_to_spare(own_dsn: str, opened: Opener) -> None:
-    """Nothing was sent, and the error says so; as soon as somebody leaves, the same store works."""
+    """Nothing was sent, and the error says so; as soon as a connection is free, the same store works."""
     store = await opened(own_dsn)
     job = await enqueue_one(store)
     others = await take_all(own_dsn)

@@ -1,25 +1,25 @@
-"""PostgreSQL stopped at once and started again: what was acknowledged is there, and no error lies."""
+"""PostgreSQL stopped at once and started again: what was acknowledged is there, and every error is true."""
 
 import asyncio
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from tenure.core.errors import StoreUnavailable
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Lease
-from tenure.core.states import State
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Lease
+from tenure.core.model.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.faults.conftest import Opener
 from tests.storage.faults.outages import BOUND, outage, recovered
 from tests.storage.faults.own_server import OwnServer
-from tests.storage.telling import claim, enqueue_one, hold_together, seconds, settle, state_of, succeeded
+from tests.storage.verbs import claim, enqueue_one, hold_together, seconds, settle, state_of, succeeded
 
 PRODUCERS, WORKERS = 20, 4
 
 
 @dataclass
 class Log:
-    """What callers were told."""
+    """The answers that callers got."""
 
     recorded: set[UUID] = field(default_factory=set)
     not_recorded: set[UUID] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Log:
 
 
 class Load:
-    """Producers and workers who go on until told to stop, and write down what they were told."""
+    """Producers and workers that run until stopped, and log their answers."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
@@ -38,12 +38,12 @@ class Load:
         self._progress, self._is_back = asyncio.Event(), asyncio.Event()
 
     async def run(self, server: OwnServer) -> Log:
-        """Stop the server in the middle, start it again, and go on until everybody is at work again."""
-        async with asyncio.timeout(2 * BOUND), asyncio.TaskGroup() as everybody:
+        """Stop the server in the middle, start it again, and go on until all work again."""
+        async with asyncio.timeout(2 * BOUND), asyncio.TaskGroup() as tasks:
             for number in range(PRODUCERS):
-                everybody.create_task(self._produce())
+                tasks.create_task(self._produce())
                 if number < WORKERS:
-                    everybody.create_task(self._work(f"worker-{number}"))
+                    tasks.create_task(self._work(f"worker-{number}"))
             await self._until_settled(50)
             await asyncio.to_thread(server.stop_at_once)
             await outage(self._store.now())
@@ -95,7 +95,7 @@ class Load:
                 return
 
     async def _rest(self) -> None:
-        """Nobody asks again before the server is back; all of them do then, at once."""
+        """No call is repeated before the server is back; then all of them are, at once."""
         self.log.outages += 1
         await self._is_back.wait()
 
@@ -119,7 +119,7 @@ async def test_a_crash_under_load_loses_nothing_that_was_acknowledged(
 
 async def jobs_in(store: PostgresStore) -> dict[UUID, State]:
     """All jobs and their states, by plain SQL."""
-    rows = await store._pool.work(
+    rows = await store._pool.run_task(
         lambda connection: connection.fetch("SELECT id, state FROM tenure.job_state")
     )
     return {row["id"]: State(row["state"]) for row in rows}
@@ -128,7 +128,7 @@ async def jobs_in(store: PostgresStore) -> dict[UUID, State]:
 async def test_while_the_server_is_down_nothing_is_written_and_that_is_said(
     own_server: OwnServer, own_dsn: str, opened: Opener
 ) -> None:
-    """S0.5: refused connections are certain; the store that saw them is as good as new afterwards."""
+    """S0.5: refused connections are certain; the store that saw them works as before afterwards."""
     store = await opened(own_dsn)
     before = await enqueue_one(store)
     [owned] = await claim(store)
@@ -137,7 +137,7 @@ async def test_while_the_server_is_down_nothing_is_written_and_that_is_said(
     ends = [await outage(store.enqueue([NewJob(definition="mail", id=job)])) for job in jobs]
     assert not any(end.unknown for end in ends[1:])
 
-    # While it recovers it refuses as well, with words of its own.
+    # While it recovers it refuses as well, with another message.
     starting = asyncio.create_task(asyncio.to_thread(own_server.start_again))
     await recovered(store)
     await starting

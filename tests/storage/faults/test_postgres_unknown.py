@@ -1,18 +1,19 @@
-"""An answer that was lost: the error says that the write may have happened, and asking again is safe."""
+"""A lost answer: the error says that the write may have happened, and repeating the call is safe."""
 
 import asyncio
 from uuid import UUID, uuid4
 
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.states import State
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import Clock
 from tests.storage.faults.outages import BOUND, outage, recovered
+from tests.storage.postgres.lock_waits import until_connections
 from tests.storage.postgres.relay import Relay
-from tests.storage.telling import claim, count, enqueue_one, path_of, seconds, settle, state_of, succeeded
+from tests.storage.verbs import claim, count, enqueue_one, path_of, seconds, settle, state_of, succeeded
 
 KEYED = NewJob(definition="mail", key="once")
 NAMED = NewJob(definition="mail", id=uuid4())
@@ -28,34 +29,34 @@ async def warm(far: PostgresStore) -> PostgresStore:
     return far
 
 
-@pytest.mark.parametrize("asked", [KEYED, NAMED], ids=["by key", "by id"])
+@pytest.mark.parametrize("wanted", [KEYED, NAMED], ids=["by key", "by id"])
 async def test_an_enqueue_whose_answer_was_lost_may_be_repeated(
-    warm: PostgresStore, relay: Relay, backend: PostgresBackend, asked: NewJob
+    warm: PostgresStore, relay: Relay, backend: PostgresBackend, wanted: NewJob
 ) -> None:
-    """The job was recorded, and asking again answers with it."""
+    """The job was recorded, and the repeated call answers with it."""
     relay.cut_answer()
-    assert (await outage(warm.enqueue([asked]))).unknown
+    assert (await outage(warm.enqueue([wanted]))).unknown
     assert await count(backend, "tenure.job") == 2
 
-    [again] = await warm.enqueue([asked])
+    [again] = await warm.enqueue([wanted])
 
     assert not again.fresh
     assert await count(backend, "tenure.job") == await count(backend, "tenure.job_state") == 2
     assert await state_of(warm, again.id) is State.QUEUED
 
 
-@pytest.mark.parametrize("asked", [KEYED, NAMED], ids=["by key", "by id"])
+@pytest.mark.parametrize("wanted", [KEYED, NAMED], ids=["by key", "by id"])
 async def test_an_enqueue_that_arrives_late_or_never_may_be_repeated(
-    warm: PostgresStore, relay: Relay, backend: PostgresBackend, asked: NewJob
+    warm: PostgresStore, relay: Relay, backend: PostgresBackend, wanted: NewJob
 ) -> None:
-    """The network hands it over only after the caller was told that nothing is known."""
+    """The network delivers it only after the caller got the error."""
     relay.stall(answers=False)
-    assert (await outage(warm.enqueue([asked]))).unknown
+    assert (await outage(warm.enqueue([wanted]))).unknown
     assert await count(backend, "tenure.job") == 1
     relay.flow()
 
     async with asyncio.timeout(BOUND):
-        [again] = await warm.enqueue([asked])
+        [again] = await warm.enqueue([wanted])
     await relay.cut()
     await alone(backend)
     assert await count(backend, "tenure.job") == 2
@@ -64,15 +65,11 @@ async def test_an_enqueue_that_arrives_late_or_never_may_be_repeated(
 
 async def alone(backend: PostgresBackend) -> None:
     """Return once all other connections to the database have ended, with whatever they did."""
-    async with asyncio.timeout(BOUND):
-        while await backend.sql("""
-            SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-               AND backend_type = 'client backend'"""):
-            pass
+    await until_connections(backend, "true", 0)
 
 
 async def test_a_settlement_whose_answer_was_lost_counts_once(warm: PostgresStore, relay: Relay) -> None:
-    """It stands; told again, it is lost, for the lease has ended with it."""
+    """It stands; reported again, it is lost, because the lease has ended with it."""
     job = await enqueue_one(warm)
     [owned] = await claim(warm)
     relay.cut_answer()
@@ -105,11 +102,11 @@ async def test_a_settlement_that_never_arrived_is_accepted_when_repeated(
 async def test_a_claim_whose_answer_was_lost_is_made_good_by_time(
     warm: PostgresStore, relay: Relay, backend: PostgresBackend, clock: Clock
 ) -> None:
-    """The jobs belong to a lease that nobody knows of; it runs out, and they are claimed again."""
+    """The jobs belong to a lease that no worker knows; it runs out, and they are claimed again."""
     await warm.enqueue([NewJob(definition="mail") for _ in range(20)])
     known: set[UUID] = set()
     while not (orphans := await running(backend) - known):
-        # Now and then what was lost is the look at the lines before the claim.
+        # Sometimes the answer that was lost is that of the look-up before the claim.
         known |= {owned.lease.job for owned in await claim(warm, limit=1, lease_for=seconds(90))}
         relay.cut_answer()
         assert (await outage(claim(warm, limit=1))).unknown
@@ -138,12 +135,12 @@ async def test_a_hand_back_whose_answer_was_lost_counts_once(warm: PostgresStore
 async def test_callers_who_shared_a_statement_share_the_doubt(
     warm: PostgresStore, relay: Relay, backend: PostgresBackend
 ) -> None:
-    """Each repeats its own call, and everybody ends up with the job that was recorded first."""
-    asked = [NewJob(definition="mail", key=f"key-{n}") for n in range(30)]
+    """Each repeats its own call, and all get the job that was recorded first."""
+    wanted = [NewJob(definition="mail", key=f"key-{n}") for n in range(30)]
     relay.cut_answer()
-    first = await asyncio.gather(*(warm.enqueue([job]) for job in asked), return_exceptions=True)
+    first = await asyncio.gather(*(warm.enqueue([job]) for job in wanted), return_exceptions=True)
     assert any(isinstance(answer, BaseException) for answer in first)
-    again = await asyncio.gather(*(warm.enqueue([job]) for job in asked))
+    again = await asyncio.gather(*(warm.enqueue([job]) for job in wanted))
     assert len({answer.id for [answer] in again}) == 30
     for before, [after] in zip(first, again, strict=True):
         if not isinstance(before, BaseException):

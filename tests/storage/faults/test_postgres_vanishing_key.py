@@ -1,45 +1,44 @@
-"""Enqueueing in two statements: what may come between recording jobs and looking up who took a key."""
+"""Enqueueing in two statements: what may happen between recording jobs and looking up a taken key."""
 
 import asyncio
 
 import asyncpg
 import pytest
 
-from tenure.core.job import Enqueued, NewJob
+from tenure.core.model.job import Enqueued, NewJob
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.faults.conftest import Opener
 from tests.storage.faults.outages import BOUND, outage
 from tests.storage.faults.test_postgres_killed import signal_waiting
+from tests.storage.postgres.lock_waits import until_waiting
 from tests.storage.postgres.relay import Relay
-from tests.storage.postgres.test_neighbours import hold_key
-from tests.storage.postgres.waiting import until_waiting
-from tests.storage.telling import count, enqueue_one
+from tests.storage.postgres.wire.test_shared_statements import hold_key
+from tests.storage.verbs import count, enqueue_one
+from tests.until import until
 
 Call = asyncio.Task[list[Enqueued]]
 
 
 @pytest.fixture
 async def call(relay: Relay, backend: PostgresBackend, opened: Opener) -> Call:
-    """A call for a free job and one whose key is taken, of which the server has recorded the first.
+    """A call with a free job and one whose key is taken; the server has recorded the first.
 
     The answer is held back on the way, so that the look-up of the key has not been sent yet.
     """
     store: PostgresStore = await opened(relay.dsn, timeout=10 * BOUND)
-    # With a tag it takes the statement of several jobs, which so is prepared before answers are held back.
+    # With a tag it takes the statement for several jobs, which is thus prepared before answers are held back.
     await enqueue_one(store, key="taken", tags=("first",))
     relay.stall(questions=False)
     enqueueing = asyncio.create_task(
         store.enqueue([NewJob(definition="mail"), NewJob(definition="mail", key="taken")])
     )
-    async with asyncio.timeout(BOUND):
-        while await count(backend, "tenure.job") < 2:
-            pass
+    await until(lambda: backend.sql("SELECT FROM tenure.job OFFSET 1"), BOUND)
     return enqueueing
 
 
 async def remove_taken(foreign: asyncpg.Connection) -> None:
-    """Remove the job that has the key, as no verb of a store would; the guards are told to look away."""
+    """Remove the job that has the key, as no verb of a store would; the guards are disabled for it."""
     await foreign.execute("""
         SET LOCAL session_replication_role = replica;
         DELETE FROM tenure.ready WHERE job IN (SELECT id FROM tenure.job WHERE key = 'taken');
@@ -75,7 +74,7 @@ async def test_a_key_that_is_free_again_but_held_leaves_the_call_in_doubt(
 async def test_a_look_up_that_fails_leaves_the_call_in_doubt(
     call: Call, relay: Relay, backend: PostgresBackend, foreign: asyncpg.Connection
 ) -> None:
-    """The server says that the look-up was undone, but the first statement was not."""
+    """The server says that the look-up was rolled back, but the first statement was not."""
     await foreign.execute("LOCK TABLE tenure.job IN ACCESS EXCLUSIVE MODE")
     relay.flow()
     await until_waiting(backend, 1)
@@ -93,9 +92,11 @@ async def test_a_look_up_that_fails_where_nothing_was_recorded_leaves_no_doubt(
     before = await last_begun(backend)
     relay.stall(questions=False)
     again = asyncio.create_task(enqueue_one(store, key="taken"))
-    async with asyncio.timeout(BOUND):
-        while await last_begun(backend) in (before, []):
-            pass
+
+    async def has_begun() -> bool:
+        return await last_begun(backend) not in (before, [])
+
+    await until(has_begun, BOUND)
     await foreign.execute("LOCK TABLE tenure.job IN ACCESS EXCLUSIVE MODE")
     relay.flow()
     await until_waiting(backend, 1)

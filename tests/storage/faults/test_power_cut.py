@@ -9,15 +9,15 @@ from uuid import UUID
 
 import apsw
 
-from tenure.core.documents import Document
-from tenure.core.job import NewJob
-from tenure.storage.sqlite.connection import Durability
+from tenure.core.model.job import NewJob
+from tenure.core.values.documents import Document
+from tenure.storage.sqlite.file.connection import Durability
 from tenure.storage.sqlite.store import SqliteStore
-from tests.storage.faults.power import Disk, Recorder
+from tests.storage.faults.power_cuts import Disk, Recorder
 from tests.storage.faults.sqlite_stores import frequent_checkpoints
-from tests.storage.telling import claim, enqueue_one, settle, state_of, succeeded
+from tests.storage.verbs import claim, enqueue_one, settle, state_of, succeeded
 
-# `make long` asks for more.
+# `make long` runs more.
 CUTS = int(os.environ.get("TENURE_POWER_CUTS", "200"))
 CUTS_A_LOAD = 50
 ROUNDS = 12
@@ -26,7 +26,7 @@ PAGES_BEFORE_A_CHECKPOINT = 60
 
 
 class Acknowledged(NamedTuple):
-    """That a job is in a state, and how much was on record when the store said so."""
+    """That a job is in a state, and how many operations were logged when the store said so."""
 
     moment: int
     job: UUID
@@ -34,7 +34,7 @@ class Acknowledged(NamedTuple):
 
 
 class Night(NamedTuple):
-    """A load that was recorded from its first write to its last."""
+    """A load, logged from its first write to its last."""
 
     disk: Disk
     recorder: Recorder
@@ -48,7 +48,7 @@ def fresh(folder: Path) -> Path:
 
 
 async def recorded_load(folder: Path, chance: Random, durability: Durability = "full") -> Night:
-    """Jobs enqueued, claimed and settled by several callers at once, all on record."""
+    """Jobs enqueued, claimed and settled by several callers at once, all logged."""
     path = fresh(folder) / "tenure.db"
     store = SqliteStore(path)
     await store.open()
@@ -61,13 +61,13 @@ async def recorded_load(folder: Path, chance: Random, durability: Durability = "
     async def work(caller: int) -> None:
         for _ in range(ROUNDS):
             params = Document(f'"{"x" * chance.choice((1, 500, 9000))}"')
-            asked = [NewJob(definition="mail", params=params) for _ in range(chance.randint(1, 3))]
-            new = await store.enqueue(asked)
-            acknowledged.extend(Acknowledged(len(recorder.deeds), job.id, "queued") for job in new)
+            jobs = [NewJob(definition="mail", params=params) for _ in range(chance.randint(1, 3))]
+            new = await store.enqueue(jobs)
+            acknowledged.extend(Acknowledged(len(recorder.operations), job.id, "queued") for job in new)
             owned = await claim(store, worker=f"{caller}", limit=2)
             await settle(store, map(succeeded, owned), worker=f"{caller}")
             acknowledged.extend(
-                Acknowledged(len(recorder.deeds), one.lease.job, "succeeded") for one in owned
+                Acknowledged(len(recorder.operations), one.lease.job, "succeeded") for one in owned
             )
 
     with frequent_checkpoints(PAGES_BEFORE_A_CHECKPOINT):
@@ -80,23 +80,26 @@ async def recorded_load(folder: Path, chance: Random, durability: Durability = "
 
 def cut_apart(night: Night, folder: Path, chance: Random, cuts: int) -> list[int]:
     """Cut the power at as many moments; how many acknowledgements each cut made untrue."""
-    deeds, done, losses = night.recorder.deeds, 0, []
-    for number, moment in enumerate(sorted(chance.randint(1, len(deeds)) for _ in range(cuts))):
-        night.disk.take(deeds[done:moment])
+    operations, done, losses = night.recorder.operations, 0, []
+    for number, moment in enumerate(sorted(chance.randint(1, len(operations)) for _ in range(cuts))):
+        night.disk.take(operations[done:moment])
         done = moment
         image = fresh(folder / f"{number}")
         night.disk.cut(image, chance)
-        # What a crash leaves of the shared memory is anything.
+        # A crash may leave anything in the shared memory.
         (image / "tenure.db-shm").write_bytes(chance.randbytes(chance.choice((0, 32768))))
         losses.append(
-            _untrue(image / "tenure.db", [told for told in night.acknowledged if told.moment <= moment])
+            _untrue(
+                image / "tenure.db",
+                [one for one in night.acknowledged if one.moment <= moment],
+            )
         )
         for left in image.iterdir():
             left.unlink()
     return losses
 
 
-def _untrue(path: Path, told: list[Acknowledged]) -> int:
+def _untrue(path: Path, acknowledged: list[Acknowledged]) -> int:
     connection = apsw.Connection(str(path))
     try:
         assert connection.execute("PRAGMA integrity_check").get == "ok"
@@ -112,7 +115,7 @@ def _untrue(path: Path, told: list[Acknowledged]) -> int:
         connection.close()
     return sum(
         str(one.job) not in states or (one.state == "succeeded" and states[str(one.job)] != "succeeded")
-        for one in told
+        for one in acknowledged
     )
 
 
@@ -128,11 +131,11 @@ async def losses_of(folder: Path, durability: Durability, cuts: int) -> list[int
 
 
 def assert_the_load_was_lively(night: Night) -> None:
-    """Calls shared commits, and the log was begun anew several times."""
-    log = [deed for deed in night.recorder.deeds if deed.name == "tenure.db-wal"]
-    restarts = sum(deed.kind == "write" and deed.offset == 0 for deed in log)
+    """Calls shared commits, and the log was restarted several times."""
+    log = [operation for operation in night.recorder.operations if operation.name == "tenure.db-wal"]
+    restarts = sum(operation.kind == "write" and operation.offset == 0 for operation in log)
     assert restarts >= 3
-    assert len({told.moment for told in night.acknowledged}) < len(night.acknowledged)
+    assert len({one.moment for one in night.acknowledged}) < len(night.acknowledged)
 
 
 async def test_no_power_cut_takes_back_what_was_acknowledged(tmp_path: Path) -> None:
@@ -152,7 +155,7 @@ async def test_without_a_sync_for_every_commit_power_cuts_do_take_back_what_was_
 async def test_a_store_opened_after_a_power_cut_goes_on(tmp_path: Path) -> None:
     chance = Random("goes on")
     night = await recorded_load(tmp_path / "load", chance)
-    night.disk.take(night.recorder.deeds[: len(night.recorder.deeds) // 2])
+    night.disk.take(night.recorder.operations[: len(night.recorder.operations) // 2])
     image = fresh(tmp_path / "image")
     night.disk.cut(image, chance)
     store = SqliteStore(image / "tenure.db")

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.documents import Document
 from tenure.core.errors import StoreBusy, StoreUnavailable
+from tenure.core.values.documents import Document
 from tenure.storage.sqlite.store import SqliteStore
 from tests.storage.faults.disks import small_disk
-from tests.storage.faults.meddler import io_error, meddled, stand_still_until
+from tests.storage.faults.file_faults import io_error, meddled, stand_still_until
 from tests.storage.faults.sqlite_stores import frequent_checkpoints, ids_in, make, opened
-from tests.storage.telling import claim, enqueue_one, settle, state_of, succeeded
+from tests.storage.verbs import claim, enqueue_one, settle, state_of, succeeded
 
 LARGE = Document(f'"{"x" * 9000}"')
 FAILURES = {
@@ -25,7 +25,7 @@ FAILURES = {
 
 
 async def answer_of(call: Awaitable[UUID]) -> UUID | StoreUnavailable:
-    """What a call answers, be it that the store is not available."""
+    """The answer of a call, or the error that the store is not available."""
     try:
         return await call
     except StoreUnavailable as error:
@@ -33,7 +33,7 @@ async def answer_of(call: Awaitable[UUID]) -> UUID | StoreUnavailable:
 
 
 async def enqueued_until_refused(store: SqliteStore) -> tuple[list[UUID], StoreUnavailable]:
-    """Enqueue until the store refuses: what was acknowledged, and the refusal."""
+    """Enqueue until the store refuses: the acknowledged jobs, and the refusal."""
     jobs: list[UUID] = []
     while isinstance(answer := await answer_of(enqueue_one(store, params=LARGE)), UUID):
         jobs.append(answer)
@@ -71,9 +71,9 @@ async def test_all_who_share_a_commit_that_finds_no_room_are_told(tmp_path: Path
         async with opened(path) as store:
             await disk.fill(store)
             calls = [enqueue_one(store, params=LARGE) for _ in range(150)]
-            told = await asyncio.gather(*calls, return_exceptions=True)
-            assert StoreUnavailable in set(map(type, told))
-            kept = {str(job) for job in told if not isinstance(job, StoreUnavailable)}
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+            assert StoreUnavailable in set(map(type, answers))
+            kept = {str(job) for job in answers if not isinstance(job, StoreUnavailable)}
             await disk.make_room(store)
             assert len(await claim(store, limit=200)) == len(kept)
         assert ids_in(path) == kept
@@ -89,9 +89,9 @@ async def test_a_failing_disk_is_told_and_when_it_works_again_the_store_goes_on(
             before = await enqueue_one(store)
             meddler.meddling = FAILURES[failure]
             calls = [enqueue_one(store, params=LARGE) for _ in range(20)]
-            told = await asyncio.gather(*calls, return_exceptions=True)
-            assert set(map(type, told)) == {StoreUnavailable}
-            assert all("tenure.db is not available" in str(error) for error in told)
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+            assert set(map(type, answers)) == {StoreUnavailable}
+            assert all("tenure.db is not available" in str(error) for error in answers)
             meddler.meddling = None
             after = await enqueue_one(store)
             assert await state_of(store, after) == "queued"
@@ -103,20 +103,20 @@ async def test_a_commit_whose_sync_failed_may_have_happened(tmp_path: Path) -> N
     with meddled() as meddler:
         async with opened(path, vfs=meddler.name) as store:
             meddler.meddling = io_error("sync", of="-wal")
-            with pytest.raises(StoreUnavailable) as told:
+            with pytest.raises(StoreUnavailable) as raised:
                 await enqueue_one(store)
-            assert told.value.unknown
+            assert raised.value.unknown
             meddler.meddling = None
 
 
 async def test_a_database_that_cannot_take_up_its_log_loses_nothing(tmp_path: Path) -> None:
-    """Commits go into the log; bringing it into the database fails, and is done when the disk works again."""
+    """Commits go into the log; its checkpoint fails, and is done when the disk works again."""
     path = tmp_path / "tenure.db"
     with meddled() as meddler, frequent_checkpoints(pages=10):
         async with opened(path, vfs=meddler.name) as store:
             meddler.meddling = io_error("write", "sync", of=".db")
             answers = [await answer_of(enqueue_one(store, params=LARGE, key=f"{n}")) for n in range(20)]
-            # SQLite itself keeps quiet about it; the one in between does not, and then nobody knows.
+            # SQLite ignores this error itself; the meddler does not, and then the outcome is unknown.
             assert all(isinstance(answer, UUID) or answer.unknown for answer in answers)
             meddler.meddling = None
             jobs = [await enqueue_one(store, params=LARGE, key=f"{n}") for n in range(40)]
@@ -155,8 +155,8 @@ async def test_a_connection_lost_in_the_middle_of_a_commit_is_replaced(tmp_path:
         before = await enqueue_one(store)
         assert await state_of(store, before) == "queued"
         lost = store._writer.run(lambda connection, _: connection.close(True))
-        told = await asyncio.gather(lost, enqueue_one(store), enqueue_one(store), return_exceptions=True)
-        assert set(map(type, told)) == {StoreUnavailable}
+        answers = await asyncio.gather(lost, enqueue_one(store), enqueue_one(store), return_exceptions=True)
+        assert set(map(type, answers)) == {StoreUnavailable}
         after = await enqueue_one(store)
         assert await state_of(store, after) == "queued"
     assert ids_in(path) == {str(before), str(after)}

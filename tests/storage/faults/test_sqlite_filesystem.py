@@ -1,4 +1,4 @@
-"""Where the file lies: a network file system is recognised, and refused before anything is written."""
+"""The file system: a network file system is recognised, and refused before anything is written."""
 
 import os
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tenure.core.errors import StoreUnavailable
-from tenure.storage.sqlite import filesystem
-from tenure.storage.sqlite.filesystem import network_kind
+from tenure.storage.sqlite.file import filesystem
+from tenure.storage.sqlite.file.filesystem import network_kind
 from tenure.storage.sqlite.store import SqliteStore
-from tests.storage.faults import harm
+from tests.storage.faults import damaged_files
 from tests.storage.faults.sqlite_stores import opened
-from tests.storage.telling import enqueue_one, state_of
+from tests.storage.verbs import enqueue_one, state_of
 
 # As Linux writes it: number, parent, device, root, place, options, any number of tags, a dash, kind, source.
 RECORDED = r"""
@@ -62,7 +62,7 @@ def test_what_is_not_listed_or_cannot_be_read_is_not_held_against_anybody() -> N
 
 
 def test_the_lines_of_this_machine_are_understood(tmp_path: Path) -> None:
-    """Its disks are found by their device numbers, and become those of a network if they are written so."""
+    """Disks are found by their device numbers, and count as network disks if the list says so."""
     if sys.platform != "linux":
         assert not filesystem.MOUNTS.exists()
         return
@@ -77,24 +77,26 @@ def test_the_lines_of_this_machine_are_understood(tmp_path: Path) -> None:
 async def test_a_file_on_a_network_is_refused_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
-    path = harm.make_folder(tmp_path / "share") / "tenure.db"
+    path = damaged_files.make_folder(tmp_path / "share") / "tenure.db"
     if is_there:
-        harm.replace(path, b"")
-    device = harm.device_of(tmp_path)
+        damaged_files.replace(path, b"")
+    device = damaged_files.device_of(tmp_path)
     line = (
         f"40 21 {os.major(device)}:{os.minor(device)} / /share rw shared:20 - nfs4 files:/share rw,vers=4.2\n"
     )
-    harm.replace(tmp_path / "mountinfo", line.encode())
+    damaged_files.replace(tmp_path / "mountinfo", line.encode())
     monkeypatch.setattr(filesystem, "MOUNTS", tmp_path / "mountinfo")
     with pytest.raises(
         StoreUnavailable, match=r"tenure\.db is on a network .*nfs4.* local disk, or use PostgreSQL"
     ):
         await SqliteStore(path).open()
-    assert harm.names_in(tmp_path / "share") == ({"tenure.db"} if is_there else set())
+    assert damaged_files.names_in(tmp_path / "share") == ({"tenure.db"} if is_there else set())
 
 
 async def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
-    link = harm.link(tmp_path / "link.db", harm.make_folder(tmp_path / "there") / "tenure.db")
+    link = damaged_files.link(
+        tmp_path / "link.db", damaged_files.make_folder(tmp_path / "there") / "tenure.db"
+    )
     async with opened(link) as store:
         job = await enqueue_one(store)
         assert await state_of(store, job) == "queued"

@@ -1,4 +1,4 @@
-"""Another process holds the file: a clear answer within the store's timeout, and life goes on afterwards."""
+"""Another process locks the file: a clear error within the store's timeout, and the store goes on."""
 
 import asyncio
 from pathlib import Path
@@ -7,9 +7,9 @@ import pytest
 
 from tenure.core.errors import StoreBusy
 from tenure.storage.sqlite.store import SqliteStore
-from tests.storage.faults import harm
+from tests.storage.faults import damaged_files
 from tests.storage.faults.sqlite_stores import held_by_another_process, ids_in, opened
-from tests.storage.telling import enqueue_one, state_of
+from tests.storage.verbs import enqueue_one, state_of
 
 TIMEOUT = 2.0
 """Of the stores under test, in seconds: short, since tests wait for it to pass, but long enough to open."""
@@ -33,8 +33,8 @@ async def test_all_who_wait_at_once_are_told(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
     async with opened(path, timeout=TIMEOUT) as store:
         with held_by_another_process(path):
-            told = await asyncio.gather(*(enqueue_one(store) for _ in range(50)), return_exceptions=True)
-        assert {type(answer) for answer in told} == {StoreBusy}
+            answers = await asyncio.gather(*(enqueue_one(store) for _ in range(50)), return_exceptions=True)
+        assert {type(answer) for answer in answers} == {StoreBusy}
         await enqueue_one(store)
     assert len(ids_in(path)) == 1
 
@@ -60,11 +60,11 @@ async def test_opening_a_file_that_is_locked_ends_within_the_timeout(tmp_path: P
 
 
 async def test_a_queue_file_that_was_deleted_costs_fairness_and_nothing_else(tmp_path: Path) -> None:
-    """Those who came before stand at one file, those who come after at another, until they meet again."""
+    """Earlier processes wait at one file, later ones at another, until they meet again."""
     path = tmp_path / "tenure.db"
-    turn = harm.beside(path, "-turn")
+    turn = damaged_files.beside(path, "-turn")
     async with opened(path) as before:
-        harm.delete(turn)
+        damaged_files.delete(turn)
         async with opened(path) as after:
             stores = [before, after] * 50
             done = await asyncio.gather(*(enqueue_one(store) for store in stores))
@@ -74,19 +74,19 @@ async def test_a_queue_file_that_was_deleted_costs_fairness_and_nothing_else(tmp
 
 async def test_whoever_finds_the_queue_file_gone_stands_at_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    turn = harm.beside(path, "-turn")
+    turn = damaged_files.beside(path, "-turn")
     async with opened(path, timeout=TIMEOUT) as store:
-        harm.delete(turn)
+        damaged_files.delete(turn)
         await enqueue_one(store)
-        with harm.locked(turn), pytest.raises(StoreBusy):
+        with damaged_files.locked(turn), pytest.raises(StoreBusy):
             await enqueue_one(store)
 
 
 async def test_a_queue_file_that_cannot_be_made_again_keeps_nobody_from_writing(tmp_path: Path) -> None:
     path = tmp_path / "tenure.db"
-    turn = harm.beside(path, "-turn")
+    turn = damaged_files.beside(path, "-turn")
     async with opened(path) as store:
-        harm.delete(turn)
-        harm.make_folder(turn)
+        damaged_files.delete(turn)
+        damaged_files.make_folder(turn)
         job = await enqueue_one(store)
         assert await state_of(store, job) == "queued"

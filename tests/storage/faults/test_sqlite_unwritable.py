@@ -1,4 +1,4 @@
-"""The file or its folder may not be written: said at once and by name, and over once it is put right."""
+"""The file or its folder is not writable: an immediate error names it, and the store works once it is."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import pytest
 
 from tenure.core.errors import StoreUnavailable
 from tenure.storage.sqlite.store import SqliteStore
-from tests.storage.faults import harm
+from tests.storage.faults import damaged_files
 from tests.storage.faults.disks import mode, rights_that_count
 from tests.storage.faults.sqlite_stores import ids_in, make, opened
-from tests.storage.telling import enqueue_one, state_of
+from tests.storage.verbs import enqueue_one, state_of
 
 
 @pytest.mark.parametrize("bits", [0o444, 0o000], ids=["read-only", "no rights at all"])
@@ -75,10 +75,10 @@ async def test_a_queue_file_that_may_not_be_opened_is_named(tmp_path: Path) -> N
 
 
 async def test_a_closed_store_leaves_one_file_with_everything_in_it(tmp_path: Path) -> None:
-    """Whoever copies it then has it all."""
+    """A copy of the file then has everything."""
     path = tmp_path / "tenure.db"
     async with opened(path) as store:
         job = await enqueue_one(store)
         assert await state_of(store, job) == "queued"
-    assert harm.names_in(tmp_path) == {"tenure.db", "tenure.db-turn"}
+    assert damaged_files.names_in(tmp_path) == {"tenure.db", "tenure.db-turn"}
     assert ids_in(path) == {str(job)}

@@ -1,4 +1,4 @@
-"""PostgreSQL alone: a store on it, a foreign transaction, and ways to see who waits for whom."""
+"""PostgreSQL alone: a store on it, and a foreign transaction."""
 
 from collections.abc import AsyncIterator
 
@@ -16,14 +16,14 @@ def database_kind() -> str:
 
 @pytest.fixture(params=["postgres", NEWEST])
 def each_version(request: pytest.FixtureRequest) -> str:
-    """The newest, too: for what PostgreSQL says of itself, which it may say in other words."""
+    """The newest version, too: for tests of PostgreSQL's own words, which may change."""
     named: str = request.param
     return named
 
 
 @pytest.fixture
 async def foreign(backend: PostgresBackend) -> AsyncIterator[asyncpg.Connection]:
-    """Somebody else's connection to the same database, in a transaction left open."""
+    """A foreign connection to the same database, in an open transaction."""
     connection = await asyncpg.connect(backend.dsn)
     await connection.execute("BEGIN")
     yield connection

@@ -1,4 +1,4 @@
-"""A wire to the server that a test can hold up, cut or reset, as a network or a crash would."""
+"""A relay to the server that a test can stall, cut or reset, as a network or a crash would."""
 
 import asyncio
 import socket
@@ -6,11 +6,11 @@ import struct
 from urllib.parse import urlsplit
 
 _RESET = struct.pack("ii", 1, 0)
-"""Linger for no time at all: what a socket so set closes with is a reset."""
+"""Linger for zero seconds: a socket with this option closes with a reset."""
 
 
 class Relay:
-    """Stands between a store and the server, passing everything on, until a test interferes."""
+    """Passes everything on between a store and the server, until a test interferes."""
 
     def __init__(self, dsn: str) -> None:
         self._far = urlsplit(dsn)
@@ -25,7 +25,7 @@ class Relay:
         self.flow()
 
     async def open(self) -> str:
-        """Start to listen, after a cut on the same port again; answers with the DSN that leads here."""
+        """Start to listen, after a cut on the same port again; returns the DSN that leads here."""
         self._server = await asyncio.start_server(self._join, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
         return self.dsn
@@ -57,23 +57,23 @@ class Relay:
         self._answers_flow.set()
 
     def stall_after_answer(self) -> None:
-        """Pass on what the server says next, and then nothing more in either direction."""
+        """Pass on the next answer of the server, and then nothing more in either direction."""
         self._is_last_answer = True
 
     def reset(self) -> int:
-        """Break every connection with a reset on both sides; new ones are welcome. How many there were."""
+        """Reset every connection on both sides, and accept new ones; returns how many there were."""
         for writer in self._writers:
             _reset(writer)
         return len(self._writers) // 2
 
     def cut_answer(self, after: int = 0) -> None:
-        """Of the server's next words pass on only so many bytes, then break that connection."""
+        """Pass on only so many bytes of the server's next answer, then break that connection."""
         self._answer_passed = after
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(self._far.hostname, self._far.port)
-        except OSError:  # nobody is there: whoever comes this way is to see the same
+        except OSError:  # the server is down: the client must see the same
             _reset(writer)
             return
         self._writers |= {writer, far_writer}

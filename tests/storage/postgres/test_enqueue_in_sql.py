@@ -1,6 +1,5 @@
 """`tenure.enqueue`: jobs from triggers and from programs in other languages."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -11,20 +10,20 @@ import asyncpg
 import msgspec
 import pytest
 
-from tenure.core.documents import Document, write
-from tenure.core.job import Job
-from tenure.core.lease import Line
-from tenure.core.limit import Limit
-from tenure.core.operations import Definition
-from tenure.core.override import Override
-from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.reading import Filter
-from tenure.core.spec import Spec
-from tenure.core.states import State
+from tenure.core.model.job import Job
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import Limit
+from tenure.core.model.override import Override
+from tenure.core.model.policy import OnLost, Policy, RetryPolicy
+from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Definition
+from tenure.core.reports.reading import Filter
+from tenure.core.values.documents import Document, write
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
-from tests.storage.telling import PATIENCE, claim, found
+from tests.storage.verbs import PATIENCE, claim, fall_asleep, found
 
 SCHEMA = {
     "type": "object",
@@ -74,7 +73,7 @@ async def store(backend: PostgresBackend) -> AsyncIterator[PostgresStore]:
 
 @pytest.fixture
 async def shell(backend: PostgresBackend) -> AsyncIterator[asyncpg.Connection]:
-    """Somebody with SQL and nothing else."""
+    """A client with SQL and nothing else."""
     connection = await asyncpg.connect(backend.dsn)
     yield connection
     await connection.close()
@@ -88,7 +87,7 @@ async def enqueue(shell: asyncpg.Connection, definition: str, params: object = N
 
 
 def alike(job: Job) -> Job:
-    """The job without what is its own."""
+    """The job without its own id and times."""
     params = write(msgspec.json.decode(job.params))
     return msgspec.structs.replace(job, id=UUID(int=0), params=params)
 
@@ -107,11 +106,11 @@ async def test_a_job_is_as_the_library_would_make_it(store: PostgresStore, shell
 
 
 async def test_a_job_follows_from_what_it_is_told(store: PostgresStore, shell: asyncpg.Connection) -> None:
-    """S1.76: and what cannot be read is ignored."""
+    """S1.76: and an invalid one is ignored."""
     followed = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03"
-    told = await enqueue(shell, "plain", traceparent=followed)
-    mistold = await enqueue(shell, "plain", traceparent="nonsense")
-    assert [(await found(store, job)).traceparent for job in (told, mistold)] == [followed, None]
+    valid = await enqueue(shell, "plain", traceparent=followed)
+    invalid = await enqueue(shell, "plain", traceparent="nonsense")
+    assert [(await found(store, job)).traceparent for job in (valid, invalid)] == [followed, None]
 
 
 async def test_keys_are_named_and_fenced_as_in_the_library(
@@ -158,8 +157,7 @@ async def test_a_job_with_a_time_wakes_who_looks_at_the_clock(
     store: PostgresStore, shell: asyncpg.Connection
 ) -> None:
     async with store.listen(changes=True) as wakeups:
-        while not wakeups.is_live or await wakeups.wait(0.1):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await fall_asleep(wakeups)
         await enqueue(shell, "plain", run_at=START + timedelta(days=1))
         assert await wakeups.wait(PATIENCE)
 
@@ -210,7 +208,7 @@ async def test_a_trigger_makes_jobs_that_vanish_with_its_transaction(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("values", "message"),
     [
         ({"definition": "letter"}, "definition: 'letter' is not known"),
         ({"definition": "mail", "version": 9}, "definition: 'mail' is not known"),
@@ -239,10 +237,10 @@ async def test_a_trigger_makes_jobs_that_vanish_with_its_transaction(
     ],
 )
 async def test_what_cannot_be_taken_is_refused_by_name(
-    store: PostgresStore, shell: asyncpg.Connection, asked: dict[str, Any], said: str
+    store: PostgresStore, shell: asyncpg.Connection, values: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(asyncpg.PostgresError, match=f"tenure: {said}") as refusal:
-        await enqueue(shell, **{"definition": "mail", "params": {"to": "a"}, **asked})
+    with pytest.raises(asyncpg.PostgresError, match=f"tenure: {message}") as refusal:
+        await enqueue(shell, **{"definition": "mail", "params": {"to": "a"}, **values})
     assert (refusal.value.sqlstate, bool(refusal.value.hint)) == ("TN002", True)
     assert await shell.fetchval("SELECT count(*) FROM tenure.job") == 0
 

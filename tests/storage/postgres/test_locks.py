@@ -1,4 +1,4 @@
-"""Locks: nobody waits for a neighbour, and nobody waits in a circle."""
+"""Locks: no verb waits for an unrelated job, and none waits in a circle."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,17 +7,17 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed, Order, Progress, Pulse
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage import statements
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Order, Progress, Pulse
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.schema import statements
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START, Clock
-from tests.storage.postgres.waiting import PATIENCE, deadlocks, until_waiting
-from tests.storage.telling import (
+from tests.storage.postgres.lock_waits import PATIENCE, deadlocks, until_waiting
+from tests.storage.verbs import (
     MAIL,
     claim,
     enqueue_one,
@@ -103,7 +103,7 @@ async def test_the_reaper_comes_back_for_a_locked_job(
 
 
 async def test_reading_does_not_wait(store: Store, foreign: asyncpg.Connection) -> None:
-    """S4.42: plain reads see the last committed state, whoever holds the row."""
+    """S4.42: plain reads see the last committed state, even of a locked row."""
     job = await enqueue_one(store)
     await lock(foreign, "job_state", job)
     async with asyncio.timeout(PATIENCE):
@@ -148,8 +148,8 @@ async def test_nobody_waits_in_a_circle(
 ) -> None:
     """Two verbs go through the same jobs from opposite ends and are held up in the middle, both of them.
 
-    Whoever locks in the order given meets the other one there. The server's count is asked, since a deadlock
-    that was tried again is as good as hidden otherwise.
+    A verb that locks in the given order meets the other one there. The server's count is read, since a
+    deadlock that was retried would not show otherwise.
     """
     before = await deadlocks(backend, beside=1)
     one, two = backend.store(), backend.store()
@@ -227,7 +227,7 @@ async def test_heartbeats_of_one_worker_do_not_wait_in_a_circle(
 async def test_a_promotion_of_one_passes_over_a_locked_job(
     store: Store, foreign: asyncpg.Connection, clock: Clock
 ) -> None:
-    """S4.40: the first that is due is somebody else's at the moment, the next one is as good."""
+    """S4.40: another transaction holds the first job that is due; the next one is as good."""
     jobs = [await enqueue_one(store, delay=seconds(n + 1)) for n in range(3)]
     await clock.advance(seconds(10))
     await lock(foreign, "job_state", jobs[0])
@@ -275,7 +275,7 @@ async def test_giving_up_does_not_set_the_time_back(store: Store, backend: Postg
 async def test_a_turn_that_waits_to_settle_has_claimed_nothing_yet(
     store: Store, foreign: asyncpg.Connection, backend: PostgresBackend
 ) -> None:
-    """Settling may wait for a lock, so it comes first: nobody else waits for what it has not taken."""
+    """Settling may wait for a lock, so it comes first: the turn holds no other jobs meanwhile."""
     mine = await enqueue_one(store)
     [owned] = await claim(store)
     free = await enqueue_one(store)

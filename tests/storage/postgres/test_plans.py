@@ -1,4 +1,4 @@
-"""How PostgreSQL means to run each statement: what grows with history is never scanned."""
+"""How PostgreSQL plans each statement: tables that grow with history are never scanned."""
 
 import re
 from datetime import timedelta
@@ -8,17 +8,17 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from tenure.core.bounds import LARGEST_FEED
-from tenure.storage import statements
-from tenure.storage.postgres.pool import Connection
+from tenure.core.values.bounds import LARGEST_FEED
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.pool import Connection
+from tenure.storage.schema import statements
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
 from tests.storage.postgres.conftest import each_version
 
 database_kind = each_version
 READS_ALL = {"inspect"}
-"""What is asked by hand, once in a while, to look at every job there is."""
+"""Statements that are run by hand, now and then, and read every job."""
 
 STATEMENTS = {
     name: text for name, text in statements.load("tenure.storage.postgres").items() if name not in READS_ALL
@@ -64,7 +64,7 @@ BATCH = 10
 
 
 def sample(kind: str, ids: list[Any]) -> object:
-    """A value such as a call would bring: lists stand for a batch."""
+    """A value as a call would send it: lists stand for a batch."""
     if kind.startswith("uuid"):
         return ids if kind == "uuid[]" else ids[0]
     return [SAMPLES[kind[:-2]]] * BATCH if kind.endswith("[]") else SAMPLES[kind]
@@ -90,7 +90,7 @@ async def test_no_statement_scans_a_table_that_grows_with_history(backend: Postg
 async def test_a_long_piece_of_the_feed_is_looked_up_event_by_event(
     backend: PostgresBackend, limit: int
 ) -> None:
-    """However many are asked for, their jobs are not found by reading all that there are."""
+    """However many are wanted, their jobs are not found by reading the whole table."""
     connection = await asyncpg.connect(backend.dsn)
     await connection.execute(BACKLOG)
     await connection.execute("ANALYZE")
@@ -118,7 +118,7 @@ async def test_a_plan_made_while_the_tables_were_empty_is_still_good_when_they_a
             await connection.execute("DEALLOCATE plan")
             return plan
 
-        scans[name] = whole_scans([row[0] for row in await store._pool.work(explain)])
+        scans[name] = whole_scans([row[0] for row in await store._pool.run_task(explain)])
     assert {name: found for name, found in scans.items() if found} == {}
 
 

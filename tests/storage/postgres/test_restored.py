@@ -1,9 +1,9 @@
-"""A database that is not the one a running process knew."""
+"""A database that was restored while a process runs."""
 
 import asyncpg
 
-from tenure.core.job import NewJob
-from tenure.core.limit import Limit
+from tenure.core.model.job import NewJob
+from tenure.core.model.limit import Limit
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 
@@ -11,7 +11,7 @@ from tests.storage.backends import PostgresBackend
 async def test_a_job_never_lands_under_another_keys_limit(
     store: PostgresStore, backend: PostgresBackend
 ) -> None:
-    """The lines were made anew in another order: a remembered number now stands for somebody else's."""
+    """The lines were created anew in another order: a cached id now belongs to another line."""
     await store.enqueue([tenant("anna")])
     await store.enqueue([tenant("bert")])
     connection = await asyncpg.connect(backend.dsn)

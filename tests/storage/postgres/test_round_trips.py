@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line, Order
-from tenure.core.limit import Limit
-from tenure.storage.postgres.pool import Connection
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line, Order
+from tenure.core.model.limit import Limit
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.pool import Connection
 from tests.storage.backends import PostgresBackend
-from tests.storage.telling import MAIL, enqueue_one, succeeded
+from tests.storage.verbs import MAIL, enqueue_one, succeeded
 
 
 @pytest.fixture
@@ -25,35 +25,35 @@ async def single(backend: PostgresBackend) -> AsyncIterator[PostgresStore]:
     await store.close()
 
 
-class Ear:
-    """The statements that a store sends, as its driver tells of them."""
+class SentStatements:
+    """The statements that a store sends, as its driver logs them."""
 
     def __init__(self) -> None:
-        self._heard: list[str] = []
-        self._something = asyncio.Event()
+        self._texts: list[str] = []
+        self._is_logged = asyncio.Event()
 
     async def attach(self, connection: Connection) -> None:
         connection.add_query_logger(self._note)
 
     async def count(self) -> int:
-        """How many there were; the driver tells a moment later than it answers."""
-        return len(await self.heard())
+        """How many there were; the driver logs a moment after it answers."""
+        return len(await self.statements())
 
-    async def heard(self) -> list[str]:
-        """What there was."""
-        await self._something.wait()
-        return self._heard
+    async def statements(self) -> list[str]:
+        """Their texts."""
+        await self._is_logged.wait()
+        return self._texts
 
     def _note(self, query: asyncpg.connection.LoggedQuery) -> None:
-        self._heard.append(query.query)
-        self._something.set()
+        self._texts.append(query.query)
+        self._is_logged.set()
 
 
-async def listen(store: PostgresStore) -> Ear:
-    """Hear what the store sends from now on."""
-    ear = Ear()
-    await store._pool.work(ear.attach)
-    return ear
+async def watch(store: PostgresStore) -> SentStatements:
+    """Log the statements that the store sends from now on."""
+    sent = SentStatements()
+    await store._pool.run_task(sent.attach)
+    return sent
 
 
 async def test_settling_and_claiming_is_one_round_trip(single: PostgresStore) -> None:
@@ -61,52 +61,52 @@ async def test_settling_and_claiming_is_one_round_trip(single: PostgresStore) ->
     order = Order(worker="a", lines=(MAIL,), limit=3)
     first = await single.settle_and_claim([], order)
     first = await single.settle_and_claim([succeeded(claimed) for claimed in first.claimed], order)
-    ear = await listen(single)
+    sent = await watch(single)
 
     second = await single.settle_and_claim([succeeded(claimed) for claimed in first.claimed], order)
 
     assert (len(second.settled.accepted), len(second.claimed)) == (3, 3)
-    assert await ear.count() == 1
+    assert await sent.count() == 1
 
 
 @pytest.mark.parametrize("held", [(), (Limit("api", "", 3),)])
 async def test_a_turn_looks_at_slots_only_where_there_are_limits(
     single: PostgresStore, held: tuple[Limit, ...]
 ) -> None:
-    """Whoever holds a slot gives it back, though nothing that is claimed next stands under a limit."""
+    """A slot is freed even if no job claimed next has a limit."""
     line = Line("default", "post")
     await enqueue_one(single, "post", limits=held)
     [before] = (await single.settle_and_claim([], Order(worker="a", lines=(line,), limit=1))).claimed
     await single.settle_and_claim([], Order(worker="a", lines=(MAIL,), limit=0))
-    ear = await listen(single)
+    sent = await watch(single)
 
     turn = await single.settle_and_claim([succeeded(before)], Order(worker="a", lines=(line,), limit=0))
 
     assert len(turn.settled.accepted) == 1
     assert [use.held for use in await single.limits()] == [0] * len(held)
-    assert ["tenure.slot" in text for text in await ear.heard()][:1] == [bool(held)]
+    assert ["tenure.slot" in text for text in await sent.statements()][:1] == [bool(held)]
 
 
 async def test_what_arrives_while_a_statement_is_in_flight_rides_on_the_next(single: PostgresStore) -> None:
-    ear = await listen(single)
+    sent = await watch(single)
     answers = await asyncio.gather(*(enqueue_one(single, key=f"key-{n}") for n in range(200)))
     assert len(set(answers)) == 200
-    assert await ear.count() <= 4
+    assert await sent.count() <= 4
 
 
 async def test_a_lone_caller_waits_for_nobody(single: PostgresStore) -> None:
-    ear = await listen(single)
+    sent = await watch(single)
     await enqueue_one(single)
-    assert await ear.count() == 1
+    assert await sent.count() == 1
 
 
 async def test_a_process_that_only_enqueues_asks_for_no_more_than_it_must(
     single: PostgresStore, backend: PostgresBackend
 ) -> None:
-    """The time, the line, and to record the job: neither what types are nor to make a line, nor a hint."""
+    """The time, the line and the job: no look-up of types, no new line, no hint of its own."""
     fresh = PostgresStore(backend.dsn, connections=1)
     await fresh.open()
-    ear = await listen(fresh)
+    sent = await watch(fresh)
     await enqueue_one(fresh)
     await fresh.close()
-    assert await ear.count() == 3
+    assert await sent.count() == 3

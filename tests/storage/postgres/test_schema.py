@@ -5,14 +5,14 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tenure.storage.guards import RECORDS
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tenure.storage.postgres import schema
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.schema.guards import RECORDS
 from tests.storage.backends import PostgresBackend, server_for
 from tests.storage.postgres.conftest import each_version
-from tests.storage.telling import job_in, record_of
+from tests.storage.verbs import job_in, record_of
 from tools.catalogue import FILE, made_by_migrations
 
 database_kind = each_version
@@ -29,7 +29,7 @@ async def test_the_catalogue_on_file_is_what_the_migrations_make(empty: str) -> 
 
 
 async def test_a_session_that_looks_into_our_schema_by_itself_is_verified_as_well(empty: str) -> None:
-    """PostgreSQL words its answers by what the session's search path leads to."""
+    """PostgreSQL writes names according to the session's search path."""
     await made_by_migrations(empty)
     connection = await asyncpg.connect(empty)
     name = await connection.fetchval("SELECT current_database()")
@@ -42,7 +42,7 @@ async def test_a_session_that_looks_into_our_schema_by_itself_is_verified_as_wel
 
 
 async def test_a_session_that_may_not_write_finds_a_database_up_to_date(empty: str) -> None:
-    """Whoever runs the SQL by hand may give programs fewer rights."""
+    """An operator who runs the SQL by hand may give programs fewer rights."""
     await made_by_migrations(empty)
     connection = await asyncpg.connect(empty, server_settings={"default_transaction_read_only": "on"})
     assert await schema.apply_next(connection) is None
@@ -52,7 +52,7 @@ async def test_a_session_that_may_not_write_finds_a_database_up_to_date(empty: s
 
 @pytest.mark.parametrize("table", ["job_state", *RECORDS])
 async def test_nothing_on_record_can_be_truncated(store: Store, backend: PostgresBackend, table: str) -> None:
-    """S0.24, S0.72: TRUNCATE asks no guard of rows."""
+    """S0.24, S0.72: TRUNCATE fires no trigger of rows."""
     job = await job_in(store, State.SUCCEEDED)
     before = await record_of(store, job)
     with pytest.raises(asyncpg.PostgresError, match=f"tenure: {table}: what is on record stays as it is"):

@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 
 from tenure.core.errors import SchemaMismatch
-from tenure.storage import ledger
 from tenure.storage.postgres import schema
+from tenure.storage.schema import ledger
 from tests.storage.backends import server_for
 from tests.storage.postgres.conftest import each_version
-from tests.storage.postgres.waiting import PATIENCE
+from tests.until import until
 from tools.catalogue import made_by_migrations
 
 database_kind = each_version
@@ -43,7 +43,7 @@ def empty(request: pytest.FixtureRequest, database_kind: str) -> str:
 
 @pytest.fixture
 async def connection(empty: str) -> AsyncIterator[asyncpg.Connection]:
-    """Somebody connected to it."""
+    """A connection to it."""
     connected = await asyncpg.connect(empty)
     yield connected
     await connected.close()
@@ -53,7 +53,7 @@ async def connection(empty: str) -> AsyncIterator[asyncpg.Connection]:
 async def test_every_kind_of_part_that_is_lost_is_named(
     empty: str, connection: asyncpg.Connection, loss: str
 ) -> None:
-    """A guard that is there but does nothing is lost as well."""
+    """A guard that exists but does nothing counts as missing."""
     await made_by_migrations(empty)
     await schema.verify(connection)
     statement, named = LOSSES[loss]
@@ -67,11 +67,10 @@ async def test_migrating_by_hand_waits_for_whoever_migrates(
 ) -> None:
     other = await asyncpg.connect(empty)
     await other.execute("BEGIN")
-    await other.execute(ledger.POSTGRES.turnstile)
+    await other.execute(ledger.POSTGRES.lock)
     by_hand = asyncio.create_task(connection.execute(await schema.by_hand(other)))
-    async with asyncio.timeout(PATIENCE):
-        while not await other.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-            assert not by_hand.done()
+    await until(lambda: other.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+    assert not by_hand.done()
     await other.execute("ROLLBACK")
     await by_hand
     await schema.verify(other)

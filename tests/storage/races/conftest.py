@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.storage.backends import Backend
-from tests.storage.races.stage import Stage, acting
+from tests.storage.races.two_processes import Stage, acting
 
 
 @pytest.fixture
 async def stage(backend: Backend) -> AsyncIterator[Stage]:
-    """The database and the two."""
+    """The database and both processes."""
     async with acting(backend, "alice") as alice, acting(backend, "bob") as bob:
         yield Stage(backend, alice, bob)

@@ -1,4 +1,4 @@
-"""Collisions: two processes go for the same jobs at once, again and again, and nobody waits in a circle."""
+"""Collisions: two processes want the same jobs at once, again and again, and neither waits in a circle."""
 
 import os
 from collections.abc import AsyncIterator
@@ -10,20 +10,20 @@ import pytest
 from tenure.core.errors import StoreError
 from tests.storage.backends import NEWEST, Backend, PostgresBackend
 from tests.storage.clock import Clock
-from tests.storage.postgres.waiting import deadlocks
-from tests.storage.races.ground import Ground, Pair
-from tests.storage.races.pairs import PAIRS
-from tests.storage.races.records import faults
-from tests.storage.races.stage import Done, Stage, acting
+from tests.storage.postgres.lock_waits import deadlocks
+from tests.storage.races.collision import Ground, Pair
+from tests.storage.races.record_check import faults
+from tests.storage.races.two_processes import Done, Stage, acting
+from tests.storage.races.verb_pairs import PAIRS
 
 COLLISIONS = int(os.environ.get("TENURE_TEST_COLLISIONS", "0"))
-"""How often each pair is to meet, in the long form."""
+"""How often each pair collides, in the long form."""
 
 USUALLY = {"postgres": 50, "sqlite": 10}
 """Locks in no order have met in a circle in every second collision: fifty miss nothing of the kind, nor what
 happens once in ten. The long form looks for what is rarer.
 
-On SQLite there is one writer at a time, so that nobody can wait in a circle.
+On SQLite there is one writer at a time, so that no process can wait in a circle.
 
 A second version of PostgreSQL is for the long form: what few rounds find on one, they find on the other.
 """
@@ -33,7 +33,7 @@ KINDS = (*USUALLY, NEWEST) if COLLISIONS else tuple(USUALLY)
 
 @asynccontextmanager
 async def no_deadlock(backend: Backend) -> AsyncIterator[None]:
-    """The server's count is asked, since a deadlock that was tried again is as good as hidden otherwise."""
+    """The server's count is read, since a deadlock that was retried would not show otherwise."""
     if not isinstance(backend, PostgresBackend):
         yield
         return
@@ -61,10 +61,10 @@ def overlap(one: Done, two: Done) -> bool:
 async def test_collisions_leave_whole_histories_and_no_deadlock(
     database_kind: str, backend: Backend, clock: Clock, pair: Pair
 ) -> None:
-    """Only rounds in which both were at it at the same time are counted.
+    """Only rounds in which both calls overlap are counted.
 
     Both have an answer each time, and the answers agree; only a key may be too busy. In the end every history
-    is without a gap, takes only steps of the table and ends once, and no job is where nobody looks for it.
+    is without a gap, takes only steps of the table and ends once, and no job is where no verb looks for it.
     """
     async with (
         no_deadlock(backend),

@@ -1,23 +1,23 @@
-"""Meetings: one verb is held in its transaction, all done but the commit, while another process comes along.
+"""Meetings: one verb is held in its transaction, before the commit, while another process makes a call.
 
 On PostgreSQL a verb that must have the job is seen waiting for the row, and one that takes what there is
-answers at once without it; on SQLite everybody is seen waiting for the file. Once the first has committed,
-both answers tell the same story, and so does what is on record.
+answers at once without it; on SQLite every verb is seen waiting for the file. Once the first has committed,
+both answers agree with each other and with the records.
 """
 
 from uuid import UUID
 
-from tenure.core.job import Moved, NewJob, Standing
-from tenure.core.lease import Claimed, Progress
-from tenure.core.policy import Policy
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import JobStanding, NewJob, StepTaken
+from tenure.core.model.lease import Claimed, Progress
+from tenure.core.model.policy import Policy
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.races.asked import beats, cancels, claims, promotes, reaps, settles, turns
-from tests.storage.races.records import faults
-from tests.storage.races.stage import Stage
-from tests.storage.telling import (
+from tests.storage.races.record_check import faults
+from tests.storage.races.requests import beats, cancels, claims, promotes, reaps, settles, turns
+from tests.storage.races.two_processes import Stage
+from tests.storage.verbs import (
     claim,
     count,
     enqueue_one,
@@ -45,7 +45,7 @@ def jobs_of(claimed: list[Claimed]) -> list[UUID]:
 
 
 async def test_a_claim_passes_over_what_another_is_claiming(store: Store, stage: Stage) -> None:
-    """S3.37: no job is in both answers, none is left out, and each is owned by whoever was told so."""
+    """S3.37: no job is in both answers, none is left out, and each is owned by the worker that got it."""
     jobs = [await enqueue_one(store) for _ in range(4)]
 
     first, second = await stage.meet(claims("a", 2), claims("b", 2), passes=True)
@@ -92,7 +92,7 @@ async def test_the_reaper_comes_back_for_what_is_being_cancelled(
 
     cancelled, reaped = await stage.meet(cancels([jobs[1]]), reaps(at=clock.now), passes=True)
 
-    assert cancelled == (Standing(jobs[1], State.CANCELLING, True),)
+    assert cancelled == (JobStanding(jobs[1], State.CANCELLING, True),)
     reaped += tuple(await store.reap(10))
     assert {(one.job, one.target) for one in reaped} == {
         (jobs[0], State.QUEUED),
@@ -110,7 +110,7 @@ async def test_a_report_waits_for_a_reaper_and_is_lost(store: Store, stage: Stag
 
     reaped, settled = await stage.meet(reaps(at=clock.now), settles("a", [succeeded(owned)]))
 
-    assert steps(reaped) == [Moved(owned.lease.job, State.RUNNING, State.QUEUED)]
+    assert steps(reaped) == [StepTaken(owned.lease.job, State.RUNNING, State.QUEUED)]
     assert (settled.settled.accepted, settled.settled.lost) == ({}, (owned.lease,))
     assert await path_of(store, owned.lease.job) == ["queued", "started", "orphaned"]
     assert jobs_of(await claim(store, "b")) == [owned.lease.job]
@@ -118,12 +118,12 @@ async def test_a_report_waits_for_a_reaper_and_is_lost(store: Store, stage: Stag
 
 
 async def test_a_claim_passes_over_what_is_being_cancelled(store: Store, stage: Stage) -> None:
-    """A job that somebody cancels at this moment is not started; the one behind it is."""
+    """A job that is being cancelled is not started; the one behind it is."""
     job, following = await enqueue_one(store), await enqueue_one(store)
 
     cancelled, turn = await stage.meet(cancels([job]), claims("a"), passes=True)
 
-    assert cancelled == (Standing(job, State.CANCELLED, True),)
+    assert cancelled == (JobStanding(job, State.CANCELLED, True),)
     assert jobs_of(turn.claimed) == [following]
     assert await claim(store) == []
     assert await path_of(store, job) == ["queued", "cancelled"]
@@ -136,7 +136,7 @@ async def test_a_cancellation_waits_for_a_claim_and_asks_its_worker(store: Store
 
     turn, cancelled = await stage.meet(claims("a"), cancels([job]))
 
-    assert cancelled == (Standing(job, State.CANCELLING, True),)
+    assert cancelled == (JobStanding(job, State.CANCELLING, True),)
     [owned] = turn.claimed
     assert (await settle(store, [stopped(owned)])).accepted == {owned.lease: State.CANCELLED}
     assert await path_of(store, job) == ["queued", "started", "cancelling", "cancelled"]
@@ -149,7 +149,7 @@ async def test_a_failure_waits_for_a_cancellation_and_is_not_tried_again(store: 
 
     cancelled, settled = await stage.meet(cancels([owned.lease.job]), settles("a", [recoverable(owned)]))
 
-    assert cancelled == (Standing(owned.lease.job, State.CANCELLING, True),)
+    assert cancelled == (JobStanding(owned.lease.job, State.CANCELLING, True),)
     assert settled.settled.accepted == {owned.lease: State.CANCELLED}
     assert await path_of(store, owned.lease.job) == ["queued", "started", "cancelling", "cancelled"]
     assert await count(stage.backend, "tenure.timer") == 0
@@ -162,19 +162,19 @@ async def test_a_cancellation_waits_for_a_success_and_leaves_it(store: Store, st
     settled, cancelled = await stage.meet(settles("a", [succeeded(owned)]), cancels([owned.lease.job]))
 
     assert settled.settled.accepted == {owned.lease: State.SUCCEEDED}
-    assert cancelled == (Standing(owned.lease.job, State.SUCCEEDED, False),)
+    assert cancelled == (JobStanding(owned.lease.job, State.SUCCEEDED, False),)
     assert await path_of(store, owned.lease.job) == ["queued", "started", "succeeded"]
 
 
 async def test_a_cancellation_waits_for_a_failure_and_ends_its_backoff(store: Store, stage: Stage) -> None:
-    """The timer is newer than what the cancellation could see when it began; it wakes nobody all the same."""
+    """The timer is newer than what the cancellation could see when it began; still it wakes no worker."""
     owned = await owned_job(store)
 
     _, cancelled = await stage.meet(
         settles("a", [recoverable(owned, seconds(0))]), cancels([owned.lease.job])
     )
 
-    assert cancelled == (Standing(owned.lease.job, State.CANCELLED, True),)
+    assert cancelled == (JobStanding(owned.lease.job, State.CANCELLED, True),)
     assert await store.promote(10) == []
     assert await count(stage.backend, "tenure.timer") == 0
     assert await path_of(store, owned.lease.job) == ["queued", "started", "retrying", "cancelled"]
@@ -206,7 +206,7 @@ async def test_a_heartbeat_waits_for_a_reaper_and_revives_nothing(
 
     reaped, beat = await stage.meet(reaps(at=clock.now), beats("a", [owned.lease]))
 
-    assert steps(reaped) == [Moved(owned.lease.job, State.RUNNING, State.FAILED)]
+    assert steps(reaped) == [StepTaken(owned.lease.job, State.RUNNING, State.FAILED)]
     assert (beat.kept, beat.lost) == (frozenset(), {owned.lease})
     lost = await found(store, owned.lease.job)
     assert (lost.state, lost.progress) == (State.FAILED, None)
@@ -216,14 +216,14 @@ async def test_a_heartbeat_waits_for_a_reaper_and_revives_nothing(
 async def test_a_promotion_passes_over_what_is_being_cancelled(
     store: Store, stage: Stage, clock: Clock
 ) -> None:
-    """A job that somebody cancels at the moment it is due does not get in line, then or later."""
+    """A job that is cancelled at the moment it is due does not get in line, then or later."""
     job, other = [await enqueue_one(store, delay=seconds(10)) for _ in range(2)]
     await clock.advance(seconds(10))
 
     cancelled, promoted = await stage.meet(cancels([job]), promotes(), passes=True)
 
-    assert cancelled == (Standing(job, State.CANCELLED, True),)
-    assert promoted == (Moved(other, State.SCHEDULED, State.QUEUED),)
+    assert cancelled == (JobStanding(job, State.CANCELLED, True),)
+    assert promoted == (StepTaken(other, State.SCHEDULED, State.QUEUED),)
     assert await store.promote(10) == []
     assert jobs_of(await claim(store)) == [other]
     assert await path_of(store, job) == ["scheduled", "cancelled"]
@@ -232,14 +232,14 @@ async def test_a_promotion_passes_over_what_is_being_cancelled(
 async def test_a_cancellation_waits_for_a_promotion_and_takes_the_job_out_of_line(
     store: Store, stage: Stage, clock: Clock
 ) -> None:
-    """The place in line is newer than what the cancellation could see; nobody is claimed from it."""
+    """The place in line is newer than what the cancellation could see; no job is claimed from it."""
     job, other = [await enqueue_one(store, delay=seconds(10)) for _ in range(2)]
     await clock.advance(seconds(10))
 
     promoted, cancelled = await stage.meet(promotes(), cancels([job]))
 
     assert [moved.job for moved in promoted] == [job, other]
-    assert cancelled == (Standing(job, State.CANCELLED, True),)
+    assert cancelled == (JobStanding(job, State.CANCELLED, True),)
     assert jobs_of(await claim(store)) == [other]
     assert await count(stage.backend, "tenure.ready") == 0
     assert await path_of(store, job) == ["scheduled", "queued", "cancelled"]
@@ -250,9 +250,9 @@ async def test_a_bulk_cancellation_waits_for_a_worker_and_then_takes_the_rest(
 ) -> None:
     """What the turn settled has ended, what it claimed is asked to stop, all others end in line."""
     batch, waiting = await a_batch_and_a_line(store)
-    asked = [*waiting[::-1], *jobs_of(batch)]
+    ids = [*waiting[::-1], *jobs_of(batch)]
 
-    turn, standings = await stage.meet(turns("a", map(succeeded, batch), limit=4), cancels(asked))
+    turn, standings = await stage.meet(turns("a", map(succeeded, batch), limit=4), cancels(ids))
 
     assert set(turn.settled.accepted) == {one.lease for one in batch}
     started = jobs_of(turn.claimed)

@@ -1,19 +1,19 @@
-"""Meetings under limits: one takes slots or gives them back, not yet committed, while another looks for some.
+"""Meetings under limits: one call takes or frees slots, not yet committed, while another needs some.
 
-On PostgreSQL a slot that somebody is about to take, or to give back, is nobody else's, and nobody waits for
-it; on SQLite everybody waits for the file, and sees what was left.
+On PostgreSQL a slot that one call is about to take or to free is passed over by others, which do not wait for
+it; on SQLite every call waits for the file, and sees what was left.
 """
 
 import asyncio
 
-from tenure.core.job import NewJob
-from tenure.core.limit import Limit
-from tenure.storage.contract import Store
-from tests.storage.races.asked import claims, settles, turns
-from tests.storage.races.records import faults
-from tests.storage.races.seeing import PATIENCE
-from tests.storage.races.stage import Stage
-from tests.storage.telling import claim, enqueue_one, settle, succeeded
+from tenure.core.model.job import NewJob
+from tenure.core.model.limit import Limit
+from tenure.storage.contract.store import Store
+from tests.storage.races.blocked_processes import PATIENCE
+from tests.storage.races.record_check import faults
+from tests.storage.races.requests import claims, settles, turns
+from tests.storage.races.two_processes import Stage
+from tests.storage.verbs import claim, enqueue_one, settle, succeeded
 
 API = Limit("api", size=3)
 DISK = Limit("disk")
@@ -110,7 +110,7 @@ async def test_slots_of_a_claim_that_came_to_nothing_are_free_again(store: Store
 async def test_who_gives_slots_back_may_keep_them_though_all_others_are_being_taken(
     store: Store, stage: Stage
 ) -> None:
-    """A worker's turn hands its own slots, one under each limit, on to its next job, and asks nobody."""
+    """A worker's turn passes its slots, one under each limit, on to its next job, and waits for no lock."""
     await in_line(store, 9, API, Limit("net", size=2))
     [owned] = (await stage.bob.ask(claims("b", 1))).answer.claimed
 

@@ -1,18 +1,19 @@
-"""Meetings with pruning, all deleted but not yet committed, or coming by where somebody has a job in hand."""
+"""Meetings with pruning: it is held before its commit, or comes while another call holds a job."""
 
 import asyncio
 from uuid import UUID
 
-from tenure.core.job import NewJob
-from tenure.core.operations import Pruned, Replayed
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.states import State
+from tenure.core.reports.operations import Pruned, Replayed
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.storage.races.asked import AT_ONCE, pages, prunes, replays
-from tests.storage.races.records import faults
-from tests.storage.races.seeing import PATIENCE, is_waiting
-from tests.storage.races.stage import Stage
-from tests.storage.telling import EVERY_JOB, claim, count, found, listed
+from tests.storage.races.blocked_processes import PATIENCE, is_waiting
+from tests.storage.races.record_check import faults
+from tests.storage.races.requests import AT_ONCE, pages, prunes, replays
+from tests.storage.races.two_processes import Stage
+from tests.storage.verbs import EVERY_JOB, claim, count, found, listed
+from tests.until import until
 
 
 async def ended_jobs(store: Store, number: int) -> list[UUID]:
@@ -25,7 +26,7 @@ async def ended_jobs(store: Store, number: int) -> list[UUID]:
 async def test_a_replay_waits_for_pruning_and_finds_the_job_gone(
     store: Store, backend: Backend, stage: Stage
 ) -> None:
-    """It was there when the replay was asked for; of what is gone there is nothing to run again."""
+    """The job existed when the replay began; once it is gone, there is nothing to run again."""
     jobs = await ended_jobs(store, 3)
 
     pruned, replayed = await stage.meet(prunes(), replays(jobs[::-1]))
@@ -43,11 +44,10 @@ async def test_pruning_that_came_to_nothing_leaves_the_job_to_its_replay(
     [job] = await ended_jobs(store, 1)
     async with asyncio.timeout(PATIENCE):
         await stage.alice.hold(prunes())
-        asking = asyncio.create_task(stage.bob.ask(replays([job])))
-        while not await is_waiting(backend, stage.bob, behind=stage.alice):
-            assert not asking.done()
+        waiting = asyncio.create_task(stage.bob.ask(replays([job])))
+        await until(lambda: is_waiting(backend, stage.bob, behind=stage.alice))
         stage.alice.leave()
-        [replayed] = (await asking).answer
+        [replayed] = (await waiting).answer
     assert (replayed.state, replayed.fresh) == (State.CANCELLED, True)
     assert (await found(store, replayed.replay)).replay_of == job
     assert await faults(backend) == []
@@ -72,7 +72,7 @@ async def test_pruning_passes_over_what_is_being_replayed(
 
 
 async def test_a_page_shows_what_is_being_pruned_until_it_is_gone(store: Store, stage: Stage) -> None:
-    """Who reads waits for nobody, on SQLite neither, and never sees half of a deletion."""
+    """A read does not wait, not even on SQLite, and never sees half of a deletion."""
     jobs = await ended_jobs(store, 5)
     async with asyncio.timeout(PATIENCE):
         await stage.alice.hold(prunes())

@@ -1,13 +1,14 @@
-"""Who is never put aside on SQLite: whoever meets a database that fails for its own reasons."""
+"""What is never put aside on SQLite: jobs that meet a database which fails for its own reasons."""
 
 import pytest
 
-from tenure.core.errors import JobsAside, StoreError
-from tenure.core.states import State
-from tenure.storage.contract import Store
-from tests.storage import harm
+from tenure.core.errors import StoreError
+from tenure.core.model.aside import JobsAside
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
+from tests.storage import damaged_rows
 from tests.storage.backends import Backend
-from tests.storage.telling import MAIL, claim, count, enqueue_one, state_of
+from tests.storage.verbs import MAIL, claim, count, enqueue_one, state_of
 
 FAULTS = {
     "a bug": "SELECT no_such_function()",
@@ -36,7 +37,7 @@ async def test_what_is_not_the_datas_fault_puts_nobody_aside(
 
 
 async def test_the_databases_own_word_for_it_is_kept(store: Store, backend: Backend) -> None:
-    await harm.next_event(backend.address, await enqueue_one(store))
+    await damaged_rows.next_event(backend.address, await enqueue_one(store))
     with pytest.raises(JobsAside) as met:
         await claim(store)
     [aside] = met.value.asides

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tenure.core.states import State
-from tenure.storage.contract import Store
+from tenure.core.model.states import State
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend, Refused
-from tests.storage.telling import job_in, record_of
+from tests.storage.verbs import job_in, record_of
 
 AGAIN = """
     INSERT OR REPLACE INTO tenure.job_state (id, line, rank, max_attempts, state, n, updated_at)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.operations import Worker
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.reports.operations import WorkerInfo
 from tests.storage.touched.sqlite import SqlitePast
 
 LINES = tuple(Line(f"q{n % 7}", f"d{n}") for n in range(10_000))
@@ -17,7 +17,7 @@ async def test_what_is_gone_through_does_not_grow_beyond_the_lines(tmp_path: Pat
     store = backend.store()
     await store.open()
     await store.enqueue([NewJob(queue=line.queue, definition=line.definition) for line in LINES])
-    await store.enlist(Worker(id="a", host="here", pid=1, version="1", slots=1, lines=LINES))
+    await store.enlist(WorkerInfo(id="a", host="here", pid=1, version="1", slots=1, lines=LINES))
     for line in LINES[:500]:
         await store.pause(line)
     await store.close()

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tenure.core.job import NewJob
-from tests.storage.telling import claim
+from tenure.core.model.job import NewJob
 from tests.storage.touched.sqlite import SqlitePast
+from tests.storage.verbs import claim
 
 JOBS = 65_000
 TURNS = 12

@@ -6,8 +6,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tenure.storage import statements
-from tenure.storage.sqlite.connection import open_writer
+from tenure.storage.schema import statements
+from tenure.storage.sqlite.file.connection import open_writer
 from tenure.storage.sqlite.store import SqliteStore
 
 STATEMENTS = statements.load("tenure.storage.sqlite")

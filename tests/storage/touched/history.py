@@ -9,15 +9,15 @@ from contextlib import AbstractAsyncContextManager
 from typing import ClassVar, NamedTuple, Protocol
 from uuid import UUID
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Line
-from tenure.core.limit import Limit
-from tenure.core.operations import Worker
-from tenure.core.reading import Position
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Lease, Line
+from tenure.core.model.limit import Limit
+from tenure.core.reports.operations import WorkerInfo
+from tenure.core.reports.reading import Position
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.storage.telling import claim, seconds
 from tests.storage.touched.cost import Costs
+from tests.storage.verbs import claim, seconds
 
 OTHER, PAUSED, FULL, CALL, MAIL, BULK, REPORT = LINES = (
     Line("default", "other"),
@@ -28,7 +28,7 @@ OTHER, PAUSED, FULL, CALL, MAIL, BULK, REPORT = LINES = (
     Line("bulk", "mail"),
     Line("bulk", "report"),
 )
-"""By number, from 1 on. Nobody serves the first, and of the next two nothing can be claimed."""
+"""By number, from 1 on. No worker serves the first, and nothing can be claimed from the next two."""
 
 KEYED = [NewJob(definition="report", queue="bulk", key=f"key {number}") for number in range(20)]
 KEYED = [NewJob(definition="report", queue="bulk", key=f"key {number}") for number in range(20)]
@@ -111,13 +111,13 @@ class Scene(NamedTuple):
 
 
 class PastBackend(Backend, Protocol):
-    """A database that can be given a past, and a store on it that tells what its statements cost."""
+    """A database that can be given a past, and a store on it that counts what its statements cost."""
 
     ways: ClassVar[Mapping[str, str]]
     """How statements may be planned, and how in the small database that is their measure."""
 
     async def fill(self, past: Past) -> Position:
-        """Write the past; answers with its middle. Nothing else may have been written before."""
+        """Write the past; returns its middle. Nothing else may have been written before."""
 
     async def settle_down(self) -> None:
         """Do what the database does by itself some time after so much was written."""
@@ -176,16 +176,16 @@ async def _busy_workers(store: Store) -> list[Lease]:
         await claim(store, f"lost {number}", limit=2, lines=[REPORT], lease_for=seconds(10))
     [_] = await claim(store, "busy", limit=1, lines=[FULL], lease_for=seconds(3600))
     await store.enqueue(_jobs(FULL, 1, priority=0))
-    await store.enlist(Worker(id="a", host="here", pid=1, version="1", slots=20, lines=(MAIL, REPORT)))
+    await store.enlist(WorkerInfo(id="a", host="here", pid=1, version="1", slots=20, lines=(MAIL, REPORT)))
     return [one.lease for one in await claim(store, "a", limit=20, lines=[REPORT], lease_for=seconds(3600))]
 
 
-def _jobs(line: Line, count: int, *, priority: int = 10, **asked: object) -> list[NewJob]:
+def _jobs(line: Line, count: int, *, priority: int = 10, **fields: object) -> list[NewJob]:
     job = NewJob(
         definition=line.definition,
         queue=line.queue,
         priority=priority,
         limits=LIMITS.get(line, ()),
-        **asked,  # type: ignore[arg-type]
+        **fields,  # type: ignore[arg-type]
     )
     return [job] * count

@@ -13,11 +13,11 @@ from uuid import uuid4
 
 import asyncpg
 
-from tenure.core.reading import Position
-from tenure.storage.contract import Store
-from tenure.storage.postgres.lines import Lines
-from tenure.storage.postgres.pool import Connection, Pool
+from tenure.core.reports.reading import Position
+from tenure.storage.contract.store import Store
+from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.pool import Connection, Pool
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
@@ -126,11 +126,11 @@ class WatchedPool(Pool):
         super().__init__(dsn, pooled=pooled, size=1, timeout=60)
         self.costs: Costs = {}
 
-    async def ask(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:
-        [answer] = await self.together((statement, values))
+    async def run_with(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:
+        [answer] = await self.run_all((statement, values))
         return answer
 
-    async def together(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
+    async def run_all(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
         async def undone(connection: Connection) -> list[list[asyncpg.Record]]:
             transaction = connection.transaction()
             await transaction.start()
@@ -140,12 +140,12 @@ class WatchedPool(Pool):
             await transaction.rollback()
             return answers
 
-        return await self.work(undone)
+        return await self.run_task(undone)
 
     async def _counted(
         self, connection: Connection, statement: str, values: dict[str, object]
     ) -> list[asyncpg.Record]:
-        text, arguments = self._asked(statement, values)
+        text, arguments = self._bind(statement, values)
         # The planner glances at the ends of indexes, and once only stumbles over what was undone before.
         await connection.fetch(f"EXPLAIN {text}", *arguments)
         before = await connection.fetch(_COUNTERS)
@@ -162,7 +162,7 @@ class WatchedStore(PostgresStore):
     def __init__(self, dsn: str, *, pooled: bool) -> None:
         super().__init__(dsn, pooled=pooled, notify=False)
         pool = WatchedPool(dsn, pooled=pooled)
-        self._pool, self._lines, self.costs = pool, Lines(pool), pool.costs
+        self._pool, self._lines, self.costs = pool, LineIds(pool), pool.costs
 
 
 def _difference(before: list[asyncpg.Record], after: list[asyncpg.Record], kind: str) -> Cost:

@@ -9,15 +9,15 @@ from uuid import UUID
 
 import apsw
 
-from tenure.core.reading import Position
-from tenure.storage import statements
-from tenure.storage.contract import Store
-from tenure.storage.sqlite.clock import Turn
-from tenure.storage.sqlite.connection import Opening
-from tenure.storage.sqlite.readers import Readers
+from tenure.core.reports.reading import Position
+from tenure.storage.contract.store import Store
+from tenure.storage.schema import statements
+from tenure.storage.sqlite.file.clock import TransactionTime
+from tenure.storage.sqlite.file.connection import Opening
+from tenure.storage.sqlite.file.readers import Readers
+from tenure.storage.sqlite.file.writer import Writer
 from tenure.storage.sqlite.rows import micros
 from tenure.storage.sqlite.store import SqliteStore
-from tenure.storage.sqlite.writer import Writer
 from tests.storage.backends import SqliteBackend
 from tests.storage.clock import START
 from tests.storage.touched.cost import Cost, Costs, add
@@ -52,7 +52,7 @@ _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
 
 class SqlitePast(SqliteBackend):
-    """A file of its own. What it holds, SQLite knows only once somebody has had it analyzed."""
+    """A file of its own. SQLite has statistics of it only after it was analyzed."""
 
     ways: ClassVar[Mapping[str, str]] = {"as it was made": "as it was made", "analyzed": "analyzed"}
 
@@ -60,7 +60,7 @@ class SqlitePast(SqliteBackend):
         numbers = {"jobs": past.jobs, "all": past.jobs + past.crowd, "now": micros(START)}
         connection = apsw.Connection(str(self.path))
         connection.execute("BEGIN")
-        # What is on record is not born finished: the guards stand aside while it is written.
+        # Records do not start as finished: the guards are switched off while they are written.
         guards = list(connection.execute(_TRIGGERS))
         for name, _ in guards:
             connection.execute(f"DROP TRIGGER {name}")
@@ -96,12 +96,12 @@ class SqlitePast(SqliteBackend):
 
 
 class UndoingWriter(Writer):
-    """Takes back what a task has done before it is committed."""
+    """Rolls back what a task has done instead of committing it."""
 
     async def run(
-        self, task: Callable[[apsw.Connection, Turn], T], *, rows: int = 1, is_urgent: bool = False
+        self, task: Callable[[apsw.Connection, TransactionTime], T], *, rows: int = 1, is_urgent: bool = False
     ) -> T:
-        def undone(connection: apsw.Connection, turn: Turn) -> T:
+        def undone(connection: apsw.Connection, turn: TransactionTime) -> T:
             connection.execute("SAVEPOINT undone")
             try:
                 return task(connection, turn)

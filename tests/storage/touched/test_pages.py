@@ -1,13 +1,13 @@
-"""What a page touches does not grow with history: every address that reads, as it is really asked."""
+"""What a page touches does not grow with history: every address that reads, over real requests."""
 
-from tenure.core.spec import Spec
+from tenure.core.model.spec import Spec
 from tests.storage.clock import START
 from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
 from tests.storage.touched.history import Past
-from tests.surfaces.dashboard.visiting import EVERY, Visitor
-from tests.surfaces.everywhere import addresses
-from tests.surfaces.http.serving import register, serving
+from tests.surfaces.dashboard.browser_user import EVERY, Visitor
+from tests.surfaces.http.http_server import register, serving
+from tests.surfaces.read_addresses import addresses
 from tests.whole import IS_WHOLE
 
 # The short one is long enough for whatever is looked at in part: the last events, the newest jobs, lines.
@@ -37,7 +37,7 @@ async def test_what_a_page_touches_does_not_grow_with_history(make: Make) -> Non
 
 
 async def _costs(made: Made, way: str) -> dict[tuple[str, int], Costs]:
-    """By route, and by the number of what is asked there."""
+    """By route, and by the number of the request there."""
     backend, scene = made
     store = backend.store()
     await store.open()

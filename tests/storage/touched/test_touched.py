@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
-from tests.storage.touched.deeds import CLAIMS, DEEDS, Deed
 from tests.storage.touched.history import Past, PastBackend, Scene
+from tests.storage.touched.workloads import CLAIMS, WORKLOADS, Workload
 from tests.whole import IS_WHOLE
 
 # The short one is long enough for a page of a list to have all the rows that it may look at.
@@ -14,7 +14,7 @@ EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000 if IS_WHOLE else 50_000)
 
 
 async def test_what_a_verb_touches_does_not_grow_with_history(make: Make) -> None:
-    assert await growth(await make(SHORT), await make(LONG), DEEDS) == {}
+    assert await growth(await make(SHORT), await make(LONG), WORKLOADS) == {}
 
 
 async def test_a_claim_touches_nothing_of_a_crowd_that_it_does_not_take(make: Make) -> None:
@@ -23,26 +23,26 @@ async def test_a_claim_touches_nothing_of_a_crowd_that_it_does_not_take(make: Ma
 
 
 async def growth(
-    small: Made, large: Made, deeds: Mapping[str, tuple[Deed, int]]
+    small: Made, large: Made, workloads: Mapping[str, tuple[Workload, int]]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """What costs more in the large database, by the way in which statements are planned and by deed."""
+    """What costs more in the large database, by the way in which statements are planned and by workload."""
     ways = small[0].ways
-    measure = {way: await costs_of(*small, way, deeds) for way in set(ways.values())}
+    measure = {way: await costs_of(*small, way, workloads) for way in set(ways.values())}
     found = {}
     for way, measured_by in ways.items():
-        for deed, costs in (await costs_of(*large, way, deeds)).items():
-            found[way, deed] = grown(measure[measured_by][deed], costs)
-    return {deed: more for deed, more in found.items() if more}
+        for workload, costs in (await costs_of(*large, way, workloads)).items():
+            found[way, workload] = grown(measure[measured_by][workload], costs)
+    return {workload: more for workload, more in found.items() if more}
 
 
 async def costs_of(
-    backend: PastBackend, scene: Scene, way: str, deeds: Mapping[str, tuple[Deed, int]]
+    backend: PastBackend, scene: Scene, way: str, workloads: Mapping[str, tuple[Workload, int]]
 ) -> dict[str, Costs]:
-    """What each deed costs, provided that it comes to as much as it should."""
+    """What each workload costs, provided that it comes to as much as it should."""
     costs = {}
     async with backend.watched(way) as (store, so_far):
-        for name, (deed, expected) in deeds.items():
+        for name, (workload, expected) in workloads.items():
             so_far.clear()
-            assert await deed(store, scene) == expected, name
+            assert await workload(store, scene) == expected, name
             costs[name] = dict(so_far)
     return costs

@@ -1,1 +1,1 @@
-"""The dashboard, as a browser speaks to it."""
+"""The dashboard, over plain HTTP."""

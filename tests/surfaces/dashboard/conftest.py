@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tenure.storage.contract import Store
-from tests.surfaces.dashboard.visiting import EVERY
-from tests.surfaces.http.serving import Api, register, serving
-from tests.surfaces.keeping import MAIL
+from tenure.storage.contract.store import Store
+from tests.surfaces.dashboard.browser_user import EVERY
+from tests.surfaces.http.http_server import Api, register, serving
+from tests.surfaces.store_behind import MAIL
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from uuid import UUID
 
 import pytest
 
-from tenure.storage.contract import Store
+from tenure.storage.contract.store import Store
 from tenure.surfaces.dashboard.assets import address
-from tenure.surfaces.dashboard.rendering import render
+from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.dashboard.table import PAGES, action, page
-from tenure.surfaces.http.desk import Answer, Asked, Desk
-from tenure.surfaces.http.forms import Form
-from tests.surfaces.dashboard.visiting import OWN, Visitor
-from tests.surfaces.http.serving import Api, serving
+from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.forms import Form
+from tests.surfaces.dashboard.browser_user import OWN, Visitor
+from tests.surfaces.http.http_server import Api, serving
 
 FORM = {**OWN, "content-type": "application/x-www-form-urlencoded", "accept": "text/html"}
 
@@ -50,11 +50,11 @@ async def test_a_bad_parameter_is_told_by_its_name(api: Api) -> None:
 
 
 async def test_what_breaks_inside_a_page_stays_inside(store: Store) -> None:
-    async def broken(_desk: Desk, _asked: Asked) -> Answer:
+    async def broken(_context: AppContext, _request: Request) -> Response:
         raise RuntimeError("secret")
 
-    async def undefined(_desk: Desk, asked: Asked) -> Answer:
-        return render(asked, "overview.html")
+    async def undefined(_context: AppContext, request: Request) -> Response:
+        return render(request, "overview.html")
 
     routes = [page("/a", handler=broken, summary=""), page("/b", handler=undefined, summary="")]
     async with serving(store, routes=routes) as api:
@@ -62,15 +62,15 @@ async def test_what_breaks_inside_a_page_stays_inside(store: Store) -> None:
             reply = await Visitor(api).get(path)
             assert (reply.status, reply.headers["content-type"]) == (500, "text/html; charset=utf-8")
             assert b"secret" not in reply.body
-            assert reply.headers["x-request-id"] in api.told[-1]
+            assert reply.headers["x-request-id"] in api.bugs[-1]
 
 
 async def test_a_form_becomes_a_value_of_its_type(store: Store) -> None:
     seen: list[Wish] = []
 
-    async def take(_desk: Desk, asked: Asked) -> Answer:
-        seen.append(asked.body)
-        return Answer(303, b"", {"location": "/"})
+    async def take(_context: AppContext, request: Request) -> Response:
+        seen.append(request.body)
+        return Response(303, b"", {"location": "/"})
 
     job = "00000000-0000-7000-8000-000000000000"
     async with serving(store, routes=[*PAGES, action("/take", handler=take, summary="", form=Wish)]) as api:

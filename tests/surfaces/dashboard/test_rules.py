@@ -5,18 +5,19 @@ import subprocess
 import sys
 from typing import Any
 
-from tenure.core.access import SCOPES, opened_by
-from tenure.storage.contract import Store
+import msgspec
+
+from tenure.core.reports.access import SCOPES, opened_by
+from tenure.storage.contract.store import Store
 from tenure.surfaces.dashboard.table import PAGES
-from tenure.surfaces.http.openapi import document
-from tenure.surfaces.http.page import page
-from tenure.surfaces.http.routes import EVENT_STREAM, Route
-from tests.browser.filled import fill
+from tenure.surfaces.http.app.routes import EVENT_STREAM, Route
+from tenure.surfaces.http.docs.reference import RouteReference
+from tests.browser.filled_store import fill
 from tests.storage.backends import Backend
-from tests.surfaces.dashboard.visiting import OWN, Visitor, log_in, visitor
-from tests.surfaces.http.serving import Api, Reply
-from tests.surfaces.http.test_keys import bearing, make
-from tests.surfaces.keeping import NOBODY
+from tests.surfaces.dashboard.browser_user import EVERY, OWN, Visitor, log_in, visitor
+from tests.surfaces.http.auth.test_keys import bearing, make
+from tests.surfaces.http.http_server import Api, Reply
+from tests.surfaces.store_behind import NOBODY
 
 GUARDED = [route for route in PAGES if route.scope is not None]
 CHANGES = [route for route in PAGES if route.method != "GET"]
@@ -62,7 +63,7 @@ async def test_a_form_of_another_origin_changes_nothing(api: Api, store: Store) 
     key, other = await make(store, "admin"), await visitor(api, store, "admin")
     for route in CHANGES:
         owner, path = await log_in(api, key), path_of(route)
-        token, before = await owner.token(), await store.deeds()
+        token, before = await owner.token(), await store.audit_entries()
         for said in (
             {},
             {"origin": "http://evil.example"},
@@ -77,7 +78,7 @@ async def test_a_form_of_another_origin_changes_nothing(api: Api, store: Store) 
         if route.scope is not None:
             for wrong in ("", "0" * 64, await other.token()):
                 assert (await owner.submit(path, token=wrong)).status == 403, (path, wrong)
-        assert await store.deeds() == before
+        assert await store.audit_entries() == before
         own = {"origin": f"http://127.0.0.1:{api.address[1]}"}
         assert (await owner.submit(path, token=token, headers=own)).status != 403, path
         told = {**OWN, "x-csrf-token": token}
@@ -108,8 +109,8 @@ async def test_a_page_is_open_to_its_scope_and_to_no_other(api: Api, store: Stor
             else:
                 assert reply.status == 403, (path, scope)
                 assert method == "HEAD" or f"needs the scope {route.scope}".encode() in reply.body
-        visit = await log_in(api, reader)
-        looked = await (visit.submit(path) if method == "POST" else visit.get(path, method))
+        browser = await log_in(api, reader)
+        looked = await (browser.submit(path) if method == "POST" else browser.get(path, method))
         assert (looked.status == 403) == (route.scope != "read"), path
         fenced = await api.call(method, path, **bearing(bound))
         assert (fenced.status == 403) == route.is_shared, path
@@ -152,8 +153,8 @@ async def test_every_page_and_every_refusal_forbids_scripts_that_are_not_ours(ap
     owner = await visitor(api, store, "admin")
     for route in PLAIN_LOOKS:
         path = path_of(route)
-        for visit in (owner, Visitor(api)):
-            for reply in (await visit.get(path), await visit.get(f"{path}?nonsense=1")):
+        for browser in (owner, Visitor(api)):
+            for reply in (await browser.get(path), await browser.get(f"{path}?nonsense=1")):
                 if reply.headers["content-type"].startswith("text/html") and reply.status != 303:
                     _check_policy(reply)
 
@@ -168,11 +169,16 @@ def _check_policy(reply: Reply) -> None:
 
 
 def test_pages_are_in_no_reference_for_programs() -> None:
+    reference = RouteReference(EVERY)
+    paths = msgspec.json.decode(reference.encoded)["paths"]
+    page = reference.page.decode()
     for route in PAGES:
-        assert route.path not in document()["paths"]
-        assert f"<code>{route.method} {route.path}</code>" not in page()
+        assert route.path not in paths
+        assert f"<code>{route.method} {route.path}</code>" not in page
 
 
 def test_whoever_serves_no_pages_does_not_know_how_they_are_made() -> None:
-    program = "import sys, tenure.assemble, tenure.execution.zygote; sys.exit('jinja2' in sys.modules)"
+    program = (
+        "import sys, tenure.__main__, tenure.execution.zygote.fork_server; sys.exit('jinja2' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -6,25 +6,25 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core import key_text
-from tenure.core.access import SESSION_KEPT, Deed
-from tenure.storage.contract import Store
-from tenure.surfaces.dashboard.rendering import see_other
+from tenure.core.reports.access import SESSION_KEPT, AuditEntry
+from tenure.core.values import key_text
+from tenure.storage.contract.store import Store
+from tenure.surfaces.dashboard.renderer import see_other
 from tenure.surfaces.dashboard.table import page
-from tenure.surfaces.http import door
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.auth import authentication
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.surfaces.dashboard.visiting import EVERY, Visitor, log_in, visitor
-from tests.surfaces.http.serving import Api, serving
-from tests.surfaces.http.test_keys import bearing, make
+from tests.surfaces.dashboard.browser_user import EVERY, Visitor, log_in, visitor
+from tests.surfaces.http.auth.test_keys import bearing, make
+from tests.surfaces.http.http_server import Api, serving
 
 TO_LOGIN = (303, "/login?next=/")
 
 
-async def where(visit: Visitor) -> tuple[int, str | None]:
+async def where(browser: Visitor) -> tuple[int, str | None]:
     """What comes of a look at the first page."""
-    reply = await visit.get("/")
+    reply = await browser.get("/")
     return reply.status, reply.headers.get("location")
 
 
@@ -53,7 +53,7 @@ async def test_a_key_becomes_a_session_that_only_its_browser_keeps(
     assert (await Visitor(api, name).get("/")).status == 200
     [(digest,)] = await backend.sql("SELECT digest FROM tenure.session")
     assert name.partition("=")[2].encode() not in bytes(digest)
-    assert (await store.deeds())[0].deed.action == "POST /login"
+    assert (await store.audit_entries())[0].entry.action == "POST /login"
 
 
 async def test_elsewhere_the_session_is_for_one_host_and_for_tls_alone(api: Api, store: Store) -> None:
@@ -113,7 +113,7 @@ async def test_a_session_ends_with_its_key_and_with_time(api: Api, store: Store,
     key = await make(store, "read")
     revoked, lasting = await log_in(api, key), await visitor(api, store, "read")
     short = await visitor(api, store, "read", lifetime=timedelta(hours=1))
-    await store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
+    await store.revoke_key(key[4:14], AuditEntry(who="a", action="b", target="", request=uuid4()))
     assert await where(revoked) == TO_LOGIN
     assert await where(short) == (200, None)
     await clock.advance(timedelta(hours=1))
@@ -126,22 +126,22 @@ async def test_a_session_ends_with_its_key_and_with_time(api: Api, store: Store,
 
 async def test_what_goes_on_ends_with_the_session(store: Store) -> None:
     """Row 94: a stream asks before every piece, and logging out cuts it like a revocation does."""
-    seen: list[Asked] = []
+    seen: list[Request] = []
 
-    async def look(_desk: Desk, asked: Asked) -> Answer:
-        seen.append(asked)
+    async def look(_context: AppContext, request: Request) -> Response:
+        seen.append(request)
         return see_other("/")
 
     async with serving(store, routes=[*EVERY, page("/look", handler=look, summary="")]) as api:
         key = await make(store, "read")
         one, two = await log_in(api, key), await log_in(api, key)
-        for visit in (one, two):
-            await visit.get("/look")
+        for browser in (one, two):
+            await browser.get("/look")
         await api.get("/look", headers={**bearing(key)["headers"], "accept": "text/html"})
         await one.submit("/logout")
-        assert [await asked.is_admitted() for asked in seen] == [False, True, True]
-        await store.revoke_key(key[4:14], Deed(who="a", action="b", target="", request=uuid4()))
-        assert [await asked.is_admitted() for asked in seen] == [False, False, False]
+        assert [await request.is_admitted() for request in seen] == [False, True, True]
+        await store.revoke_key(key[4:14], AuditEntry(who="a", action="b", target="", request=uuid4()))
+        assert [await request.is_admitted() for request in seen] == [False, False, False]
 
 
 async def test_a_script_whose_session_is_over_is_sent_to_the_login(api: Api, store: Store) -> None:
@@ -174,10 +174,10 @@ async def test_a_key_that_opens_nothing_is_told_so_in_the_form(api: Api, store: 
 
 async def test_who_guesses_keys_in_the_form_is_told_to_wait(store: Store, monkeypatch: Any) -> None:
     """Row 55: in one bucket with keys that are shown otherwise."""
-    monkeypatch.setattr(door, "BAD_KEYS_WITHIN", 1e6)  # however slow the machine is
+    monkeypatch.setattr(authentication, "BAD_KEYS_WITHIN", 1e6)  # however slow the machine is
     key = await make(store, "read")
     async with serving(store, routes=EVERY) as api:
-        for _ in range(door.BAD_KEYS - 1):
+        for _ in range(authentication.BAD_KEYS - 1):
             assert (await Visitor(api).submit("/login", {"key": "x"})).status == 401
         assert (await api.get("/v1/jobs", **bearing("x"))).status == 401
         reply = await Visitor(api).submit("/login", {"key": "x"})
@@ -187,10 +187,10 @@ async def test_who_guesses_keys_in_the_form_is_told_to_wait(store: Store, monkey
 
 
 async def test_visits_without_a_session_are_no_guesses(store: Store, monkeypatch: Any) -> None:
-    monkeypatch.setattr(door, "BAD_KEYS_WITHIN", 1e6)
+    monkeypatch.setattr(authentication, "BAD_KEYS_WITHIN", 1e6)
     await make(store, "read")
     async with serving(store, routes=EVERY) as api:
-        for _ in range(door.BAD_KEYS + 1):
+        for _ in range(authentication.BAD_KEYS + 1):
             assert await where(Visitor(api)) == TO_LOGIN
 
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tenure.core.spec import Spec
-from tenure.storage.contract import Store
-from tests.surfaces.http.serving import Api, register, serving
-from tests.surfaces.keeping import MAIL
+from tenure.core.model.spec import Spec
+from tenure.storage.contract.store import Store
+from tests.surfaces.http.http_server import Api, register, serving
+from tests.surfaces.store_behind import MAIL
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tenure import Tenure
-from tenure.settings import Settings
+from tenure.settings.settings import Settings
 from tests.storage.backends import Backend
 
 

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from tenure import Context, InvalidInput, Tenure, backoff
-from tenure.core.limit import Limit
-from tenure.core.policy import OnLost, Policy
-from tenure.settings import Settings
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import OnLost, Policy
+from tenure.settings.settings import Settings
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -47,7 +47,7 @@ class Tree(msgspec.Struct):
 
 @pytest.fixture
 def app() -> Tenure:
-    """An app whose database nobody opens."""
+    """An app whose database is never opened."""
     return Tenure("sqlite:///never.db", settings=Settings())
 
 
@@ -271,7 +271,7 @@ def test_what_must_not_run_twice_has_one_attempt(app: Tenure) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "terms",
     [
         {"timeout": "60"},
         {"timeout": True},
@@ -291,13 +291,13 @@ def test_what_must_not_run_twice_has_one_attempt(app: Tenure) -> None:
         {"version": 0},
     ],
 )
-def test_what_makes_no_sense_is_refused(app: Tenure, said: Any) -> None:
+def test_what_makes_no_sense_is_refused(app: Tenure, terms: Any) -> None:
     with pytest.raises(InvalidInput):
-        app.job("mail", **said)
+        app.job("mail", **terms)
 
 
 def test_a_concurrency_key_that_no_param_has_is_refused(app: Tenure) -> None:
-    """It would count all jobs as one, without a word."""
+    """It would silently count all jobs together."""
     with pytest.raises(InvalidInput, match="concurrency_key: 'too' is no param of mail@1; give one of to, "):
         app.job("mail", concurrency=1, concurrency_key="too")(params_alone)
     with pytest.raises(InvalidInput, match="'to' is no param of mail@1; leave it out"):

@@ -1,4 +1,4 @@
-"""Jobs put in by the library, as the store has them."""
+"""Jobs that the library enqueues, as the store has them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,15 +17,15 @@ from tenure import (
     Tenure,
     UnknownDefinition,
 )
-from tenure.core.job import Job
-from tenure.core.lease import Line
-from tenure.core.limit import Limit
-from tenure.core.operations import Definition
-from tenure.settings import Settings
-from tenure.storage.contract import Store
+from tenure.core.model.job import Job
+from tenure.core.model.lease import Line
+from tenure.core.model.limit import Limit
+from tenure.core.reports.operations import Definition
+from tenure.settings.settings import Settings
+from tenure.storage.contract.store import Store
 from tenure.surfaces.library.definition import JobDefinition
 from tests.storage.backends import Backend
-from tests.storage.telling import claim, count, found
+from tests.storage.verbs import claim, count, found
 
 
 @dataclass
@@ -172,7 +172,7 @@ async def test_a_key_of_another_definition_is_another_key(app: Tenure, mail: Mai
 
 
 async def test_a_repeat_after_a_deploy_finds_its_job(app: Tenure, mail: Mails, backend: Backend) -> None:
-    """S0.3: whoever names no version must not start the work again because the version has changed."""
+    """S0.3: a caller that names no version must not start the work again after a deploy."""
     first = await mail.enqueue(Mail("ada"), idempotency_key="k")
     async with Tenure(backend.address, settings=Settings()) as deployed:
 
@@ -218,7 +218,7 @@ async def test_a_definition_is_known_by_its_key(app: Tenure, mail: Mails) -> Non
 async def test_what_a_worker_has_registered_is_known_without_its_code(
     app: Tenure, mail: Mails, store: Store, backend: Backend
 ) -> None:
-    """S1.40: one program enqueues what another one runs, as that has it on record, and nothing else."""
+    """S1.40: one program enqueues what another one runs, by the definition that is on record."""
     spec = mail.spec
     async with Tenure(backend.address, settings=Settings()) as other:
         with pytest.raises(UnknownDefinition, match="mail is not known"):

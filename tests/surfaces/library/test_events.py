@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tenure import InvalidInput, StoreUnavailable, Tenure
-from tenure.core.reading import Entry
-from tenure.storage.contract import Store
-from tests.storage.telling import PATIENCE, claim, enqueue_one, fed, settle, succeeded, unrecoverable
+from tenure.core.reports.reading import FeedEntry
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import PATIENCE, claim, enqueue_one, fed, settle, succeeded, unrecoverable
 
 
-async def first(events: AsyncIterator[Entry], number: int) -> list[Entry]:
+async def first(events: AsyncIterator[FeedEntry], number: int) -> list[FeedEntry]:
     """The next so many events."""
-    found: list[Entry] = []
+    found: list[FeedEntry] = []
     async with asyncio.timeout(PATIENCE), aclosing(events) as closing:  # type: ignore[type-var]
         async for entry in closing:
             found.append(entry)
@@ -29,7 +29,7 @@ async def finish(store: Store) -> None:
 
 
 async def test_events_are_followed_and_gone_on_with(app: Tenure, store: Store) -> None:
-    """S1.72: each bears where to go on, as text too, in whatever process that is."""
+    """S1.72: each has its position, as text too, from which any process can continue."""
     await enqueue_one(store)
     await finish(store)
     whole = await first(app.events(after="0"), 3)
@@ -42,14 +42,14 @@ async def test_events_are_followed_and_gone_on_with(app: Tenure, store: Store) -
 async def test_starts_successes_and_failures_are_told_to_who_asks_for_these(
     app: Tenure, store: Store
 ) -> None:
-    """S1.17: a bus of what happens, for whoever would act on it elsewhere."""
+    """S1.17: a feed of events, for programs that act on them elsewhere."""
     good, bad = await enqueue_one(store), await enqueue_one(store)
     one, two = await claim(store)
     await settle(store, [succeeded(one)])
     await settle(store, [unrecoverable(two)])
-    told = await first(app.events(after="0", types=["started", "succeeded", "failed"]), 4)
-    assert [entry.event.job for entry in told] == [good, bad, good, bad]
-    assert [entry.event.type for entry in told] == ["started", "started", "succeeded", "failed"]
+    entries = await first(app.events(after="0", types=["started", "succeeded", "failed"]), 4)
+    assert [entry.event.job for entry in entries] == [good, bad, good, bad]
+    assert [entry.event.type for entry in entries] == ["started", "started", "succeeded", "failed"]
 
 
 async def test_from_now_on_is_from_when_it_was_begun(app: Tenure, store: Store) -> None:
@@ -71,28 +71,28 @@ async def test_only_what_was_asked_for_comes(app: Tenure, store: Store) -> None:
     await enqueue_one(store, namespace="theirs")
     await store.cancel([mail, post])
     await fed(store, 5)
-    for asked, expected in (
+    for filters, expected in (
         ({"definition": "post"}, [(post, 1), (post, 2)]),
         ({"queue": "slow", "types": ["cancelled"]}, [(mail, 2)]),
         ({}, [(mail, 1), (post, 1), (mail, 2), (post, 2)]),
     ):
-        found = await first(app.events(after="0", **asked), len(expected))
+        found = await first(app.events(after="0", **filters), len(expected))
         assert sorted((entry.event.job, entry.event.n) for entry in found) == sorted(expected)
 
 
 @pytest.mark.parametrize(
-    "asked", [{"after": "yesterday"}, {"types": "queued"}, {"types": ["nonsense"]}, {"queue": "?"}]
+    "options", [{"after": "yesterday"}, {"types": "queued"}, {"types": ["nonsense"]}, {"queue": "?"}]
 )
-async def test_what_makes_no_sense_is_refused_at_once(app: Tenure, asked: dict[str, Any]) -> None:
+async def test_what_makes_no_sense_is_refused_at_once(app: Tenure, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        app.events(**asked)
+        app.events(**options)
 
 
 async def test_plain_code_follows_too(app: Tenure, store: Store) -> None:
     await enqueue_one(store)
     await finish(store)
 
-    def follow() -> list[Entry]:
+    def follow() -> list[FeedEntry]:
         events = app.events_sync(after="0")
         return [next(events) for _ in range(3)]
 

@@ -1,4 +1,4 @@
-"""Handles: where a job stands, what became of it, and how it is stopped."""
+"""Handles: the state of a job, its outcome, and how it is stopped."""
 
 import asyncio
 import inspect
@@ -20,12 +20,12 @@ from tenure import (
     State,
     Tenure,
 )
-from tenure.core.lease import Claimed, Line
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Claimed, Line
+from tenure.storage.contract.store import Store
 from tenure.surfaces.library.definition import JobDefinition
-from tests.storage import harm
+from tests.storage import damaged_rows
 from tests.storage.backends import Backend
-from tests.storage.telling import BOOM, PATIENCE, claim, settle, succeeded, unrecoverable
+from tests.storage.verbs import BOOM, PATIENCE, claim, settle, succeeded, unrecoverable
 
 Works = JobDefinition[[], None]
 
@@ -40,7 +40,7 @@ def work(app: Tenure) -> Works:
     return work
 
 
-async def taken(store: Store) -> Claimed:
+async def claim_one(store: Store) -> Claimed:
     """The one job that waits, claimed by a worker."""
     [owned] = await claim(store, lines=[Line("default", "work")])
     return owned
@@ -51,14 +51,14 @@ async def test_a_result_is_waited_for(work: Works, store: Store) -> None:
     job = await work.enqueue()
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(job.wait(timeout=PATIENCE))
-        await settle(store, [succeeded(await taken(store), '{"receipt":[1,2]}')])
+        await settle(store, [succeeded(await claim_one(store), '{"receipt":[1,2]}')])
     assert waiting.result() == await job.result() == {"receipt": [1, 2]}
     assert await job.status() is State.SUCCEEDED
 
 
 async def test_a_failure_is_raised_with_its_reason(work: Works, store: Store) -> None:
     job = await work.enqueue()
-    await settle(store, [unrecoverable(await taken(store))])
+    await settle(store, [unrecoverable(await claim_one(store))])
     with pytest.raises(JobFailed, match=r"job .* \(work\) failed: ValueError: boom") as caught:
         await job.wait(timeout=PATIENCE)
     assert caught.value.error == BOOM
@@ -77,13 +77,13 @@ async def test_a_cancelled_job_has_no_result(work: Works) -> None:
 
 async def test_a_running_job_is_asked_to_stop(work: Works, store: Store) -> None:
     job = await work.enqueue()
-    await taken(store)
+    await claim_one(store)
     assert await job.cancel() is State.CANCELLING
 
 
 async def test_a_buried_job_has_no_result(work: Works, store: Store) -> None:
     job = await work.enqueue()
-    owned = await taken(store)
+    owned = await claim_one(store)
     await store.hand_back("a", unstarted=[], killed=[owned.lease])
     with pytest.raises(JobBuried):
         await job.wait(timeout=PATIENCE)
@@ -130,16 +130,16 @@ def test_every_asynchronous_method_has_a_twin(kind: Any) -> None:
 async def test_a_job_that_is_aside_is_put_back_and_not_cancelled(
     work: Works, store: Store, backend: Backend
 ) -> None:
-    """One whose report cannot be recorded goes on with that report, once somebody has mended it."""
+    """A job whose report cannot be recorded continues with that report, once it is repaired."""
     job = await work.enqueue()
-    owned = await taken(store)
-    await harm.next_event(backend.address, job.id)
+    owned = await claim_one(store)
+    await damaged_rows.next_event(backend.address, job.id)
     with pytest.raises(JobsAside):
         await settle(store, [succeeded(owned, "7")])
     for verb in (job.cancel, job.put_back):
         with pytest.raises(JobIsAside, match=str(job.id)):
             await verb()
-    await harm.mend(backend.address, job.id)
+    await damaged_rows.mend(backend.address, job.id)
     assert await job.put_back() is State.SUCCEEDED
     assert await job.result() == 7
     with pytest.raises(JobNotFound):

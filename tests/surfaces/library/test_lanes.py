@@ -1,4 +1,4 @@
-"""Lanes and programs as definitions say them: what is taken, what is refused, and the way out."""
+"""Lanes and programs in definitions: what is accepted, what is refused, and the way out."""
 
 from pathlib import Path
 from typing import Any
@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from tenure import Context, InvalidInput, InvalidParams, ProgramFailed, Tenure
-from tenure.core.spec import LANES, Spec
-from tenure.settings import Settings
+from tenure.core.model.lanes import LANES
+from tenure.core.model.spec import Spec
+from tenure.settings.settings import Settings
 
 
 class Film(msgspec.Struct):
@@ -18,7 +19,7 @@ class Film(msgspec.Struct):
 
 @pytest.fixture
 def app() -> Tenure:
-    """An app whose database nobody opens."""
+    """An app whose database is never opened."""
     return Tenure("sqlite:///never.db", settings=Settings())
 
 
@@ -150,7 +151,7 @@ def test_two_of_one_name_are_told_apart(app: Tenure) -> None:
 def test_a_program_can_be_called_as_it_is(
     app: Tenure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """For tests of one's own; it leaves no file behind."""
+    """For a user's own tests; it leaves no file behind."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     script = 'echo hello; cat > "$TENURE_RESULT"; test -z "$TENURE_JOB_ID"'
     probe = app.command("probe", ["sh", "-c", script], params=Film)

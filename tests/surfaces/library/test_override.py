@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tenure import InvalidInput, JobHandle, Tenure
-from tenure.core.documents import Document
-from tenure.core.job import Job
-from tenure.core.operations import Definition
-from tenure.storage.contract import Store
+from tenure.core.model.job import Job
+from tenure.core.reports.operations import Definition
+from tenure.core.values.documents import Document
+from tenure.storage.contract.store import Store
 from tenure.surfaces.library.definition import JobDefinition
 
 Mails = JobDefinition[[], None]
@@ -66,7 +66,7 @@ def terms(job: Job) -> tuple[Any, ...]:
 async def test_what_an_operator_has_set_counts_however_a_job_is_enqueued(
     app: Tenure, mail: Mails, store: Store, enqueue: Enqueue
 ) -> None:
-    """What the override does not name is as the code says; what nobody knows is left to who does."""
+    """Parts that the override does not name are as in the code; unknown ones are ignored."""
     await override(store, mail, OVERRIDE)
     job = await (await enqueue(app, mail)).get()
     second = timedelta(seconds=1)

@@ -14,13 +14,13 @@ import pytest
 
 import tenure
 from tenure import SchemaMismatch, State, StoreForbidden, StoreUnavailable, Tenure
-from tenure.core.lease import Line
-from tenure.execution import context
-from tenure.settings import Settings
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line
+from tenure.execution.handler import context
+from tenure.settings.settings import Settings
+from tenure.storage.contract.store import Store
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend
-from tests.storage.telling import claim, settle, succeeded
+from tests.storage.verbs import claim, settle, succeeded
 from tests.surfaces.command import environment, sql
 from tests.surfaces.command import tenure as command
 
@@ -73,7 +73,7 @@ def test_many_threads_share_one_loop(backend: Backend) -> None:
 
 
 def test_a_forked_process_begins_anew(backend: Backend) -> None:
-    """As under a server that forks: what the parent has opened is neither used nor closed by the child."""
+    """As under a server that forks: the child neither uses nor closes what the parent has opened."""
     with Tenure(backend.address, settings=Settings()) as app:
         work = define(app)
         first = work.enqueue_sync()
@@ -92,7 +92,7 @@ def test_a_forked_process_begins_anew(backend: Backend) -> None:
 
 
 async def test_a_handlers_process_may_not_open_a_store(app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would write beside its lease, perhaps into a stray file; the error says what to write instead."""
+    """It would write outside its lease, perhaps into a stray file; the error says what to use instead."""
     work = define(app)
     monkeypatch.setattr(context, "_confined", True)
     with pytest.raises(StoreForbidden, match=r"ctx\.enqueue"):
@@ -162,19 +162,19 @@ def test_without_a_word_jobs_go_into_a_file_in_the_current_folder(tmp_path: Path
 
 
 def test_a_file_that_the_library_makes_is_named_once(tmp_path: Path) -> None:
-    """Where a program is started in another folder than its worker, its jobs would wait there unseen."""
-    assert said_by_program(tmp_path) == (
-        f"no database was there, so a new one was made: {tmp_path}/tenure.db; "
-        "its jobs are run by workers that are started on this very file\n"
+    """If a program is started in another folder than its worker, its jobs would wait there unseen."""
+    assert errors_of_program(tmp_path) == (
+        f"there was no database, so a new one was created: {tmp_path}/tenure.db; "
+        "only workers that are started on this file run its jobs\n"
     )
-    assert said_by_program(tmp_path) == ""
+    assert errors_of_program(tmp_path) == ""
     (tmp_path / "elsewhere").mkdir()
-    assert f" made: {tmp_path}/elsewhere/tenure.db; " in said_by_program(tmp_path / "elsewhere")
+    assert f" created: {tmp_path}/elsewhere/tenure.db; " in errors_of_program(tmp_path / "elsewhere")
 
 
 def test_of_a_file_that_was_there_nothing_is_said(tmp_path: Path) -> None:
     assert command(tmp_path, "migrate").returncode == 0
-    assert said_by_program(tmp_path) == ""
+    assert errors_of_program(tmp_path) == ""
 
 
 async def test_a_program_may_choose_where_that_is_said(
@@ -214,8 +214,8 @@ def run(folder: Path, **changed: str) -> str:
     return _ran(folder, **changed).stdout.strip()
 
 
-def said_by_program(folder: Path) -> str:
-    """What it says beside that."""
+def errors_of_program(folder: Path) -> str:
+    """What it writes to standard error."""
     return _ran(folder).stderr
 
 

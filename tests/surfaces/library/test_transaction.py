@@ -17,24 +17,25 @@ import pytest
 import sqlalchemy
 
 from tenure import IdempotencyConflict, InvalidInput, JobHandle, JobNotFound, State, Tenure
-from tenure.core.lease import Line
-from tenure.settings import Settings
-from tenure.storage.contract import Store
+from tenure.core.model.lease import Line
+from tenure.settings.settings import Settings
+from tenure.storage.contract.store import Store
 from tenure.surfaces.library.definition import JobDefinition
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
-from tests.storage.telling import claim
-from tests.surfaces.library.lending import LENDERS, Lender, Lent
+from tests.storage.verbs import claim, fall_asleep
+from tests.surfaces.library.foreign_connections import DRIVERS, CallerConnection, Connect
+from tests.until import until
 
 Mails = JobDefinition[[dict[str, Any]], None]
 LINES = [Line("default", "mail")]
 PATIENCE = 60.0
 
 
-@pytest.fixture(params=LENDERS)
+@pytest.fixture(params=DRIVERS)
 async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
     """A database of the kind that the driver is for, with a table of the caller's own."""
-    kind, _, _ = LENDERS[request.param]
+    kind, _, _ = DRIVERS[request.param]
     made: Backend
     if kind == "sqlite":
         made = SqliteBackend(tmp_path / "tenure.db")
@@ -48,9 +49,9 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 @pytest.fixture
-async def lent(request: pytest.FixtureRequest, backend: Backend) -> AsyncIterator[Lent]:
+async def caller(request: pytest.FixtureRequest, backend: Backend) -> AsyncIterator[CallerConnection]:
     """A connection with an open transaction that has written a note."""
-    async with _lender(request)(backend.address) as made:
+    async with _connect_of(request)(backend.address) as made:
         await done(made.run("INSERT INTO note VALUES ('mine')"))
         yield made
 
@@ -58,7 +59,7 @@ async def lent(request: pytest.FixtureRequest, backend: Backend) -> AsyncIterato
 @pytest.fixture
 def is_plain(request: pytest.FixtureRequest) -> bool:
     """Whether the driver works in plain code."""
-    return LENDERS[_name(request)][1]
+    return DRIVERS[_name(request)][1]
 
 
 @pytest.fixture
@@ -71,12 +72,12 @@ def mail(app: Tenure) -> Mails:
 
 @pytest.fixture
 async def old(mail: Mails) -> JobHandle:
-    """A job under the key 0; asked for before `lent`, which keeps everybody else from an SQLite file."""
+    """A job under the key 0; requested before `caller`, which locks an SQLite file."""
     return await mail.enqueue({"n": 0}, idempotency_key="0")
 
 
 async def done(step: Any) -> Any:
-    """The answer of a driver, be it one to wait for or not."""
+    """The answer of a driver, awaited if it must be."""
     return await step if inspect.isawaitable(step) else step
 
 
@@ -90,19 +91,19 @@ def _name(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def _lender(request: pytest.FixtureRequest) -> Lender:
-    return LENDERS[_name(request)][2]
+def _connect_of(request: pytest.FixtureRequest) -> Connect:
+    return DRIVERS[_name(request)][2]
 
 
 async def test_a_job_is_seen_when_the_callers_transaction_commits_and_not_before(
-    mail: Mails, lent: Lent, backend: Backend, store: Store
+    mail: Mails, caller: CallerConnection, backend: Backend, store: Store
 ) -> None:
-    job = await mail.enqueue({"to": "ada"}, connection=lent.connection, tags=["new"])
+    job = await mail.enqueue({"to": "ada"}, connection=caller.connection, tags=["new"])
     with pytest.raises(JobNotFound):
         await job.status()
     if backend.kind == "postgres":  # an SQLite file has one writer at a time
         assert await claim(store, lines=LINES) == []
-    await done(lent.end("commit"))
+    await done(caller.end("commit"))
     assert await job.status() is State.QUEUED
     assert await backend.sql("SELECT text FROM note") == [("mine",)]
     assert [event.n for event in await job.events()] == [1]
@@ -110,10 +111,10 @@ async def test_a_job_is_seen_when_the_callers_transaction_commits_and_not_before
 
 
 async def test_a_job_vanishes_with_what_the_caller_takes_back(
-    mail: Mails, lent: Lent, backend: Backend
+    mail: Mails, caller: CallerConnection, backend: Backend
 ) -> None:
-    jobs = await mail.enqueue_many([{"to": "ada"}, {"to": "bob"}], connection=lent.connection)
-    await done(lent.end("rollback"))
+    jobs = await mail.enqueue_many([{"to": "ada"}, {"to": "bob"}], connection=caller.connection)
+    await done(caller.end("rollback"))
     for job in jobs:
         with pytest.raises(JobNotFound):
             await job.status()
@@ -121,78 +122,81 @@ async def test_a_job_vanishes_with_what_the_caller_takes_back(
     assert await kept(backend) == set()
 
 
-async def test_plain_code_does_the_same(mail: Mails, lent: Lent, is_plain: bool, store: Store) -> None:
+async def test_plain_code_does_the_same(
+    mail: Mails, caller: CallerConnection, is_plain: bool, store: Store
+) -> None:
     def enqueue() -> list[JobHandle]:
-        one = mail.enqueue_sync({"to": "ada"}, connection=lent.connection)
-        return [one, *mail.enqueue_many_sync([{}, {}], delay=60, connection=lent.connection)]
+        one = mail.enqueue_sync({"to": "ada"}, connection=caller.connection)
+        return [one, *mail.enqueue_many_sync([{}, {}], delay=60, connection=caller.connection)]
 
     if is_plain:
         jobs = await asyncio.to_thread(enqueue)
-        await done(lent.end("commit"))
+        await done(caller.end("commit"))
         assert [await job.status() for job in jobs] == [State.QUEUED, State.SCHEDULED, State.SCHEDULED]
     else:
         with pytest.raises(InvalidInput, match="connection: is asynchronous; await the method without _sync"):
             await asyncio.to_thread(enqueue)
-        await done(lent.end("rollback"))
+        await done(caller.end("rollback"))
 
 
 async def test_a_key_finds_its_job_committed_or_not(
-    mail: Mails, old: JobHandle, lent: Lent, backend: Backend
+    mail: Mails, old: JobHandle, caller: CallerConnection, backend: Backend
 ) -> None:
-    again = await mail.enqueue({"n": 0}, idempotency_key="0", connection=lent.connection)
-    fresh = await mail.enqueue({"n": 1}, idempotency_key="1", connection=lent.connection)
-    within = await mail.enqueue({"n": 1}, idempotency_key="1", connection=lent.connection)
+    again = await mail.enqueue({"n": 0}, idempotency_key="0", connection=caller.connection)
+    fresh = await mail.enqueue({"n": 1}, idempotency_key="1", connection=caller.connection)
+    within = await mail.enqueue({"n": 1}, idempotency_key="1", connection=caller.connection)
     assert (again, within) == (old, fresh)
     with pytest.raises(IdempotencyConflict):
-        await mail.enqueue({"n": 2}, idempotency_key="0", connection=lent.connection)
-    await done(lent.end("commit"))
+        await mail.enqueue({"n": 2}, idempotency_key="0", connection=caller.connection)
+    await done(caller.end("commit"))
     assert await kept(backend) == {old.id, fresh.id}
 
 
 async def test_a_batch_may_hold_old_and_new_keys(
-    mail: Mails, old: JobHandle, lent: Lent, app: Tenure, backend: Backend
+    mail: Mails, old: JobHandle, caller: CallerConnection, app: Tenure, backend: Backend
 ) -> None:
-    asked = [mail.new_job({"n": n}, idempotency_key=str(n)) for n in (2, 0, 1, 2)]
-    found = await app.enqueue_many(asked, connection=lent.connection)
-    await done(lent.end("commit"))
+    jobs = [mail.new_job({"n": n}, idempotency_key=str(n)) for n in (2, 0, 1, 2)]
+    found = await app.enqueue_many(jobs, connection=caller.connection)
+    await done(caller.end("commit"))
     assert found[1] == old
     assert found[3] == found[0]
     assert await kept(backend) == {job.id for job in found}
 
 
-async def test_params_are_judged_before_anything_is_written(mail: Mails, lent: Lent, app: Tenure) -> None:
+async def test_params_are_judged_before_anything_is_written(
+    mail: Mails, caller: CallerConnection, app: Tenure
+) -> None:
     with pytest.raises(InvalidInput):
-        await app.enqueue("mail", [1], connection=lent.connection)
-    job = await app.enqueue("mail", {}, connection=lent.connection)
-    await done(lent.end("commit"))
+        await app.enqueue("mail", [1], connection=caller.connection)
+    job = await app.enqueue("mail", {}, connection=caller.connection)
+    await done(caller.end("commit"))
     assert await job.status() is State.QUEUED
 
 
 async def test_a_job_that_commits_late_is_found_behind_those_that_came_after(
-    mail: Mails, lent: Lent, backend: Backend, store: Store
+    mail: Mails, caller: CallerConnection, backend: Backend, store: Store
 ) -> None:
     if backend.kind == "sqlite":  # nobody else can write before it commits
-        await done(lent.end("rollback"))
+        await done(caller.end("rollback"))
         return
-    late = await mail.enqueue({"to": "late"}, connection=lent.connection)
+    late = await mail.enqueue({"to": "late"}, connection=caller.connection)
     early = [await mail.enqueue({"to": "early"}) for _ in range(2)]
     first = await claim(store, limit=3, lines=LINES)
     assert {owned.lease.job for owned in first} == {job.id for job in early}
-    await done(lent.end("commit"))
-    async with asyncio.timeout(PATIENCE):
-        while not (taken := await claim(store, limit=3, lines=LINES)):
-            pass
+    await done(caller.end("commit"))
+    taken = await until(lambda: claim(store, limit=3, lines=LINES))
     assert [owned.lease.job for owned in taken] == [late.id]
 
 
 @pytest.mark.parametrize("delay", [0, 60])
-async def test_who_listens_is_woken_by_the_commit(mail: Mails, lent: Lent, store: Store, delay: int) -> None:
-    """Of a time to wait for, too, who looks at the clock."""
+async def test_who_listens_is_woken_by_the_commit(
+    mail: Mails, caller: CallerConnection, store: Store, delay: int
+) -> None:
+    """Also by a job with a delay, for listeners that look at the clock."""
     async with store.listen(changes=delay > 0) as wakeups:
-        while not wakeups.is_live or await wakeups.wait(0.2):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)  # what was there before
-        await mail.enqueue({}, delay=delay, connection=lent.connection)
-        await done(lent.end("commit"))
+        await fall_asleep(wakeups)
+        await mail.enqueue({}, delay=delay, connection=caller.connection)
+        await done(caller.end("commit"))
         assert await wakeups.wait(PATIENCE)
 
 
@@ -201,24 +205,26 @@ def postgres(postgres_server: PostgresServer) -> PostgresBackend:
     return PostgresBackend(postgres_server)
 
 
-async def test_the_callers_patience_is_left_alone(mail: Mails, lent: Lent, backend: Backend) -> None:
+async def test_the_callers_patience_is_left_alone(
+    mail: Mails, caller: CallerConnection, backend: Backend
+) -> None:
     if backend.kind == "postgres":
-        await done(lent.run("SET LOCAL lock_timeout = '7s'"))
-        await mail.enqueue({}, connection=lent.connection)
-        await done(lent.run("INSERT INTO note SELECT current_setting('lock_timeout')"))
-        await done(lent.end("commit"))
+        await done(caller.run("SET LOCAL lock_timeout = '7s'"))
+        await mail.enqueue({}, connection=caller.connection)
+        await done(caller.run("INSERT INTO note SELECT current_setting('lock_timeout')"))
+        await done(caller.end("commit"))
         assert ("7s",) in await backend.sql("SELECT text FROM note")
     else:
-        await done(lent.run("CREATE TABLE place (n)"))
-        await mail.enqueue({}, connection=lent.connection)
-        await done(lent.run("INSERT INTO place VALUES (1)"))
-        await done(lent.end("commit"))
+        await done(caller.run("CREATE TABLE place (n)"))
+        await mail.enqueue({}, connection=caller.connection)
+        await done(caller.run("INSERT INTO place VALUES (1)"))
+        await done(caller.end("commit"))
         assert await backend.sql("SELECT n FROM place") == [(1,)]
-        assert [*lent.run("SELECT name FROM temp.sqlite_schema")] == []
+        assert [*caller.run("SELECT name FROM temp.sqlite_schema")] == []
 
 
 class TestRefused:
-    """What is no open transaction on the app's database is refused, and nothing is written."""
+    """A connection without an open transaction on the app's database is refused; nothing is written."""
 
     @pytest.fixture(params=["sqlite", "postgres"])
     async def backend(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
@@ -277,7 +283,7 @@ class TestRefused:
 
 
 async def test_an_app_may_be_used_first_inside_a_transaction_on_its_file(tmp_path: Path) -> None:
-    """Though the file is locked by then: nothing that the app does first needs the lock."""
+    """Though the file is locked by then: opening the app needs no lock."""
     backend = SqliteBackend(tmp_path / "tenure.db")
     await backend.prepare()
     app = Tenure(backend.address, settings=Settings())
@@ -325,8 +331,8 @@ async def test_plain_sqlalchemy_needs_no_greenlet(postgres: PostgresBackend) -> 
         sys.executable, "-c", WITHOUT_GREENLET, postgres.address, stdout=asyncio.subprocess.PIPE
     )
     async with asyncio.timeout(PATIENCE):
-        said, _ = await ran.communicate()
-    *jobs, refusal = said.decode().splitlines() or [""]
+        output, _ = await ran.communicate()
+    *jobs, refusal = output.decode().splitlines() or [""]
     assert {UUID(job) for job in jobs} == await kept(postgres)
     assert len(jobs) == 2
     assert refusal.startswith("connection: is a sqlalchemy.engine.base.Engine; give a connection")
@@ -336,7 +342,7 @@ async def test_plain_sqlalchemy_needs_no_greenlet(postgres: PostgresBackend) -> 
 async def test_transactions_of_one_program_wait_for_each_other_and_for_nothing_else(
     postgres: PostgresBackend,
 ) -> None:
-    """One waits for a key; meanwhile the one that holds it goes on enqueuing, and both come to an end."""
+    """One waits for a key; meanwhile the one that holds it enqueues more, and both end."""
     await postgres.prepare()
     app = Tenure(postgres.address, settings=Settings())
 
@@ -351,8 +357,8 @@ async def test_transactions_of_one_program_wait_for_each_other_and_for_nothing_e
         held = mail.enqueue_sync({}, idempotency_key="k", connection=one)
         pid = other.info.backend_pid
         waiting = threads.submit(mail.enqueue_sync, {}, idempotency_key="k", connection=other)
-        while not await postgres.sql(f"SELECT 1 FROM pg_locks WHERE pid = {pid} AND NOT granted"):
-            assert not waiting.done()
+        await until(lambda: postgres.sql(f"SELECT 1 FROM pg_locks WHERE pid = {pid} AND NOT granted"))
+        assert not waiting.done()
         mail.enqueue_sync({}, connection=one)
         one.commit()
         assert waiting.result(PATIENCE) == held

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.spec import Spec
-from tenure.storage.contract import Store
+from tenure.core.model.spec import Spec
+from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
-from tests.surfaces.http.serving import Api, register, serving
-from tests.surfaces.keeping import MAIL
-from tests.surfaces.remote.serving import KINDS, Place
+from tests.surfaces.http.calls.test_streams_killed import worked  # noqa: F401
+from tests.surfaces.http.http_server import Api, register, serving
+from tests.surfaces.remote.restartable_server import KINDS, RestartableServer
+from tests.surfaces.store_behind import MAIL
 
 
 @pytest.fixture(params=KINDS)
@@ -21,13 +22,13 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def place(backend: Backend, store: Store, tmp_path: Path) -> AsyncIterator[Place]:
-    """Where a server may run; none does yet."""
+async def server(backend: Backend, store: Store, tmp_path: Path) -> AsyncIterator[RestartableServer]:
+    """A server that is not started yet."""
     await register(store, MAIL, Spec(key="bill", priority=5))
-    made = Place(backend.address, tmp_path)
-    yield made
-    if made.is_open:
-        await made.kill()
+    restartable = RestartableServer(backend.address, tmp_path)
+    yield restartable
+    if restartable.is_open:
+        await restartable.kill()
 
 
 @pytest.fixture

@@ -22,14 +22,14 @@ from tenure import (
     UnexpectedAnswer,
     Unreachable,
 )
-from tenure.core import key_text
-from tenure.core.access import Deed
-from tenure.storage.contract import Store
-from tenure.surfaces.http.problems import Refusal
+from tenure.core.reports.access import AuditEntry
+from tenure.core.values import key_text
+from tenure.storage.contract.store import Store
+from tenure.surfaces.http.app.problems import Refusal
 from tests.ports import free_port
-from tests.surfaces.http.serving import Api
-from tests.surfaces.http.test_keys import make
-from tests.surfaces.remote.serving import ENDLESS, SLOWLY, answer, scripted, speaker
+from tests.surfaces.http.auth.test_keys import make
+from tests.surfaces.http.http_server import Api
+from tests.surfaces.remote.restartable_server import ENDLESS, SLOWLY, answer, open_client, scripted
 
 MADE = answer(202, b'{"jobId":"01a2b7f4-5a51-7c1e-9a4e-0d3a4c0c1f52","status":"queued"}')
 SHORT = 3.0
@@ -37,39 +37,39 @@ SHORT = 3.0
 
 
 def refusing(kind: str, job_status: State | None = None, **headers: str) -> bytes:
-    """An answer that refuses."""
+    """The answer of a refusal."""
     refusal = Refusal(kind, job_status=job_status)
-    told = {"content_type": "application/problem+json", **headers}
-    return answer(refusal.status, refusal.body(uuid4()), **told)
+    sent = {"content_type": "application/problem+json", **headers}
+    return answer(refusal.status, refusal.body(uuid4()), **sent)
 
 
 async def test_a_key_that_opens_nothing_is_told_at_once(api: Api, store: Store, kind: str) -> None:
     """One that never was, one that was revoked, and one that opens something else."""
     mine = await make(store, "operate", "read")
-    async with speaker(kind, api.server.url, key_text.mint().text) as stranger:
+    async with open_client(kind, api.server.url, key_text.mint().text) as stranger:
         with pytest.raises(NotAllowed) as refused:
             await stranger.create("mail")
         assert (refused.value.kind, refused.value.status) == ("unauthenticated", 401)
-    async with speaker(kind, api.server.url, await make(store, "read")) as reader:
+    async with open_client(kind, api.server.url, await make(store, "read")) as reader:
         with pytest.raises(NotAllowed) as refused:
             await reader.create("mail")
         assert (refused.value.kind, refused.value.status) == ("insufficient-scope", 403)
-    async with speaker(kind, api.server.url, mine) as owner:
+    async with open_client(kind, api.server.url, mine) as owner:
         await owner.create("mail")
         id = mine.split("_")[1]  # noqa: A001
-        await store.revoke_key(id, Deed(who="ann", action="keys revoke", target=id, request=uuid4()))
+        await store.revoke_key(id, AuditEntry(who="ann", action="keys revoke", target=id, request=uuid4()))
         with pytest.raises(NotAllowed):
             await owner.create("mail")
 
 
 async def test_a_stream_ends_with_its_key(api: Api, store: Store, kind: str) -> None:
     mine = await make(store, "operate", "read")
-    async with speaker(kind, api.server.url, mine) as owner:
+    async with open_client(kind, api.server.url, mine) as owner:
         made = await owner.create("mail")
         following = owner.events(made)
         assert (await anext(following)).type == "queued"
         id = mine.split("_")[1]  # noqa: A001
-        await store.revoke_key(id, Deed(who="ann", action="keys revoke", target=id, request=uuid4()))
+        await store.revoke_key(id, AuditEntry(who="ann", action="keys revoke", target=id, request=uuid4()))
         await store.cancel([made.job_id])
         with pytest.raises(NotAllowed):
             await anext(following)
@@ -77,7 +77,7 @@ async def test_a_stream_ends_with_its_key(api: Api, store: Store, kind: str) -> 
 
 async def test_what_is_wrong_with_a_job_is_told_with_pointers(api: Api, kind: str) -> None:
     """S1.77: nothing is sent twice for it, and the server's words come whole."""
-    async with speaker(kind, api.server.url) as client:
+    async with open_client(kind, api.server.url) as client:
         with pytest.raises(Refused) as unknown:
             await client.create("nobody.knows")
         assert unknown.value.kind == "unknown-definition"
@@ -101,28 +101,28 @@ async def test_what_is_wrong_with_a_job_is_told_with_pointers(api: Api, kind: st
         (answer(200, b'{"made":"by somebody else"}'), "200 with application/json"),
         (answer(200, b"[" * 100_000), "200 with application/json"),
         (answer(400, b"{}", content_type="application/problem+json"), "400 with application/problem"),
-        (answer(307, b"", location="http://elsewhere.example/"), "it sends elsewhere"),
+        (answer(307, b"", location="http://elsewhere.example/"), "it redirects"),
         (answer(200, b"", content_length=str(10**9)) + ENDLESS, "more than 16,777,216 bytes"),
     ],
     ids=["page", "no page", "other JSON", "deep JSON", "other problem", "redirect", "huge"],
 )
 async def test_who_is_no_tenure_server_is_found_out_at_once(kind: str, said: bytes, reason: str) -> None:
     """And is asked once: no redirect is followed with the key."""
-    async with scripted(said) as script, speaker(kind, script.url, key_text.mint().text) as client:
+    async with scripted(said) as script, open_client(kind, script.url, key_text.mint().text) as client:
         with pytest.raises(UnexpectedAnswer, match=reason) as found:
             await client.create("mail")
         assert script.url in str(found.value)
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
 
 async def test_a_stream_of_something_else_is_found_out(kind: str) -> None:
     stream: dict[str, str] = {"content_type": "text/event-stream", "content_length": str(10**9)}
     for said, reason in (
-        (answer(200, b"data: {}\n\n", **stream), "an event that is none"),
-        (answer(200, b"", **stream) + ENDLESS, "an event without an end"),
+        (answer(200, b"data: {}\n\n", **stream), "an event that cannot be read"),
+        (answer(200, b"", **stream) + ENDLESS, "an event that does not end"),
         (answer(200, b"{}"), "200 with application/json"),
     ):
-        async with scripted(said) as script, speaker(kind, script.url) as client:
+        async with scripted(said) as script, open_client(kind, script.url) as client:
             with pytest.raises(UnexpectedAnswer, match=reason):
                 await anext(client.events())
 
@@ -132,7 +132,7 @@ async def test_nobody_is_there(kind: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # so that nobody else can listen there
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        async with speaker(kind, url, timeout=SHORT) as client:
+        async with open_client(kind, url, timeout=SHORT) as client:
             with pytest.raises(Unreachable, match="ConnectError") as error:
                 await client.create("mail")
             assert not error.value.unknown
@@ -141,11 +141,11 @@ async def test_nobody_is_there(kind: str) -> None:
 
 
 async def test_who_never_answers_leaves_a_doubt(kind: str) -> None:
-    async with scripted(None) as script, speaker(kind, script.url, timeout=SHORT) as client:
-        with pytest.raises(Unreachable, match="may have been done") as error:
+    async with scripted(None) as script, open_client(kind, script.url, timeout=SHORT) as client:
+        with pytest.raises(Unreachable, match="may have done it") as error:
             await client.create("mail")
         assert error.value.unknown
-        assert len(script.asked) >= 1
+        assert len(script.requests) >= 1
         with pytest.raises(Unreachable) as reading:
             await client.get(uuid4())
         assert not reading.value.unknown
@@ -156,8 +156,8 @@ async def test_who_never_answers_leaves_a_doubt(kind: str) -> None:
 async def test_an_answer_that_does_not_end_is_none(kind: str) -> None:
     """Though something always comes: it is the whole that has to be there in time."""
     said = answer(202, b"", content_length=str(10**9)) + SLOWLY
-    async with scripted(said) as script, speaker(kind, script.url, timeout=SHORT) as client:
-        with pytest.raises(Unreachable, match="does not come to an end"):
+    async with scripted(said) as script, open_client(kind, script.url, timeout=SHORT) as client:
+        with pytest.raises(Unreachable, match="did not end in time"):
             await client.create("mail")
 
 
@@ -167,41 +167,47 @@ async def test_who_is_told_to_wait_waits_and_sends_the_same_again(kind: str) -> 
     busy = refusing("storage-unavailable", retry_after="1")
     often = refusing("too-many-requests", retry_after="1")
     loop = asyncio.get_running_loop()
-    async with scripted(away, busy, often, MADE) as script, speaker(kind, script.url) as client:
+    async with scripted(away, busy, often, MADE) as script, open_client(kind, script.url) as client:
         began = loop.time()
         assert str((await client.create("mail", {"to": "ada"})).job_id).startswith("01a2b7f4")
         assert loop.time() - began >= 2
-    bodies = [msgspec.json.decode(asked.partition(b"\r\n\r\n")[2]) for asked in script.asked]
+    bodies = [msgspec.json.decode(request.partition(b"\r\n\r\n")[2]) for request in script.requests]
     assert len(bodies) == 4
     assert all(body == bodies[0] and body["idempotencyKey"] for body in bodies)
 
 
 async def test_who_would_have_to_wait_too_long_is_told_so_at_once(kind: str) -> None:
-    async with scripted(refusing("quota", retry_after="3600")) as script, speaker(kind, script.url) as client:
+    async with (
+        scripted(refusing("quota", retry_after="3600")) as script,
+        open_client(kind, script.url) as client,
+    ):
         with pytest.raises(TooMany) as error:
             await client.create("mail")
     assert (error.value.kind, error.value.retry_after) == ("quota", 3600)
-    async with scripted(refusing("busy", retry_after="3600")) as script, speaker(kind, script.url) as client:
+    async with (
+        scripted(refusing("busy", retry_after="3600")) as script,
+        open_client(kind, script.url) as client,
+    ):
         with pytest.raises(Unreachable, match="no room"):
             await client.create("mail")
-    assert len(script.asked) == 1
+    assert len(script.requests) == 1
 
 
 async def test_a_job_that_has_gone_on_since_the_answer_was_lost_was_released(kind: str) -> None:
     """Who asked first is told no: nothing is in doubt then."""
     lost, over = b"", refusing("job-terminal", State.SUCCEEDED)
-    async with scripted(lost, over) as script, speaker(kind, script.url) as client:
+    async with scripted(lost, over) as script, open_client(kind, script.url) as client:
         assert await client.release(uuid4()) is State.SUCCEEDED
         with pytest.raises(Conflict):
             await client.release(uuid4())
-    async with scripted(lost, over) as script, speaker(kind, script.url) as client:
+    async with scripted(lost, over) as script, open_client(kind, script.url) as client:
         with pytest.raises(Conflict) as conflict:
             await client.cancel(uuid4())
         assert conflict.value.in_doubt
 
 
 async def test_a_bug_of_the_server_is_told_with_its_request(kind: str) -> None:
-    async with scripted(refusing("internal")) as script, speaker(kind, script.url) as client:
+    async with scripted(refusing("internal")) as script, open_client(kind, script.url) as client:
         with pytest.raises(Refused, match="internal, request") as error:
             await client.get(uuid4())
     assert error.value.status == 500
@@ -243,12 +249,12 @@ async def test_the_key_is_shown_by_nothing(kind: str, caplog: pytest.LogCaptureF
     caplog.set_level("DEBUG")
     said: list[str] = []
     async with scripted(answer(500, b"?"), refusing("internal")) as script:
-        async with speaker(kind, script.url, key) as client:
+        async with open_client(kind, script.url, key) as client:
             for _ in range(2):
                 with pytest.raises(RemoteError) as error:
                     await client.get(uuid4())
                 said += [str(error.value), repr(error.value), repr(vars(error.value))]
-        assert all(f"Bearer {key}".encode() in asked for asked in script.asked)
+        assert all(f"Bearer {key}".encode() in request for request in script.requests)
     for made in (Client(script.url, key), AsyncClient(script.url, key)):
         said += [repr(made), repr(vars(made)), repr(vars(made._wire)), repr(vars(made._wire._server))]
     with pytest.raises(InvalidInput) as mistyped:

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 from uuid import UUID
@@ -10,29 +9,25 @@ from uuid import UUID
 import pytest
 
 from tenure import AsyncClient, RemoteEvent, Unreachable
-from tenure.core.job import NewJob
-from tenure.core.lease import Line
-from tenure.core.reading import Filter
-from tenure.storage.contract import Store
-from tenure.surfaces.http.connection import Limits
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Line
+from tenure.core.reports.reading import Filter
+from tenure.settings.http_limits import HttpLimits
+from tenure.storage.contract.store import Store
 from tenure.surfaces.remote.streams import SILENCE
-from tests.storage.telling import claim, found, settle, succeeded
-from tests.surfaces.http.serving import Api, serving
-from tests.surfaces.http.test_streams_killed import (  # noqa: F401
-    is_some,
-    load,
-    the_whole_feed,
-    worked,
-)
-from tests.surfaces.remote.serving import (
+from tests.storage.verbs import claim, found, settle, succeeded
+from tests.surfaces.http.calls.test_streams_killed import is_some, load, the_whole_feed
+from tests.surfaces.http.http_server import Api, serving
+from tests.surfaces.remote.restartable_server import (
     ONE_STORE_EACH,
     PATIENCE,
-    Place,
+    RestartableServer,
     answer,
     listening,
+    open_client,
     scripted,
-    speaker,
 )
+from tests.until import until
 
 KILLS = 3
 EVENT = (
@@ -41,69 +36,63 @@ EVENT = (
 )
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something of which nobody tells."""
-    while not is_so():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
-
-
 class Reader:
-    """Follows events until they end, or until the one that is said to be the last."""
+    """Follows events until they end, or until `last` has succeeded."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[UUID, int]] = []
+        self.seen: list[tuple[UUID, int]] = []
         self.last: UUID | None = None
 
-    async def hears(self, number: int) -> None:
-        """Wait until so many more have come."""
-        seen = len(self.told)
-        await until(lambda: len(self.told) >= seen + number)
+    async def wait_for(self, number: int) -> None:
+        """Wait for so many more events."""
+        before = len(self.seen)
+        await until(lambda: len(self.seen) >= before + number)
 
     async def follow(self, events: Any) -> None:
         async with aclosing(events):
             event: RemoteEvent
             async for event in events:
-                self.told.append((event.job_id, event.n))
+                self.seen.append((event.job_id, event.n))
                 if (event.type, event.job_id) == ("succeeded", self.last):
                     return
 
 
 @ONE_STORE_EACH
 async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_killed(
-    place: Place,
+    server: RestartableServer,
     store: Store,
-    worked: list[Store],  # noqa: F811
+    worked: list[Store],
     kind: str,
 ) -> None:
     """S1.52, S1.72: the client comes back by itself, and what it tells of all, some and one is the table."""
     [held] = await store.enqueue([NewJob(definition="mail", queue="held")])
-    await place.open()
+    await server.open()
     everything, some, one = Reader(), Reader(), Reader()
     wanted = {"queue": "slow", "types": ["succeeded", "custom:half-way"]}
     async with (
         asyncio.timeout(4 * PATIENCE),
-        speaker(kind, place.url) as client,
+        open_client(kind, server.url) as client,
         asyncio.TaskGroup() as group,
     ):
         group.create_task(everything.follow(client.events(after="0")))
         group.create_task(some.follow(client.events(after="0", **wanted)))
         group.create_task(one.follow(client.events(held.id)))
-        await until(lambda: bool(one.told and everything.told))
+        await until(lambda: bool(one.seen and everything.seen))
         async with load(worked):
             for _ in range(KILLS):
-                await everything.hears(30)
-                await some.hears(5)
-                await place.kill()
-                await place.open()
+                await everything.wait_for(30)
+                await some.wait_for(5)
+                await server.kill()
+                await server.open()
         [last] = await store.enqueue([NewJob(definition="mail", queue="slow")])
         everything.last = some.last = last.id
         for queue in ("held", "slow"):
             owned = await claim(store, lines=[Line(queue, "mail")])
             await settle(store, [succeeded(each) for each in owned])
     whole = await the_whole_feed(store)
-    assert everything.told == [(entry.event.job, entry.event.n) for entry in whole]
-    assert some.told == [(entry.event.job, entry.event.n) for entry in whole if is_some(entry)]
-    assert one.told == [(held.id, n) for n in (1, 2, 3)]
+    assert everything.seen == [(entry.event.job, entry.event.n) for entry in whole]
+    assert some.seen == [(entry.event.job, entry.event.n) for entry in whole if is_some(entry)]
+    assert one.seen == [(held.id, n) for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("said", [None, answer(200, b"", content_type="text/event-stream")])
@@ -112,7 +101,7 @@ async def test_a_stream_that_says_nothing_at_all_is_given_up(kind: str, said: by
     async with (
         asyncio.timeout(PATIENCE),
         scripted(said) as script,
-        speaker(kind, script.url, timeout=3) as client,
+        open_client(kind, script.url, timeout=3) as client,
     ):
         began = asyncio.get_running_loop().time()
         with pytest.raises(Unreachable):
@@ -135,7 +124,7 @@ async def test_a_stream_may_be_silent_for_longer_than_a_client_waits_for_an_answ
     async with (
         asyncio.timeout(PATIENCE),
         listening(slow) as port,
-        speaker(kind, f"http://127.0.0.1:{port}", timeout=1) as client,
+        open_client(kind, f"http://127.0.0.1:{port}", timeout=1) as client,
         aclosing(client.events()) as following,
     ):
         assert (await anext(following)).type == "queued"
@@ -147,21 +136,21 @@ async def test_a_call_that_is_cancelled_leaves_nothing_behind() -> None:
     async with scripted(None) as script, AsyncClient(script.url) as client, asyncio.timeout(PATIENCE):
         before = asyncio.all_tasks()
         asking = asyncio.create_task(client.create("mail"))
-        await until(lambda: bool(script.asked))
+        await until(lambda: bool(script.requests))
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
         await script.gone.wait()
         await until(lambda: asyncio.all_tasks() <= before)
-        assert len(script.asked) == 1
+        assert len(script.requests) == 1
 
 
 async def test_who_has_seen_enough_of_a_stream_leaves_it(store: Store, kind: str) -> None:
     """Where one stream is all there may be, the next one finds room."""
     async with (
         asyncio.timeout(PATIENCE),
-        serving(store, limits=Limits(streams=1)) as api,
-        speaker(kind, api.server.url) as client,
+        serving(store, limits=HttpLimits(http_streams=1)) as api,
+        open_client(kind, api.server.url) as client,
     ):
         await store.enqueue([NewJob(definition="mail")])
         for _ in range(3):

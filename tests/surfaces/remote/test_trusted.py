@@ -6,12 +6,19 @@ from pathlib import Path
 import pytest
 
 from tenure import State, Unreachable, Untrusted
-from tenure.core import key_text
-from tenure.storage.contract import Store
+from tenure.core.values import key_text
+from tenure.storage.contract.store import Store
 from tests.ports import free_port
-from tests.storage.telling import claim, settle, succeeded
-from tests.surfaces.http.serving import Api
-from tests.surfaces.remote.serving import PATIENCE, Certificate, answer, between, scripted, speaker
+from tests.storage.verbs import claim, settle, succeeded
+from tests.surfaces.http.http_server import Api
+from tests.surfaces.remote.restartable_server import (
+    PATIENCE,
+    Certificate,
+    answer,
+    between,
+    open_client,
+    scripted,
+)
 
 HERE = "IP:127.0.0.1"
 
@@ -25,7 +32,7 @@ async def test_over_tls_a_server_is_asked_as_ever(
     async with (
         asyncio.timeout(PATIENCE),
         between(int(api.server.url.rpartition(":")[2]), made.tls) as proxy,
-        speaker(kind, proxy.url) as client,
+        open_client(kind, proxy.url) as client,
     ):
         proxy.cuts = ["before", "after", "head", "body"]
         job = await client.create("mail", {"to": "ada"})
@@ -48,16 +55,16 @@ async def test_a_certificate_that_proves_nothing_is_told_at_once(
     made = Certificate(tmp_path, name)
     if is_known:
         monkeypatch.setenv("SSL_CERT_FILE", str(made.file))
-    async with scripted(None, tls=made.tls) as script, speaker(kind, script.url, timeout=9) as client:
+    async with scripted(None, tls=made.tls) as script, open_client(kind, script.url, timeout=9) as client:
         for asking in (client.create("mail"), anext(client.events())):
             with pytest.raises(Untrusted, match=reason) as error:
                 await asking
             assert script.url in str(error.value)
-    assert script.asked == []
+    assert script.requests == []
 
 
 async def test_who_does_not_speak_tls_is_told_at_once(api: Api, kind: str) -> None:
-    async with speaker(kind, api.server.url.replace("http:", "https:")) as client:
+    async with open_client(kind, api.server.url.replace("http:", "https:")) as client:
         with pytest.raises(Untrusted, match="SSL"):
             await client.create("mail")
 
@@ -65,7 +72,7 @@ async def test_who_does_not_speak_tls_is_told_at_once(api: Api, kind: str) -> No
 async def test_who_goes_away_before_tls_is_agreed_upon_may_come_back(kind: str) -> None:
     async with between(free_port()) as proxy:
         proxy.cuts = ["before"] * 1000
-        async with speaker(kind, proxy.url.replace("http:", "https:"), timeout=1) as client:
+        async with open_client(kind, proxy.url.replace("http:", "https:"), timeout=1) as client:
             with pytest.raises(Unreachable):
                 await client.create("mail")
         assert proxy.made > 1
@@ -75,7 +82,7 @@ async def test_authorities_that_cannot_be_read_are_named(
     kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    async with speaker(kind, "https://127.0.0.1:1") as client:
+    async with open_client(kind, "https://127.0.0.1:1") as client:
         with pytest.raises(Untrusted, match="SSL_CERT_FILE"):
             await client.create("mail")
 
@@ -89,12 +96,12 @@ async def test_no_proxy_reads_the_key(kind: str, api: Api, monkeypatch: pytest.M
             monkeypatch.setenv(name.lower(), proxy.url)
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
-        async with speaker(kind, api.server.url, timeout=9) as client:
+        async with open_client(kind, api.server.url, timeout=9) as client:
             await client.create("mail")
-        assert proxy.asked == []
-        async with speaker(kind, "https://jobs.example", key, timeout=1) as client:
+        assert proxy.requests == []
+        async with open_client(kind, "https://jobs.example", key, timeout=1) as client:
             with pytest.raises(Unreachable):
                 await client.create("mail")
-        assert proxy.asked
-        assert all(asked.startswith(b"CONNECT jobs.example:443 ") for asked in proxy.asked)
-        assert not any(b"uthorization" in asked or key.encode() in asked for asked in proxy.asked)
+        assert proxy.requests
+        assert all(request.startswith(b"CONNECT jobs.example:443 ") for request in proxy.requests)
+        assert not any(b"uthorization" in request or key.encode() in request for request in proxy.requests)

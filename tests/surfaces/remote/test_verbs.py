@@ -24,20 +24,20 @@ from tenure import (
     RemoteJob,
     State,
 )
-from tenure.core.job import NewJob
-from tenure.core.operations import Worker
-from tenure.storage.contract import Store
+from tenure.core.model.job import NewJob
+from tenure.core.reports.operations import WorkerInfo
+from tenure.storage.contract.store import Store
 from tests.storage.clock import START
-from tests.storage.telling import claim, enqueue_one, fed, found, job_in, settle, succeeded, unrecoverable
-from tests.surfaces.http.serving import Api
-from tests.surfaces.keeping import NOBODY
-from tests.surfaces.remote.serving import speaker
+from tests.storage.verbs import claim, enqueue_one, fed, found, job_in, settle, succeeded, unrecoverable
+from tests.surfaces.http.http_server import Api
+from tests.surfaces.remote.restartable_server import open_client
+from tests.surfaces.store_behind import NOBODY
 
 
 @pytest.fixture
 async def client(api: Api, kind: str) -> AsyncIterator[Any]:
-    async with speaker(kind, api.server.url) as speaking:
-        yield speaking
+    async with open_client(kind, api.server.url) as client:
+        yield client
 
 
 async def test_a_job_is_created_as_it_was_asked_for(client: Any, store: Store) -> None:
@@ -159,13 +159,13 @@ async def test_the_events_of_a_job_are_told_until_it_has_ended(client: Any, stor
     """S1.52: from its beginning, or from behind one of them."""
     made = await client.create("mail", {"to": "ada"})
     following = client.events(made)
-    told = [await anext(following)]
+    seen = [await anext(following)]
     await settle(store, [succeeded(owned) for owned in await claim(store)])
-    told += [event async for event in following]
-    assert [event.type for event in told] == ["queued", "started", "succeeded"]
-    assert [(event.job_id, event.n) for event in told] == [(made.job_id, n) for n in (1, 2, 3)]
-    assert [event async for event in client.events(made, after=told[0].position)] == told[1:]
-    assert [event async for event in client.events(made, after=told[-1].position)] == []
+    seen += [event async for event in following]
+    assert [event.type for event in seen] == ["queued", "started", "succeeded"]
+    assert [(event.job_id, event.n) for event in seen] == [(made.job_id, n) for n in (1, 2, 3)]
+    assert [event async for event in client.events(made, after=seen[0].position)] == seen[1:]
+    assert [event async for event in client.events(made, after=seen[-1].position)] == []
 
 
 async def test_the_events_of_all_jobs_are_narrowed(client: Any, store: Store) -> None:
@@ -173,17 +173,17 @@ async def test_the_events_of_all_jobs_are_narrowed(client: Any, store: Store) ->
     await store.cancel([await enqueue_one(store, queue=queue) for queue in ("slow", "default")])
     wanted = [entry for entry in await fed(store, 4) if entry.event.type == "queued"]
     async with aclosing(client.events(after="0", types=["queued"], definition="mail")) as following:
-        told: list[RemoteEvent] = [await anext(following) for _ in wanted]
-    assert [(event.job_id, event.queue) for event in told] == [
+        seen: list[RemoteEvent] = [await anext(following) for _ in wanted]
+    assert [(event.job_id, event.queue) for event in seen] == [
         (entry.event.job, entry.line.queue) for entry in wanted
     ]
-    async with aclosing(client.events(after=told[0].position, queue=told[1].queue)) as following:
-        assert (await anext(following)).queue == told[1].queue
+    async with aclosing(client.events(after=seen[0].position, queue=seen[1].queue)) as following:
+        assert (await anext(following)).queue == seen[1].queue
 
 
 async def test_queues_and_workers_are_shown(client: Any, store: Store) -> None:
     await client.create("mail", queue="slow")
-    await store.enlist(Worker(id="w", host="h", pid=1, version="1", slots=2, lines=()))
+    await store.enlist(WorkerInfo(id="w", host="h", pid=1, version="1", slots=2, lines=()))
     assert [(queue.name, queue.depth) for queue in await client.queues()] == [("slow", 1)]
     assert [(worker.worker_id, worker.slots) for worker in await client.workers()] == [("w", 2)]
 
@@ -199,7 +199,7 @@ async def test_a_job_belongs_to_the_trace_of_who_creates_it(client: Any, store: 
 
 
 async def test_types_are_known_to_who_checks_them(api: Api) -> None:
-    """What a type checker is told of either client; it checks this file."""
+    """What a type checker is seen of either client; it checks this file."""
     async with AsyncClient(api.server.url) as client:
         made = await client.create("mail", {"to": "ada"}, priority=5)
         assert_type(made.job_id, UUID)

@@ -1,1 +1,1 @@
-"""The store on PostgreSQL: every moving verb is one conditional statement."""
+"""The PostgreSQL store."""

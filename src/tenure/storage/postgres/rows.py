@@ -1,4 +1,4 @@
-"""New jobs and leases as the columns that PostgreSQL's statements unnest."""
+"""Values as the columns that PostgreSQL's statements unnest, and the rows of a turn."""
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -9,34 +9,34 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Lease, Line
-from tenure.core.limit import Limit
-from tenure.core.policy import Policy
-from tenure.core.text import storable
-from tenure.core.trail import LogLine
-from tenure.storage.postgres.offers import Offer
-from tenure.storage.postgres.told import Place
-from tenure.storage.trails import Told, written_notes
-from tenure.storage.turn import CLAIM_COLUMNS, Reported, usage_columns
-from tenure.storage.values import binding, millis, written_limits, written_names
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Lease, Line
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import Policy
+from tenure.core.model.trail import LogLine
+from tenure.core.values.text import storable
+from tenure.storage.mapping.job_rows import binding, millis, written_limits, written_names
+from tenure.storage.mapping.trails import TrailRows, written_notes
+from tenure.storage.mapping.turn_rows import CLAIM_COLUMNS, ReportRow, usage_columns
+from tenure.storage.postgres.claims.hints import Place
+from tenure.storage.postgres.claims.offers import Offer
 
 CLAIM = slice(CLAIM_COLUMNS)
-"""The columns of a claimed row that say what the job is."""
+"""The columns of a claimed row that describe the job."""
 
 _PLACE = slice(CLAIM_COLUMNS, CLAIM_COLUMNS + 2)
 _but_params = attrgetter(*(name for name in NewJob.__struct_fields__ if name != "params"))
 _place_in_line = itemgetter(CLAIM_COLUMNS + 1, CLAIM_COLUMNS + 2)
-# JSON text holds it nowhere, and one text is sent in a fraction of the time that the driver needs for a list.
+# JSON text never contains it, and the driver sends one text in a fraction of the time of a list.
 _BETWEEN = "\x1e"
 _POLICY = ("max_attempts", "on_lost", "timeouts", "graces", "bases", "caps", "retry_on", "fatal_on")
 _POLICY_ALONE = ("max_attempts", "on_lost", "timeout", "grace", "base", "cap", "retry_on", "fatal_on")
 
 
-def asked(
+def new_jobs(
     jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int], patience: str | None
 ) -> dict[str, Any]:
-    """New jobs, and how long to wait for whoever holds one of their keys; None for as long as usual there."""
+    """New jobs, and how long to wait for a transaction that holds one of their keys; None: the usual time."""
     return {
         "patience": patience,
         "ids": list(ids),
@@ -69,7 +69,7 @@ def _alone(policy: Policy) -> dict[str, Any]:
 
 
 def _policies(given: Sequence[Policy]) -> dict[str, list[Any]]:
-    """Policies, column by column; each is written once, since most jobs share a few."""
+    """Policies, column by column; each is encoded once, since most jobs share a few."""
     known = {id(policy): policy for policy in given}
     written = {number: _policy(policy) for number, policy in known.items()}
     rows = [written[id(policy)] for policy in given]
@@ -88,12 +88,12 @@ def _policy(policy: Policy) -> tuple[Any, ...]:
 
 
 def is_plain(job: NewJob) -> bool:
-    """Whether `asked_alone` can say all that is to be said of a job."""
+    """Whether `new_job` covers every field that this job uses."""
     return not (job.tags or job.limits or job.hold or job.run_at or job.delay is not None)
 
 
 def are_alike(jobs: Sequence[NewJob]) -> bool:
-    """Whether `asked_alike` can say all of some jobs: they differ in nothing but their params."""
+    """Whether `new_jobs_alike` covers these jobs: they differ only in their params."""
     first = jobs[0]
     if len(jobs) == 1 or first.key is not None or first.id is not None or not is_plain(first):
         return False
@@ -101,16 +101,14 @@ def are_alike(jobs: Sequence[NewJob]) -> bool:
     return all(job is first or _but_params(job) == shared for job in jobs)
 
 
-def asked_alike(jobs: Sequence[NewJob], ids: Sequence[UUID], line: int) -> dict[str, Any]:
-    """New jobs that are alike; their ids must ascend."""
+def new_jobs_alike(jobs: Sequence[NewJob], ids: Sequence[UUID], line: int) -> dict[str, Any]:
+    """New jobs that differ only in their params; their ids must ascend."""
     params = _BETWEEN.join([job.params for job in jobs])
-    return {**asked_alone(jobs[0], ids[0], line, ""), "ids": ids, "params": params}
+    return {**new_job(jobs[0], ids[0], line, ""), "ids": ids, "params": params}
 
 
-def asked_alone(
-    job: NewJob, given_id: UUID, line: int, patience: str, hint: str | None = None
-) -> dict[str, Any]:
-    """One new job that is plain, and how the hint begins that is to go with it, if one is."""
+def new_job(job: NewJob, given_id: UUID, line: int, patience: str, hint: str | None = None) -> dict[str, Any]:
+    """One plain new job, and how the hint begins that goes along with its commit, if any."""
     return {
         "patience": patience,
         "hint": hint,
@@ -133,8 +131,8 @@ def asked_alone(
     }
 
 
-def sought(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> dict[str, list[Any]]:
-    """What tells who took the keys and ids of new jobs, and whether for the same."""
+def keys_of(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> dict[str, list[Any]]:
+    """What finds the jobs that have the keys and ids of new jobs, and compares them."""
     return {
         "ids": list(ids),
         "definitions": [job.definition for job in jobs],
@@ -172,7 +170,7 @@ def leases(held: Collection[Lease]) -> dict[str, list[Any]]:
     return {"jobs": [lease.job for lease in held], "fences": fences, "held": sorted(set(fences))}
 
 
-def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
+def reports(given: Sequence[ReportRow]) -> dict[str, list[Any]]:
     """Reports on attempts."""
     return {
         **leases([report.lease for report in given]),
@@ -185,12 +183,12 @@ def reports(given: Sequence[Reported]) -> dict[str, list[Any]]:
 
 
 def _if_any(column: list[Any]) -> list[Any]:
-    """The column, or nothing where it holds nothing, as for successes: `unnest` fills short arrays up."""
+    """The column, or an empty one if it holds no value: `unnest` pads short arrays with NULL."""
     return [] if column.count(None) == len(column) else column
 
 
-def _usages(given: Sequence[Reported]) -> dict[str, list[int | None]]:
-    """What attempts used. Where no report says it, nothing is sent: `unnest` fills short arrays up."""
+def _usages(given: Sequence[ReportRow]) -> dict[str, list[int | None]]:
+    """What attempts used; empty columns if no report says it: `unnest` pads short arrays with NULL."""
     names = ("cpu_ms", "peak_bytes", "exit_codes", "signals")
     if all(report.usage is None for report in given):
         return {name: [] for name in names}
@@ -198,8 +196,8 @@ def _usages(given: Sequence[Reported]) -> dict[str, list[int | None]]:
     return {name: list(column) for name, column in zip(names, columns, strict=True)}
 
 
-def trails(given: Sequence[Told]) -> dict[str, list[Any]]:
-    """What attempts have said: notes lease by lease, lines one by one."""
+def trails(given: Sequence[TrailRows]) -> dict[str, list[Any]]:
+    """The trails of attempts: notes by lease, lines one by one."""
     lines = [(one.lease, line) for one in given for line in one.lines.values()]
     return {
         **leases([one.lease for one in given]),
@@ -212,7 +210,7 @@ def trails(given: Sequence[Told]) -> dict[str, list[Any]]:
 
 
 def written_lines(lines: Sequence[LogLine]) -> dict[str, list[Any]]:
-    """Log lines, their numbers apart."""
+    """Log lines without their numbers."""
     return {
         "ats": [line.at for line in lines],
         "levels": [line.level for line in lines],
@@ -221,14 +219,14 @@ def written_lines(lines: Sequence[LogLine]) -> dict[str, list[Any]]:
     }
 
 
-def of_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-    """The rows of a turn told apart: groups of settled jobs, then claimed ones in the order of serving."""
+def split_turn(answer: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Split the rows of a turn: groups of settled jobs, and claimed jobs in the order of serving."""
     groups = list(takewhile(_is_group, answer))
     return groups, sorted(answer[len(groups) :], key=_place_in_line)
 
 
-def by_place(taken: Iterable[Record]) -> dict[Place, list[Record]]:
-    """What was claimed from each place, in order."""
+def group_by_place(taken: Iterable[Record]) -> dict[Place, list[Record]]:
+    """Group the claimed jobs by place, in order."""
     found: dict[Place, list[Record]] = {}
     for row in taken:
         found.setdefault(row[_PLACE], []).append(row)
@@ -239,18 +237,18 @@ def _is_group(row: Record) -> bool:
     return row[0] is None
 
 
-def offers(made: Sequence[Offer]) -> dict[str, list[Any]]:
+def offers(given: Sequence[Offer]) -> dict[str, list[Any]]:
     """Places to claim from, and the limits of their jobs."""
     return {
-        "lines": [offer.place[0] for offer in made],
-        "ranks": [offer.place[1] for offer in made],
-        "after_seqs": [offer.after for offer in made],
-        "limits": sorted({limit for offer in made for limit in offer.standing.limits}),
+        "lines": [offer.place[0] for offer in given],
+        "ranks": [offer.place[1] for offer in given],
+        "after_seqs": [offer.after for offer in given],
+        "limits": sorted({limit for offer in given for limit in offer.limits}),
     }
 
 
-def told(offer: Offer) -> dict[str, Any]:
-    """The place to claim from as a hint has named it, and whose line it is to be."""
-    (number, rank), line = offer.place, offer.standing.line
+def hinted(offer: Offer) -> dict[str, Any]:
+    """The place that a hint named, and the line that it must belong to."""
+    (number, rank), line = offer.place, offer.open_line.line
     named = {"queue": line.queue, "definition": line.definition, "version": line.version}
     return {"line": number, "rank": rank, **named}

@@ -1,17 +1,17 @@
-"""The schema of the PostgreSQL store: applying migrations, and making sure that it is whole and ours."""
+"""The schema of the PostgreSQL store: applies migrations, and verifies that it is complete and unchanged."""
 
 from importlib.resources import files
 
 from tenure.core.errors import SchemaMismatch
-from tenure.core.states import MOVES, State
-from tenure.storage import catalogue, guards, ledger
-from tenure.storage import migrate as migrations
-from tenure.storage.postgres.pool import Connection
+from tenure.core.model.states import MOVES, State
+from tenure.storage.postgres.wire.pool import Connection
+from tenure.storage.schema import catalogue, guards, ledger
+from tenure.storage.schema import migration as migrations
 
 PACKAGE = ledger.POSTGRES.package
 
 REMOVAL = "BEGIN; SET LOCAL tenure.pruning = 'on'; DELETE FROM tenure.{row}; COMMIT"
-"""How a row of the records is deleted by hand."""
+"""The SQL that deletes a row of the records by hand."""
 
 _HAS_LEDGER = "SELECT to_regclass('tenure.migration') IS NOT NULL"
 _APPLIED = "SELECT number FROM tenure.migration"
@@ -35,9 +35,9 @@ _LEASE_CHECK = """
 
 
 async def apply_next(connection: Connection) -> migrations.Migration | None:
-    """Apply the first migration that is missing, in a transaction of its own; two at once take turns."""
+    """Apply the first missing migration, in a transaction of its own; concurrent calls take turns."""
     async with connection.transaction():
-        await connection.execute(ledger.POSTGRES.turnstile)
+        await connection.execute(ledger.POSTGRES.lock)
         lacking = migrations.missing(PACKAGE, await _numbers(connection))
         if not lacking:
             return None
@@ -50,14 +50,14 @@ async def apply_next(connection: Connection) -> migrations.Migration | None:
 
 
 async def by_hand(connection: Connection) -> str:
-    """The SQL that would bring the database up to this code."""
+    """The SQL that would bring the database up to date."""
     return ledger.by_hand(ledger.POSTGRES, await _numbers(connection))
 
 
 async def verify(connection: Connection) -> None:
-    """Raise SchemaMismatch unless the schema is current and whole and the guards are the table of steps."""
+    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code."""
     async with connection.transaction():
-        # PostgreSQL leaves out the schema of what the session's own path leads to.
+        # PostgreSQL omits the schema of every name that the search path finds.
         await connection.execute("SET LOCAL search_path TO pg_catalog")
         migrations.require_current(PACKAGE, await _numbers(connection))
         catalogue.require(
@@ -67,15 +67,15 @@ async def verify(connection: Connection) -> None:
 
 
 async def held(connection: Connection) -> list[str]:
-    """What the schema is made of, one line a thing."""
+    """The parts of the schema, one line each."""
     text = files(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
     return sorted(row[0] for row in await connection.fetch(text))
 
 
 async def _verify_guards(connection: Connection) -> None:
     steps = {(State(row["source"]), State(row["target"])) for row in await connection.fetch(_STEPS)}
-    if difference := steps ^ set(MOVES):
-        source, target = min(difference)
+    if differing := steps ^ set(MOVES):
+        source, target = min(differing)
         raise SchemaMismatch(f"the database's guard differs from this code on the step {source} to {target}")
     found = {row["name"]: row["text"] for row in await connection.fetch(_TRIGGERS)}
     found["lease_while_owned"] = await connection.fetchval(_LEASE_CHECK) or ""
@@ -86,10 +86,10 @@ async def _verify_guards(connection: Connection) -> None:
     }
     for name, text in ours.items():
         if not guards.same_wording(text, found.get(name, "")):
-            raise SchemaMismatch(f"the database's guard {name} is missing, switched off or not ours")
+            raise SchemaMismatch(f"the database's guard {name} is missing, disabled or changed")
     for name, body in (("tenure.refuse", guards.REFUSE), ("tenure.judge", guards.postgres_judge())):
         if await connection.fetchval(_BODY, name) != body:
-            raise SchemaMismatch(f"the database's function {name} is not ours")
+            raise SchemaMismatch(f"the database's function {name} is missing or changed")
 
 
 async def _numbers(connection: Connection) -> list[int]:

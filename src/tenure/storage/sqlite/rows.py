@@ -8,13 +8,13 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.core.job import NewJob
-from tenure.core.lease import Claimed
-from tenure.core.text import storable
-from tenure.core.trail import LogLine
-from tenure.storage.trails import Told, written_notes
-from tenure.storage.turn import CLAIM_COLUMNS, Reported, claimed_from, line, usage_columns
-from tenure.storage.values import binding, millis, written_names
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed
+from tenure.core.model.trail import LogLine
+from tenure.core.values.text import storable
+from tenure.storage.mapping.job_rows import binding, millis, written_names
+from tenure.storage.mapping.trails import TrailRows, written_notes
+from tenure.storage.mapping.turn_rows import CLAIM_COLUMNS, ReportRow, claimed_from, line, usage_columns
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -34,12 +34,12 @@ def moment(at: int) -> datetime:
 
 
 def duration(length: timedelta | None) -> int | None:
-    """A length of time as SQLite adds it to a time."""
+    """A duration in microseconds, as SQLite adds it to a time."""
     return None if length is None else length // _MICROSECOND
 
 
 def native(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of one statement with their ids and times in Python's own types; they are changed in place."""
+    """Rows of one statement with ids and times in Python's types; they are changed in place."""
     for name, convert in _conversions(tuple(found[0])) if found else ():
         for row in found:
             if (value := row[name]) is not None:
@@ -49,26 +49,26 @@ def native(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @cache
 def _conversions(names: tuple[str, ...]) -> list[tuple[str, Callable[[Any], Any]]]:
-    """The columns to convert and how; they are told apart by their names."""
+    """The columns to convert and how, by their names."""
     ids = [(name, UUID) for name in names if name in _IDS]
     times = [(name, moment) for name in names if name == "at" or name.endswith("_at")]
     return [*ids, *times]
 
 
-class Asked(NamedTuple):
-    """A new job, the id it is to have, and its columns in the scratch table, where it is numbered."""
+class NewJobRow(NamedTuple):
+    """A new job, its id, and its columns in the scratch table, which numbers it."""
 
     job: NewJob
     id: UUID
     columns: tuple[Any, ...]
 
 
-def asked(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[Asked]:
+def new_job_rows(jobs: Sequence[NewJob], ids: Sequence[UUID]) -> list[NewJobRow]:
     """New jobs as they are written."""
-    return [Asked(job, job_id, _asked(job, job_id)) for job, job_id in zip(jobs, ids, strict=True)]
+    return [NewJobRow(job, job_id, _columns(job, job_id)) for job, job_id in zip(jobs, ids, strict=True)]
 
 
-def _asked(job: NewJob, job_id: UUID) -> tuple[Any, ...]:
+def _columns(job: NewJob, job_id: UUID) -> tuple[Any, ...]:
     policy = job.policy
     return (
         None,
@@ -102,7 +102,7 @@ def _asked(job: NewJob, job_id: UUID) -> tuple[Any, ...]:
     )
 
 
-def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
+def reports(given: Sequence[ReportRow]) -> list[tuple[Any, ...]]:
     """Reports on attempts, in the columns of the scratch table `given`."""
     jobs = msgspec.to_builtins([report.lease.job for report in given])
     return [
@@ -114,8 +114,8 @@ def reports(given: Sequence[Reported]) -> list[tuple[Any, ...]]:
     ]
 
 
-def trails(given: Sequence[Told]) -> list[tuple[Any, ...]]:
-    """What attempts have said, in the columns of the scratch table `given`; lines are JSON arrays."""
+def trails(given: Sequence[TrailRows]) -> list[tuple[Any, ...]]:
+    """Trails of attempts, in the columns of the scratch table `given`; lines are JSON arrays."""
     return [
         (str(one.lease.job), one.lease.fence, written_lines(one.lines.values()), written_notes(one.notes))
         for one in given
@@ -124,8 +124,8 @@ def trails(given: Sequence[Told]) -> list[tuple[Any, ...]]:
 
 def written_lines(lines: Iterable[LogLine]) -> str:
     """Log lines as a JSON array of arrays."""
-    told = [(line.n, micros(line.at), line.level, storable(line.text), line.fields) for line in lines]
-    return msgspec.json.encode(told).decode()
+    columns = [(line.n, micros(line.at), line.level, storable(line.text), line.fields) for line in lines]
+    return msgspec.json.encode(columns).decode()
 
 
 def settled_groups(answer: Iterable[tuple[Any, ...]]) -> list[tuple[str, list[int]]]:
@@ -142,5 +142,5 @@ def claimed(answer: Iterable[tuple[Any, ...]]) -> list[Claimed]:
 
 def _claimed(job: UUID, row: tuple[Any, ...]) -> Claimed:
     _, fence, attempt, queued_at, started_at, *rest = row[:CLAIM_COLUMNS]
-    stood_in = line(*row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3])
-    return claimed_from(stood_in, job, fence, attempt, moment(queued_at), moment(started_at), *rest)
+    its_line = line(*row[CLAIM_COLUMNS : CLAIM_COLUMNS + 3])
+    return claimed_from(its_line, job, fence, attempt, moment(queued_at), moment(started_at), *rest)

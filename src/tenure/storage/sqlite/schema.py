@@ -1,4 +1,4 @@
-"""The schema of the SQLite store: applying migrations, and making sure that it is whole and ours."""
+"""The schema of the SQLite store: applies migrations, and verifies that the schema is complete."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,16 +6,16 @@ from importlib.resources import files
 import apsw
 
 from tenure.core.errors import SchemaMismatch
-from tenure.storage import catalogue, guards, ledger
-from tenure.storage import migrate as migrations
-from tenure.storage.sqlite.clock import Turn
+from tenure.storage.schema import catalogue, guards, ledger
+from tenure.storage.schema import migration as migrations
+from tenure.storage.sqlite.file.clock import TransactionTime
 
 PACKAGE = ledger.SQLITE.package
 
 REMOVAL = (
     "BEGIN; INSERT INTO tenure_permit VALUES (1); DELETE FROM tenure_{row}; DELETE FROM tenure_permit; COMMIT"
 )
-"""How a row of the records is deleted by hand."""
+"""The SQL that deletes a record by hand."""
 
 _HAS_LEDGER = "SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'"
 _APPLIED = "SELECT number FROM tenure_migration"
@@ -23,8 +23,8 @@ _STATE_TABLE = "SELECT sql FROM sqlite_schema WHERE name = 'tenure_job_state'"
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
 
-def apply_next(connection: apsw.Connection, turn: Turn) -> migrations.Migration | None:
-    """Apply the first migration that is missing, in the writer's transaction; others wait at its lock."""
+def apply_next(connection: apsw.Connection, turn: TransactionTime) -> migrations.Migration | None:
+    """Apply the first missing migration, in the writer's transaction; other processes wait for its lock."""
     lacking = migrations.missing(PACKAGE, _numbers(connection))
     if not lacking:
         return None
@@ -36,13 +36,13 @@ def apply_next(connection: apsw.Connection, turn: Turn) -> migrations.Migration 
     return lacking[0]
 
 
-def by_hand(connection: apsw.Connection, _turn: Turn) -> str:
+def by_hand(connection: apsw.Connection, _turn: TransactionTime) -> str:
     """The SQL that would bring the database up to this code."""
     return ledger.by_hand(ledger.SQLITE, _numbers(connection))
 
 
 def verify(connection: apsw.Connection) -> None:
-    """Raise SchemaMismatch unless the schema is current and whole and the guards are the table of steps."""
+    """Raise SchemaMismatch unless the schema is current and complete and the guards match the steps."""
     migrations.require_current(PACKAGE, _numbers(connection))
     catalogue.require(_expected(), _held(connection))
     held = {str(name): sql for name, sql in connection.execute(_TRIGGERS)}
@@ -56,7 +56,7 @@ def verify(connection: apsw.Connection) -> None:
 
 @cache
 def _expected() -> frozenset[str]:
-    """What the migrations make, seen in a database of their own."""
+    """The objects that the migrations make, read from an empty database."""
     connection = apsw.Connection(":memory:")
     connection.execute(ledger.SQLITE.create)
     for migration in migrations.known(PACKAGE):

@@ -1,7 +1,7 @@
 """Verbs as scripts: the parts of an SQL file, run in order inside one transaction.
 
-The part `given` takes what the caller brought, row by row, into a scratch table; the parts after it decide
-and move; the part `answer` ends the script with its rows. A part behind the answer is a statement of its own.
+The part `given` inserts the caller's rows into a scratch table; the parts after it decide and move; the part
+`answer` ends the script with its rows. A part behind the answer is a separate statement.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from tenure.storage import statements
-from tenure.storage.sqlite.connection import fetch
+from tenure.storage.schema import statements
+from tenure.storage.sqlite.file.connection import fetch
 from tenure.storage.sqlite.rows import native
 
 _CLEAR = """
     DELETE FROM temp.given; DELETE FROM temp.moving; DELETE FROM temp.place; DELETE FROM temp.picked
 """
-# Runs on connections of callers, too, which have no other scratch table.
+# Runs on connections of callers, too, which have only this scratch table.
 _CLEAR_BEFORE = {"enqueue": "DELETE FROM temp.given_job"}
 
 
 class Only(NamedTuple):
-    """How a script is kept to some of the jobs that it finds: behind which part, in which scratch table."""
+    """How to restrict a script to some jobs that it finds: behind which part, in which scratch table."""
 
     behind: str
     table: str
@@ -43,19 +43,19 @@ class Scripts:
     def run(
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]] = (), /, **values: Any
     ) -> list[dict[str, Any]]:
-        """Run a verb's script; answers with the rows of its last part."""
+        """Run a verb's script; returns the rows of its last part."""
         return native(fetch(connection, self._move(connection, verb, given, values), values))
 
     def bare(
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], /, **values: Any
     ) -> list[tuple[Any, ...]]:
-        """Run a verb's script; the rows of its last part are as SQLite gives them, by position."""
+        """Run a verb's script; returns the rows of its last part unconverted, by position."""
         return list(connection.execute(self._move(connection, verb, given, values), values))
 
     def run_only(
         self, connection: apsw.Connection, verb: str, only: Only, jobs: Collection[str], /, **values: Any
     ) -> None:
-        """Run a verb's script for some of the jobs that it finds; no lease is swept."""
+        """Run a verb's script for some of the jobs that it finds; leases are not cleaned up."""
         parts = [part for part in self._parts_of(verb) if part[0] != "swept"]
         found = [part for part, _ in parts].index(only.behind) + 1
         self._run_parts(connection, verb, parts[:found], (), values)
@@ -65,7 +65,7 @@ class Scripts:
             connection.execute(text, values)
 
     def find(self, connection: apsw.Connection, verb: str, only: Only, /, **values: Any) -> None:
-        """Run a verb's script as far as it finds its jobs."""
+        """Run a verb's script up to the part that finds its jobs."""
         parts = self._parts_of(verb)
         found = [part for part, _ in parts].index(only.behind) + 1
         self._run_parts(connection, verb, parts[:found], (), values)
@@ -73,7 +73,7 @@ class Scripts:
     def _move(
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], values: dict[str, Any]
     ) -> str:
-        """Run all parts but the last, which is the answer; its text is left to be run."""
+        """Run all parts but the last; returns the text of the last, which is the answer."""
         *parts, (last, answer) = self._parts[verb]
         if last != "answer":
             raise LookupError(f"{verb}.sql has no part named answer")

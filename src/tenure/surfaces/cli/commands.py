@@ -1,6 +1,6 @@
-"""The root of the command line, and how every command ends: its exit code, and one line when it failed.
+"""The root of the command line: exit codes, and one line of error for a command that failed.
 
-Before that line stand those of the user's app, where it is the app that failed.
+If the user's app failed, its own traceback comes before that line.
 """
 
 import io
@@ -13,19 +13,19 @@ from typing import Any
 import click
 
 from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
-from tenure.core.text import plain
-from tenure.core.urls import masked_in
-from tenure.execution.handler import AppFailed
-from tenure.surfaces.cli.api import api
-from tenure.surfaces.cli.definitions import definitions
-from tenure.surfaces.cli.demo import demo
-from tenure.surfaces.cli.enqueue import enqueue
-from tenure.surfaces.cli.jobs import jobs
-from tenure.surfaces.cli.keys import audit, keys
-from tenure.surfaces.cli.migrate import migrate
-from tenure.surfaces.cli.serve import serve
-from tenure.surfaces.cli.worker import worker
-from tenure.surfaces.cli.workers import workers
+from tenure.core.values.text import plain
+from tenure.core.values.urls import masked_in
+from tenure.execution.handler.handler import AppFailed
+from tenure.surfaces.cli.calls.api import api
+from tenure.surfaces.cli.calls.definitions import definitions
+from tenure.surfaces.cli.calls.enqueue import enqueue
+from tenure.surfaces.cli.calls.jobs import jobs
+from tenure.surfaces.cli.calls.keys import audit, keys
+from tenure.surfaces.cli.calls.migrate import migrate
+from tenure.surfaces.cli.calls.serve import serve
+from tenure.surfaces.cli.calls.worker import worker
+from tenure.surfaces.cli.calls.workers import workers
+from tenure.surfaces.cli.demo.demo import demo
 from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
@@ -35,7 +35,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (StoreError, 3),
     (Exception, 1),
 )
-"""The first kind that fits counts."""
+"""The first class that matches decides."""
 
 INTERRUPTED = 130
 
@@ -44,7 +44,7 @@ class Commands(click.Group):
     """A group whose commands end in an exit code and at most one line, never in a traceback of ours."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run a command as click does, which sees to usage, help and closed pipes, and say what it cannot."""
+        """Run a command; click handles usage, help and closed pipes, this method every other error."""
         try:
             return super().main(*args, **extra)
         except Exception as error:
@@ -52,11 +52,11 @@ class Commands(click.Group):
                 _drop_output()
             for line in _trace_of_app(error):
                 click.echo(plain(masked_in(line)), err=True)
-            click.echo(f"Error: {plain(masked_in(_said(error)))}", err=True)
+            click.echo(f"Error: {plain(masked_in(_error_text(error)))}", err=True)
             sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C ends it without a word."""
+        """Run the command; Ctrl-C ends it without a message."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -71,7 +71,7 @@ def commands(ctx: click.Context) -> None:
     if os.environ.get("NO_COLOR"):
         ctx.color = False
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name that the terminal's encoding lacks is no reason to fail.
+        # A character that the terminal's encoding lacks must not fail a command.
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
@@ -88,7 +88,7 @@ commands.add_command(worker)
 commands.add_command(workers)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, TenureError | OSError):
         return " ".join(str(error).split())
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -101,7 +101,7 @@ def _trace_of_app(error: Exception) -> list[str]:
 
 
 def _drop_output() -> None:
-    """Forget what standard output did not take, or Python would try, and complain, once more at its end."""
+    """Discard unwritten output: Python would try to write it again at exit, and complain."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

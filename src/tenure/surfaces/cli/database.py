@@ -1,4 +1,4 @@
-"""Which database a command works on, and a store or a client on it for as long as the command runs."""
+"""The database that a command works on, with a store or a client while the command runs."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
+from tenure.api.redaction import Redaction
+from tenure.assemble.client import client_on
 from tenure.core.errors import StoreError
-from tenure.core.urls import DEFAULT
-from tenure.engine.client import Client
-from tenure.engine.registry import Registry
-from tenure.sources import load
-from tenure.storage.contract import Store
-from tenure.surfaces.redaction import Redaction
+from tenure.core.values.urls import DEFAULT
+from tenure.engine.client.client import JobClient
+from tenure.settings.sources import load
+from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
-_LAST_WORDS = 1.0
+_CLOSE_SECONDS = 1.0
 """Seconds that closing may take after Ctrl-C."""
 
 
@@ -28,13 +28,13 @@ database_option = click.option(
     "--database",
     metavar="URL",
     callback=_in_force,
-    help="Where the jobs are: sqlite:///relative.db, sqlite:////absolute.db or postgresql://... "
-    f"Without it TENURE_DATABASE, else `database` in tenure.toml, else {DEFAULT}.",
+    help="Database of the jobs: sqlite:///relative.db, sqlite:////absolute.db or postgresql://... "
+    f"Default: TENURE_DATABASE, else `database` in tenure.toml, else {DEFAULT}.",
 )
 
 
 def redaction_in_force() -> Redaction:
-    """What is shown of jobs, as the settings say."""
+    """The redaction of what is shown of jobs, from the settings."""
     return Redaction(load({}).settings.redact)
 
 
@@ -42,26 +42,26 @@ class StoreFor(Protocol):
     """Makes the store that an address names, not yet opened."""
 
     def __call__(self, database: str, *, create: bool = True) -> Store:
-        """Without `create` a database that is not there is refused, not made."""
+        """Without `create`, a database that does not exist is refused instead of created."""
 
 
 class Parts(NamedTuple):
-    """What the commands are given from outside, as click's `obj`."""
+    """What commands are given as click's `obj`."""
 
     store_for: StoreFor
 
 
 def with_store(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-    """Open the store, do the work on it, close it; answers as the work does."""
+    """Open the store, run `work` on it, close it, and return the result of `work`."""
     return asyncio.run(_session(store, work))
 
 
-def with_client(parts: Parts, database: str, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
-    """Do the work with a client on a database that must be there, and of this version's schema."""
+def with_client(parts: Parts, database: str, work: Callable[[JobClient], Coroutine[Any, Any, T]]) -> T:
+    """Run `work` with a client on a database, which must exist and have this version's schema."""
 
     async def verified(store: Store) -> T:
         await store.verify()
-        client = Client(store, Registry())
+        client = client_on(store)
         try:
             return await work(client)
         finally:
@@ -71,15 +71,15 @@ def with_client(parts: Parts, database: str, work: Callable[[Client], Coroutine[
 
 
 async def _session(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-    # What failed is raised and told once; a driver's abandoned future has nothing to add on standard error.
+    # Errors are raised and printed once; a driver's abandoned future must not print more.
     asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
     await store.open()
     try:
         answer = await work(store)
     except asyncio.CancelledError:
-        # Ctrl-C. Closing finishes what was handed in, and that may be what was waited for: not for long.
+        # Ctrl-C. Closing waits for submitted work, which may be what the user interrupted: not for long.
         with suppress(StoreError, TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS):
+            async with asyncio.timeout(_CLOSE_SECONDS):
                 await store.close()
         raise
     except BaseException:

@@ -1,4 +1,4 @@
-"""The values of options and arguments that more than one command takes."""
+"""Options and arguments that several commands share, and how their values are read."""
 
 import sys
 from collections.abc import Callable
@@ -7,17 +7,17 @@ from typing import Any
 
 import click
 
-from tenure.core.documents import Document, check
+from tenure.api import inputs
 from tenure.core.errors import InvalidInput, InvalidJson
-from tenure.core.faults import LARGEST_DOCUMENT
-from tenure.surfaces import inputs
+from tenure.core.values.document_faults import LARGEST_DOCUMENT
+from tenure.core.values.documents import Document, check
 
 Reader = Callable[[str], object]
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 def read_by(reader: Reader) -> Callback:
-    """Read what was written with a function; what that says of a bad value is told as wrong usage."""
+    """A callback that reads values with `reader`; a value that it refuses is reported as wrong usage."""
 
     def read(ctx: click.Context, param: click.Parameter, given: Any) -> Any:
         try:
@@ -25,8 +25,8 @@ def read_by(reader: Reader) -> Callback:
                 return tuple(reader(one) for one in given)
             return None if given is None else reader(given)
         except InvalidInput as error:
-            said = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
-            raise click.BadParameter(said, ctx, param) from None
+            text = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+            raise click.BadParameter(text, ctx, param) from None
 
     return read
 
@@ -38,7 +38,7 @@ jobs_argument = click.argument(
 
 key_argument = click.argument("key", metavar="KEY")
 version_option = click.option(
-    "--version", type=int, metavar="N", help="Of the definition; the newest one without it."
+    "--version", type=int, metavar="N", help="Version of the definition; default: the newest."
 )
 
 
@@ -48,12 +48,12 @@ def moment_option(name: str, text: str) -> Callable[[Any], Any]:
 
 
 def params_option(text: str, default: str | None = None) -> Callable[[Any], Any]:
-    """The option that gives params, in one of three ways."""
+    """The option for params, which may be given in three ways."""
     return click.option("--params", metavar="JSON|@FILE|-", default=default, help=text)
 
 
 def read_params(given: str) -> Document:
-    """The params: JSON text, @ and the name of a file that holds it, or - for standard input."""
+    """Read params: JSON text, @ and the name of a file, or - for standard input."""
     try:
         return check(_contents(given))
     except InvalidJson as error:
@@ -64,7 +64,7 @@ def _contents(given: str) -> str | bytes:
     if given == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise InvalidInput(
-                "params", "are to come from standard input, which is a terminal or closed", "pipe them in"
+                "params", "cannot be read: standard input is a terminal or closed", "pipe the JSON in"
             )
         return sys.stdin.buffer.read(LARGEST_DOCUMENT + 1)
     if not given.startswith("@"):
@@ -73,5 +73,5 @@ def _contents(given: str) -> str | bytes:
         with Path(given[1:]).open("rb") as file:
             return file.read(LARGEST_DOCUMENT + 1)
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput("params", f"cannot be read from {given[1:]!r:.200}: {said}") from None
+        cause = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput("params", f"cannot be read from {given[1:]!r:.200}: {cause}") from None

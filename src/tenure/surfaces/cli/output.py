@@ -1,7 +1,7 @@
 """What commands print: JSON for programs, tables and plain text for people.
 
-Text from jobs may hold anything. Whatever a terminal would take for more than text is escaped, so that no job
-can forge a line or move the cursor.
+Text from jobs may hold anything. Control characters are escaped, so that no job can forge a line or move the
+cursor.
 """
 
 import json
@@ -14,8 +14,7 @@ from datetime import UTC, datetime, timedelta
 import click
 import msgspec
 
-from tenure.core.states import State
-from tenure.core.text import plain as plain  # noqa: PLC0414
+from tenure.core.model.states import State
 
 COLOURS = {
     State.RUNNING: "cyan",
@@ -29,25 +28,25 @@ COLOURS = {
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, as the control API has it.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, as the HTTP API returns it.")
 
 
 def print_json(value: object) -> None:
-    """Print one JSON text: on one line, or indented for a terminal. Valid in whatever encoding it is."""
+    """Print one JSON text: on one line, or indented on a terminal; valid in any encoding."""
     text = msgspec.json.encode(value)
     if is_terminal():
         text = msgspec.json.format(text, indent=2)
-    # Outside of strings JSON is ASCII, and inside of them every character has an escape.
+    # JSON is ASCII outside of strings, and inside them every character has an escape.
     click.echo(_BEYOND_ASCII.sub(_escaped, text.decode()))
 
 
 def moment(at: datetime | None) -> str:
-    """A time as people read it, to the millisecond, in UTC."""
+    """A time for people to read, in UTC, to the millisecond."""
     return "-" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03}Z"
 
 
 def age(of: timedelta) -> str:
-    """A length of time in its largest unit, for narrow columns."""
+    """A duration in its largest unit, for narrow columns."""
     seconds = max(int(of.total_seconds()), 0)
     for unit, length in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds >= length:
@@ -62,7 +61,7 @@ def styled(state: str) -> str:
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks at the output."""
+    """Whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -73,7 +72,7 @@ def table(
     right: frozenset[str] = frozenset(),
     paint: Callable[[str, str], str] | None = None,
 ) -> list[str]:
-    """Aligned lines under a line of titles, cut to the width of a terminal; `paint(title, cell)` colours."""
+    """Aligned lines under a line of titles, cut to a terminal's width; `paint(title, cell)` adds colour."""
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
     room = shutil.get_terminal_size().columns if is_terminal() else None
 

@@ -1,1 +1,1 @@
-"""Pages for people: what there is, what is stuck, and why; and buttons to put it right."""
+"""Web pages: what jobs there are, which are stuck and why, and buttons to act on them."""

@@ -1,7 +1,7 @@
-"""The files that pages load: one script, one stylesheet, one icon, each under a name that tells its content.
+"""The files that pages load: a script, a stylesheet and an icon, each with a hash of its content in its name.
 
-The script is several joined in order: htmx begins by itself once the page is read, and an extension in a file
-of its own may come too late for that.
+The script is several files joined in order: htmx starts by itself once the page is parsed, and an extension
+in its own file could come too late for that.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
-from tenure.surfaces.http.desk import Answer, Asked, Desk
-from tenure.surfaces.http.problems import Refusal
+from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.problems import Refusal
 
 PLACE = "/ui/static/"
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
@@ -31,29 +31,29 @@ _MEDIA_TYPES = {
 
 
 class Asset(NamedTuple):
-    """A file as it is served: by which name, of which type, and what it holds."""
+    """A file as it is served."""
 
     name: str
     media_type: str
     body: bytes
 
 
-async def static(_desk: Desk, asked: Asked) -> Answer:
-    """A file that pages load. It never changes: with other content it has another name."""
-    asset = _by_name().get(asked.path["name"])
+async def static(_context: AppContext, request: Request) -> Response:
+    """A file that pages load. It never changes: other content has another name."""
+    asset = _by_name().get(request.path["name"])
     if asset is None:
         raise Refusal("not-found", "there is no such file")
-    return Answer(200, asset.body, _FOR_EVER, asset.media_type)
+    return Response(200, asset.body, _FOR_EVER, asset.media_type)
 
 
 def address(name: str) -> str:
-    """Where a file is found, by its plain name."""
+    """The path of a file, by its plain name."""
     return f"{PLACE}{_assets()[name].name}"
 
 
 @cache
 def _assets() -> Mapping[str, Asset]:
-    return {name: _made(name, parts) for name, parts in _MADE_OF.items()}
+    return {name: _built(name, parts) for name, parts in _MADE_OF.items()}
 
 
 @cache
@@ -61,7 +61,7 @@ def _by_name() -> Mapping[str, Asset]:
     return {asset.name: asset for asset in _assets().values()}
 
 
-def _made(name: str, parts: tuple[str, ...]) -> Asset:
+def _built(name: str, parts: tuple[str, ...]) -> Asset:
     package = files(__package__)
     body = b"\n".join(package.joinpath(part).read_bytes() for part in parts)
     stem, _, kind = name.partition(".")

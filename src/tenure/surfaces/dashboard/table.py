@@ -1,11 +1,10 @@
-"""The table of all pages. They are routes like any other, for people and their browsers."""
+"""The routes of all pages."""
 
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
+from tenure.surfaces.dashboard.actions import many_jobs, one_job
 from tenure.surfaces.dashboard.pages import (
-    changing,
-    choosing,
     dead_letters,
     definitions,
     job,
@@ -16,20 +15,20 @@ from tenure.surfaces.dashboard.pages import (
     workers,
 )
 from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW
-from tenure.surfaces.dashboard.refusing import refuse
-from tenure.surfaces.dashboard.rendering import HTML
-from tenure.surfaces.http.forms import NoFields
-from tenure.surfaces.http.routes import ANY, EVENT_STREAM, JSON, Handler, Route
-from tenure.surfaces.http.routes import PAGES as AUDIENCE
+from tenure.surfaces.dashboard.refusals import refuse
+from tenure.surfaces.dashboard.renderer import HTML
+from tenure.surfaces.http.app.forms import NoFields
+from tenure.surfaces.http.app.routes import ANY, EVENT_STREAM, JSON, Handler, Route
+from tenure.surfaces.http.app.routes import PAGES as AUDIENCE
 
 
 def page(path: str, **rest: Any) -> Route:
-    """A page that shows something."""
+    """A route that shows a page."""
     return _route("GET", path, **{"scope": "read", "answers": {200: str}, **rest})
 
 
 def action(path: str, **rest: Any) -> Route:
-    """What a form, or a button, does."""
+    """The route of a form or a button."""
     return _route("POST", path, **{"scope": "operate", "answers": {303: str}, **rest})
 
 
@@ -47,7 +46,7 @@ PAGES = (
     page(
         "/login",
         handler=login.form,
-        summary="The way in",
+        summary="The login form",
         scope=None,
         parameters=(login.NEXT,),
     ),
@@ -70,7 +69,7 @@ PAGES = (
     page(
         f"{assets.PLACE}{{name}}",
         handler=assets.static,
-        summary="What pages load",
+        summary="A file that pages load",
         scope=None,
         reads_store=False,
         produces=ANY,
@@ -79,7 +78,7 @@ PAGES = (
     page(
         "/",
         handler=overview.overview,
-        summary="How it goes, and what needs attention",
+        summary="What needs attention, counts and charts",
         parameters=OF_OVERVIEW,
         is_fenced=True,
     ),
@@ -93,28 +92,28 @@ PAGES = (
     page("/ui/jobs", handler=jobs.jobs, summary="Jobs", parameters=OF_JOBS, is_fenced=True),
     action(
         "/ui/jobs/act",
-        handler=choosing.act,
-        target=choosing.target,
+        handler=many_jobs.act,
+        target=many_jobs.target,
         summary="Cancel or replay many jobs",
-        form=choosing.Choice,
+        form=many_jobs.Choice,
         seconds=60.0,
         is_fenced=True,
     ),
     page("/ui/jobs/{jobId}", handler=job.job, summary="One job", parameters=OF_JOB),
-    page("/ui/jobs/{jobId}/live", handler=live.of_job, summary="Hints of one job", produces=EVENT_STREAM),
+    page("/ui/jobs/{jobId}/live", handler=live.of_job, summary="Hints about one job", produces=EVENT_STREAM),
     page("/ui/jobs/{jobId}/params", handler=job.params, summary="The params of a job in full", produces=JSON),
     page("/ui/jobs/{jobId}/result", handler=job.result, summary="The result of a job in full", produces=JSON),
-    _of_job("cancel", changing.cancel, "Ask a job to stop"),
-    _of_job("replay", changing.replay, "Run a job again"),
-    _of_job("release", changing.release, "Let a held job go"),
-    _of_job("put-back", changing.put_back, "Let a job go on that was put aside"),
-    _of_job("give-up", changing.give_up, "Let a job be a dead letter"),
+    _of_job("cancel", one_job.cancel, "Ask a job to stop"),
+    _of_job("replay", one_job.replay, "Replay a job"),
+    _of_job("release", one_job.release, "Release a held job"),
+    _of_job("put-back", one_job.put_back, "Put back a job that is aside"),
+    _of_job("give-up", one_job.give_up, "Make a job a dead letter"),
     page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
     page("/ui/queues", handler=queues.queues, summary="Queues"),
     action(
         "/ui/queues/{queue}/pause",
         handler=queues.pause,
-        summary="Let nothing be claimed from a queue",
+        summary="Pause a queue",
         form=queues.PauseForm,
     ),
     action("/ui/queues/{queue}/resume", handler=queues.resume, summary="Resume a queue", form=NoFields),

@@ -1,1 +1,1 @@
-"""The HTTP surface: it records intent and reads state, keeps nothing of its own, and runs no job."""
+"""The HTTP server."""

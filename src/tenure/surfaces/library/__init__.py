@@ -1,1 +1,1 @@
-"""The library: `Tenure`, its decorator, and handles on jobs."""
+"""The Python library: definitions and enqueueing in the caller's process."""

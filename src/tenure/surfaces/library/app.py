@@ -8,25 +8,25 @@ from uuid import UUID
 
 from msgspec import structs
 
-from tenure.core.bounds import named
-from tenure.core.documents import EMPTY, write
+from tenure.api.job_options import Options, checked
 from tenure.core.errors import InvalidInput, UnknownDefinition
-from tenure.core.job import NewJob
-from tenure.core.reading import Entry, Position
-from tenure.core.spec import Spec
-from tenure.engine.registry import Code, Registry
-from tenure.execution.handler import Handler
-from tenure.settings import Settings
-from tenure.sources import load
-from tenure.storage.draft import Connection
+from tenure.core.model.job import NewJob
+from tenure.core.model.spec import Spec
+from tenure.core.reports.reading import FeedEntry, Position
+from tenure.core.values.bounds import named
+from tenure.core.values.documents import EMPTY, write
+from tenure.engine.client.registry import Code, Registry
+from tenure.execution.handler.handler import Handler
+from tenure.settings.settings import Settings
+from tenure.settings.sources import load
+from tenure.storage.contract.draft import Connection
 from tenure.surfaces.library.definition import JobDefinition
-from tenure.surfaces.library.following import follow, follow_sync, interest_in, place
+from tenure.surfaces.library.enqueue import record, record_sync
+from tenure.surfaces.library.event_feed import follow, follow_sync, interest_in, place
 from tenure.surfaces.library.handle import JobHandle
-from tenure.surfaces.library.options import Options, checked
-from tenure.surfaces.library.recording import record, record_sync
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import origin_of, refuse_lane, signature_of
-from tenure.surfaces.library.terms import Terms, command_spec_of, spec_of
+from tenure.surfaces.library.terms import DefinitionTerms, command_spec_of, spec_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -34,17 +34,17 @@ R = TypeVar("R")
 
 
 class Tenure:
-    """The jobs of one program, and the database they are kept in.
+    """The jobs of one program, and the database that keeps them.
 
     The database is the argument, else TENURE_DATABASE or `database` in tenure.toml, else sqlite:///tenure.db.
-    It is opened when it is first needed. A fresh SQLite file is migrated then; any other database must have
-    been by `tenure migrate`.
+    It is opened on first use. A new SQLite file is migrated then; any other database needs `tenure migrate`
+    first.
     """
 
     def __init__(
         self, database: str | None = None, *, namespace: str = "default", settings: Settings | None = None
     ) -> None:
-        """`settings` replace those of the environment and of tenure.toml."""
+        """`settings` replaces the environment and tenure.toml."""
         named("namespace", namespace)
         self.settings = settings or load({"database": database}).settings
         self.namespace = namespace
@@ -53,16 +53,18 @@ class Tenure:
         self._runtimes = Runtimes(database or self.settings.database, self._registry)
 
     def __repr__(self) -> str:
-        from tenure.storage.address import shown  # which loads more than a handler's process needs
+        from tenure.storage.address import shown  # loads more than a handler's process needs
 
         address = shown(self._named_database or self.settings.database)
         namespace = "" if self.namespace == "default" else f", namespace={self.namespace!r}"
         return f"Tenure({address!r}{namespace})"
 
-    def job(self, key: str, **terms: Unpack[Terms]) -> Callable[[Callable[P, R]], JobDefinition[P, R]]:
+    def job(
+        self, key: str, **terms: Unpack[DefinitionTerms]
+    ) -> Callable[[Callable[P, R]], JobDefinition[P, R]]:
         """Make a function a job: `async def` or `def`, of `(params)`, `(params, ctx)`, `(ctx)` or `()`.
 
-        `Terms` lists what may be said of its jobs, and the defaults. Times are seconds or timedelta.
+        `DefinitionTerms` lists the options and their defaults. Times are seconds or timedelta.
         """
         spec = spec_of(key, terms, self.settings)
 
@@ -84,16 +86,16 @@ class Tenure:
         *,
         params: Any = dict,
         fatal_codes: Collection[int] = (),
-        **terms: Unpack[Terms],
+        **terms: Unpack[DefinitionTerms],
     ) -> JobDefinition[..., Any]:
         """Make a program a job: `app.command("video.probe", ["ffprobe", "-v", "quiet", …])`.
 
-        No shell is involved. Its params are JSON on standard input, of the type in `params`. Its result is
-        the file that TENURE_RESULT names, if it has written one, else the last JSON on standard output, else
-        None; what else it says is the attempt's log. An exit code other than 0 is a failure, and one of
-        `fatal_codes` the last.
+        No shell is involved. The program reads its params, of the type `params`, as JSON from standard input.
+        Its result is the file that TENURE_RESULT names, if it wrote one, else the last JSON on standard
+        output, else None; other output is the attempt's log. An exit code other than 0 is a failure, and one
+        of `fatal_codes` is not tried again.
         """
-        # Most apps have no programs, and their processes need not carry what runs them.
+        # Most apps run no programs: their processes need not load this.
         from tenure.surfaces.library.command import command_of
 
         spec = command_spec_of(key, terms, self.settings)
@@ -110,12 +112,12 @@ class Tenure:
         connection: Connection | None = None,
         **options: Unpack[Options],
     ) -> JobHandle:
-        """Record a job by the key of its definition, which may be another program's.
+        """Record a job by the key of its definition, which may belong to another program.
 
-        Without a version the newest one that is known here, else the newest that a worker has registered.
-        With a `connection` it is recorded in the transaction that is open there, and kept once that commits.
+        Without `version`, the newest one of this program is meant, else the newest that a worker has
+        registered. With `connection`, the job is written in its open transaction, and kept once that commits.
         """
-        job = await self._named(key, params, version, options)
+        job = await self._new_job_of(key, params, version, options)
         [handle] = await record(self._runtimes, [job], connection)
         return handle
 
@@ -129,7 +131,7 @@ class Tenure:
         **options: Unpack[Options],
     ) -> JobHandle:
         """`enqueue` for plain synchronous code."""
-        job = self._block_on(self._named(key, params, version, options))
+        job = self._block_on(self._new_job_of(key, params, version, options))
         [handle] = record_sync(self._runtimes, [job], connection)
         return handle
 
@@ -146,7 +148,7 @@ class Tenure:
     async def enqueue_many(
         self, jobs: Sequence[NewJob], *, connection: Connection | None = None
     ) -> list[JobHandle]:
-        """Record jobs of any definitions, made by their `new_job`, all or none, in one transaction."""
+        """Record jobs made by `new_job`, of any definitions, all or none, in one transaction."""
         return await record(self._runtimes, jobs, connection)
 
     def enqueue_many_sync(
@@ -156,7 +158,7 @@ class Tenure:
         return record_sync(self._runtimes, jobs, connection)
 
     def handle(self, job: UUID | str) -> JobHandle:
-        """A handle on a job whose id is known; whether there is such a job, its methods will tell."""
+        """A handle for a job's id. If there is no such job, its methods raise JobNotFound."""
         if isinstance(job, UUID):
             return JobHandle(job, self._runtimes)
         try:
@@ -171,11 +173,11 @@ class Tenure:
         definition: str | None = None,
         queue: str | None = None,
         types: Collection[str] = (),
-    ) -> AsyncIterator[Entry]:
-        """What happens to the jobs of the app's namespace, as it happens: `async for entry in app.events()`.
+    ) -> AsyncIterator[FeedEntry]:
+        """Follow the events of the app's namespace as they happen: `async for entry in app.events()`.
 
-        From now on, or from behind a position: each entry bears its own, and whoever goes on from the last
-        one, in whatever process, has missed nothing and sees nothing twice. "0" is before all events.
+        Begins now, or after a position. Each entry has its own: a reader that continues from its last one, in
+        any process, misses nothing and sees nothing twice. "0" is before all events.
         """
         interest = interest_in(self.namespace, definition, queue, types)
         return follow(self._runtimes, interest, place(after))
@@ -187,8 +189,8 @@ class Tenure:
         definition: str | None = None,
         queue: str | None = None,
         types: Collection[str] = (),
-    ) -> Iterator[Entry]:
-        """`events` for plain synchronous code; each step blocks until there is an event."""
+    ) -> Iterator[FeedEntry]:
+        """`events` for plain synchronous code; blocks until the next event."""
         interest = interest_in(self.namespace, definition, queue, types)
         return follow_sync(self._runtimes, interest, place(after))
 
@@ -197,7 +199,7 @@ class Tenure:
         return self._registry.specs()
 
     def handler(self, key: str, version: int) -> Handler:
-        """The code of one definition, for the process that runs it."""
+        """The handler of one definition, for the process that runs it."""
         return self._registry.handler(key, version)
 
     def manifest(self) -> bytes:
@@ -230,11 +232,11 @@ class Tenure:
     ) -> None:
         self.close_sync()
 
-    async def _named(self, key: str, params: object, version: int | None, options: Options) -> NewJob:
+    async def _new_job_of(self, key: str, params: object, version: int | None, options: Options) -> NewJob:
         document = EMPTY if params is None else write(params)
-        asked = checked(options)
+        job_options = checked(options)
         spec = await self._runtimes.here().call(lambda client: client.spec(key, version))
-        return spec.new_job(document, namespace=self.namespace, sent_version=version, **asked)
+        return spec.new_job(document, namespace=self.namespace, sent_version=version, **job_options)
 
     def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runtimes.here().block_on(work)

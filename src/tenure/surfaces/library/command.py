@@ -1,14 +1,14 @@
-"""A program as a definition: what `app.command` takes, checked, and the code it makes."""
+"""A program as a definition: checks what `app.command` is given, and makes the code that runs it."""
 
 import os
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from tenure.core.bounds import whole
-from tenure.core.documents import Document
 from tenure.core.errors import InvalidInput
-from tenure.engine.registry import Code
-from tenure.execution.program import Program
+from tenure.core.values.bounds import whole
+from tenure.core.values.documents import Document
+from tenure.engine.client.registry import Code
+from tenure.execution.handler.program import Program
 from tenure.surfaces.library.params import params_of
 
 _AS_A_LIST = 'give the program and its arguments as a list: ["ffprobe", "-v", "quiet"]'
@@ -17,16 +17,16 @@ _AS_A_LIST = 'give the program and its arguments as a list: ["ffprobe", "-v", "q
 def command_of(
     arguments: Sequence[str | os.PathLike[str]], params: Any, fatal_codes: Collection[int]
 ) -> tuple[Document, Code]:
-    """The schema of a program's params, and its code. Raises InvalidInput."""
+    """The schema of a program's params, and the code that runs it. Raises InvalidInput."""
     program = Program(_texts(arguments), _codes(fatal_codes))
     is_free = params is dict or params is Any or params is None
-    taken = params_of(dict[str, Any] if is_free else params)
-    return taken.schema, Code(program.run, taken.decode, f"the program {program.arguments[0]}")
+    typed = params_of(dict[str, Any] if is_free else params)
+    return typed.schema, Code(program.run, typed.decode, f"the program {program.arguments[0]}")
 
 
 def _texts(arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
     if isinstance(arguments, str | bytes):
-        raise InvalidInput("arguments", "are one text, and no shell is there to take it apart", _AS_A_LIST)
+        raise InvalidInput("arguments", "are one text, and there is no shell to split it", _AS_A_LIST)
     try:
         texts: list[Any] = [os.fspath(argument) for argument in arguments]
     except TypeError:

@@ -1,17 +1,17 @@
-"""A decorated function: still the plain function when called, and the way to enqueue jobs that run it."""
+"""A decorated function: calling it runs the plain function, and its methods enqueue jobs."""
 
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack
 
-from tenure.core.documents import EMPTY, write
-from tenure.core.job import NewJob
-from tenure.core.spec import Spec, like
-from tenure.engine.registry import Registry
-from tenure.storage.draft import Connection
+from tenure.api.job_options import Options, checked
+from tenure.core.model.job import NewJob
+from tenure.core.model.spec import Spec, like
+from tenure.core.values.documents import EMPTY, write
+from tenure.engine.client.registry import Registry
+from tenure.storage.contract.draft import Connection
+from tenure.surfaces.library.enqueue import record, record_one, record_sync
 from tenure.surfaces.library.handle import JobHandle
-from tenure.surfaces.library.options import Options, checked
-from tenure.surfaces.library.recording import record, record_one, record_sync
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import hook_of
 
@@ -41,7 +41,7 @@ class JobDefinition(Generic[P, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function itself, as if it had never been decorated: for tests."""
+        """Call the function itself, as if it were not decorated: for tests."""
         return self.function(*args, **kwargs)
 
     @property
@@ -54,10 +54,10 @@ class JobDefinition(Generic[P, R]):
         document = EMPTY if params is None else write(params)
         spec = self._registry.get(self.key, self.version)
         key = options.get("idempotency_key")
-        # The caller names the function, not its version: after a deploy a repeat must still find its job.
+        # The key names the function, not its version: after a deploy a repeated call must find its job.
         if len(options) > (key is not None) or spec.concurrency_key is not None:
             return spec.new_job(document, namespace=self._namespace, **checked(options))
-        if self._model is None or self._model[0] is not spec:  # a hook makes it another one
+        if self._model is None or self._model[0] is not spec:  # adding a hook replaces the spec
             self._model = spec, spec.new_job(EMPTY, namespace=self._namespace)
         return like(self._model[1], document, key)
 
@@ -66,7 +66,7 @@ class JobDefinition(Generic[P, R]):
     ) -> JobHandle:
         """Record a job. When this returns, the job is kept, whatever happens.
 
-        With a `connection` it is recorded in the transaction that is open there, and kept once that commits.
+        With `connection`, the job is written in its open transaction, and kept once that commits.
         """
         return await record_one(self._runtimes, self.new_job(params, **options), connection)
 
@@ -94,7 +94,7 @@ class JobDefinition(Generic[P, R]):
         return self._add("on_start", hook)
 
     def on_retry(self, hook: Hook) -> Hook:
-        """Call the function after an attempt failed that will be repeated, as `hook(ctx, error)`."""
+        """Call the function after a failed attempt that will be repeated, as `hook(ctx, error)`."""
         return self._add("on_retry", hook)
 
     def on_success(self, hook: Hook) -> Hook:

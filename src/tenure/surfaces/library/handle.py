@@ -1,28 +1,28 @@
-"""A hold on one job: ask where it stands, wait for it, stop it."""
+"""A handle on one job: ask for its state, wait for it, stop it."""
 
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 from uuid import UUID
 
-from tenure.core.job import Event, Job
-from tenure.core.states import State
-from tenure.engine.results import result_of
-from tenure.surfaces.library.blocking import blocking
-from tenure.surfaces.library.options import Duration, duration
+from tenure.api.job_options import Duration, duration
+from tenure.core.model.job import Event, Job
+from tenure.core.model.states import State
+from tenure.engine.client.outcome import result_of
 from tenure.surfaces.library.runtimes import Runtimes
+from tenure.surfaces.library.sync_methods import sync_method
 
 T = TypeVar("T")
 
 
 class JobHandle:
-    """One job, by its id. Nothing is remembered: every question is asked of the store."""
+    """One job, by its id. Nothing is cached: every call asks the store."""
 
     def __init__(self, id: UUID, runtimes: Runtimes) -> None:  # noqa: A002
         self.id = id
         self._runtimes = runtimes
 
     async def get(self) -> Job:
-        """Everything on record of the job. Raises JobNotFound."""
+        """The whole record of the job. Raises JobNotFound."""
         return await self._runtimes.here().call(lambda client: client.get(self.id))
 
     async def status(self) -> State:
@@ -30,22 +30,22 @@ class JobHandle:
         return (await self.get()).state
 
     async def wait(self, timeout: Duration | None = None) -> Any:
-        """What the handler returned, once the job has succeeded.
+        """Wait until the job has succeeded, and return what the handler returned.
 
-        Raises JobFailed, JobCancelled or JobBuried when it ended otherwise, and TimeoutError when it has not
-        ended in time; the job goes on then.
+        Raises JobFailed, JobCancelled or JobBuried if it ends otherwise, and TimeoutError if it does not end
+        in time; the job goes on then.
         """
-        patience = None if timeout is None else duration("timeout", timeout).total_seconds()
-        return result_of(await self._runtimes.here().call(lambda client: client.wait(self.id, patience)))
+        seconds = None if timeout is None else duration("timeout", timeout).total_seconds()
+        return result_of(await self._runtimes.here().call(lambda client: client.wait(self.id, seconds)))
 
     async def result(self) -> Any:
-        """What the handler returned, without waiting. Raises JobUnfinished while there is no outcome."""
+        """What the handler returned, without waiting. Raises JobUnfinished until the job has ended."""
         return result_of(await self.get())
 
     async def cancel(self, reason: str | None = None) -> State:
-        """Ask the job to stop; answers with its state then. One that has ended stays as it is.
+        """Ask the job to stop, and return its new state. A job that has ended stays as it is.
 
-        Raises JobIsAside when the database refuses to move it.
+        Raises JobIsAside if the database refuses to move it.
         """
         standing = await self._runtimes.here().call(
             lambda client: client.cancel(self.id, actor="library", reason=reason)
@@ -53,30 +53,30 @@ class JobHandle:
         return standing.state
 
     async def accept(self) -> State:
-        """Let a job go that was enqueued with `hold`; answers with its state then."""
+        """Let a job run that was enqueued with `hold`, and return its new state."""
         standing = await self._runtimes.here().call(lambda client: client.accept(self.id))
         return standing.state
 
     async def put_back(self) -> State:
-        """Let a job go on that was put aside, once it is mended; answers with its state then.
+        """Let a job that was put aside continue, once it is repaired, and return its new state.
 
-        Raises JobIsAside when the database still refuses to move it. One that is not aside stays as it is.
+        Raises JobIsAside if the database still refuses to move it. A job that is not aside stays as it is.
         """
-        standing = await self._runtimes.here().call(lambda client: client.mending.put_back(self.id))
+        standing = await self._runtimes.here().call(lambda client: client.aside_jobs.put_back(self.id))
         return standing.state
 
     async def events(self) -> list[Event]:
-        """The history of the job, from its creation on."""
+        """The history of the job, from its creation."""
         return await self._runtimes.here().call(lambda client: client.events(self.id))
 
-    get_sync = blocking(get)
-    status_sync = blocking(status)
-    wait_sync = blocking(wait)
-    result_sync = blocking(result)
-    cancel_sync = blocking(cancel)
-    accept_sync = blocking(accept)
-    put_back_sync = blocking(put_back)
-    events_sync = blocking(events)
+    get_sync = sync_method(get)
+    status_sync = sync_method(status)
+    wait_sync = sync_method(wait)
+    result_sync = sync_method(result)
+    cancel_sync = sync_method(cancel)
+    accept_sync = sync_method(accept)
+    put_back_sync = sync_method(put_back)
+    events_sync = sync_method(events)
 
     def __repr__(self) -> str:
         return f"JobHandle({str(self.id)!r})"

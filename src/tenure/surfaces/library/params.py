@@ -1,4 +1,4 @@
-"""From the type hint of a handler's params to a JSON Schema, and from JSON text to an object of that type."""
+"""Turns the type hint of a handler's params into a JSON Schema, and JSON text into an object of that type."""
 
 import json
 from collections.abc import Callable
@@ -6,27 +6,27 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tenure.core.documents import Document, write
 from tenure.core.errors import InvalidInput
+from tenure.core.values.documents import Document, write
 
 _REMEDY = "use a dataclass, a msgspec.Struct, a TypedDict or a dict"
 
 
 class Params(NamedTuple):
-    """How a definition's params look, and how its handler gets them."""
+    """The schema of a definition's params, and the function that decodes them for its handler."""
 
     schema: Document
     decode: Callable[[str], Any]
 
 
 def params_of(hint: Any) -> Params:
-    """The params that a type hint asks for. Raises InvalidInput for a type that is no JSON object."""
+    """The params of a type hint. Raises InvalidInput for a type that is not a JSON object."""
     try:
         schema = _closed(_unwrapped(msgspec.json.schema(hint)))
         decoder = msgspec.json.Decoder(hint)
     except TypeError as error:
-        said = str(error).splitlines()[-1]
-        raise InvalidInput("params", f"have a type that JSON cannot be read into: {said}", _REMEDY) from None
+        cause = str(error).splitlines()[-1]
+        raise InvalidInput("params", f"have a type that JSON cannot be read into: {cause}", _REMEDY) from None
     if not _is_object(schema, schema.get("$defs", {})):
         raise InvalidInput("params", f"are {_name(hint)}, which is no JSON object", _REMEDY)
     return Params(write(schema), _reader(decoder))
@@ -35,7 +35,7 @@ def params_of(hint: Any) -> Params:
 NO_PARAMS = Params(
     write({"type": "object", "properties": {}, "additionalProperties": False}), lambda _text: None
 )
-"""For a handler that takes none and cannot see any."""
+"""For a handler that takes neither params nor a context."""
 
 
 def _reader(decoder: "msgspec.json.Decoder[Any]") -> Callable[[str], Any]:
@@ -43,7 +43,7 @@ def _reader(decoder: "msgspec.json.Decoder[Any]") -> Callable[[str], Any]:
         try:
             return decoder.decode(text)
         except msgspec.ValidationError:
-            # To JSON Schema, by which they were judged, 50.0 is an integer; msgspec wants it spelled 50.
+            # JSON Schema, which has accepted them, takes 50.0 for an integer; msgspec takes only 50.
             respelled = json.dumps(json.loads(text, parse_float=_whole))
             return decoder.decode(respelled)
 
@@ -56,19 +56,19 @@ def _whole(spelling: str) -> float:
 
 
 def _unwrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with what its first reference leads to in its place."""
+    """The schema with its outermost reference resolved."""
     place = schema.get("$ref", "").removeprefix("#/$defs/")
     if not place:
         return schema
     others = {name: kind for name, kind in schema["$defs"].items() if name != place}
     whole = dict(schema["$defs"][place])
     if f'"#/$defs/{place}"' in json.dumps(schema["$defs"]):
-        others[place] = schema["$defs"][place]  # a type that holds itself
+        others[place] = schema["$defs"][place]  # a recursive type
     return {**whole, "$defs": others} if others else whole
 
 
 def _closed(schema: Any) -> Any:
-    """The schema, taking no names that a type does not have: a typing error must not pass for an option."""
+    """The schema, made to refuse names that the type does not have: a misspelt name must be an error."""
     if isinstance(schema, list):
         return [_closed(item) for item in schema]
     if not isinstance(schema, dict):

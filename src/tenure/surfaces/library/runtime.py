@@ -1,12 +1,12 @@
-"""Where the library talks to its store: one event loop in a thread of its own, for each app and process.
+"""Where the library talks to its store: on an event loop in a thread, one for each app and process.
 
-A store lives on the loop that opened it. Programs have several, one after the other (`asyncio.run`), or none
-(plain synchronous code), or are copied while running (`fork`). So the store is given a loop of its own, which
-outlasts them all; whoever calls hands his work over and waits, by `await` or by blocking. Only a loop that
-calls often has one of its own (see `stays`).
+A store lives on the loop that opened it. Programs have several loops, one after the other (`asyncio.run`), or
+none (plain synchronous code), or are copied while running (`fork`). So the store has a loop of its own, which
+outlives theirs; callers hand their work over and wait, by `await` or by blocking. Only a loop that calls
+often gets a store of its own (see `caller_loops`).
 
-After a fork the child has no such thread, and the parent's connections are not for it to use nor to close: it
-begins anew, and leaves alone what it was born with.
+After a fork the child does not have that thread, and must neither use nor close the parent's connections: it
+starts afresh, and leaves what it inherited alone.
 """
 
 import asyncio
@@ -19,23 +19,23 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from tenure.assemble.client import OpenClient, open_client
 from tenure.core.errors import StoreForbidden
-from tenure.engine.client import Client
-from tenure.engine.registry import Registry
-from tenure.execution import context
-from tenure.storage.address import is_fresh, is_served, open_store, shown
-from tenure.storage.contract import Store
-from tenure.surfaces.library.stays import Stays
+from tenure.engine.client.client import JobClient
+from tenure.engine.client.registry import Registry
+from tenure.execution.handler import context
+from tenure.storage.address import is_fresh, is_served, shown
+from tenure.surfaces.library.caller_loops import CallerLoops
 
 T = TypeVar("T")
-Work = Callable[[Client], Coroutine[Any, Any, T]]
+Work = Callable[[JobClient], Coroutine[Any, Any, T]]
 
-_LAST_WORDS = 5.0
-"""Seconds that closing may take when the program ends."""
+_CLOSE_SECONDS = 5.0
+"""How long closing may take when the program ends."""
 
 
 class Runtime:
-    """The loop of one process, and the client on it; both are made when they are first needed."""
+    """The loop of one process, and the client on it; both are made on first use."""
 
     def __init__(self, database: str, registry: Registry) -> None:
         self._database = database
@@ -44,23 +44,27 @@ class Runtime:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._opening = asyncio.Lock()
-        self._store: Store | None = None
-        self._client: Client | None = None
-        self._stays = Stays(database, registry) if is_served(database) else None
+        self._opened: OpenClient | None = None
+        self._caller_loops = CallerLoops(database, registry) if is_served(database) else None
 
-    def client_here(self) -> Client | None:
-        """The client on the caller's own loop, where it has one already."""
-        return self._stays.found_on(asyncio.get_running_loop()) if self._stays else None
+    def client_here(self) -> JobClient | None:
+        """The client on the caller's own loop, if it has one already."""
+        return self._caller_loops.found_on(asyncio.get_running_loop()) if self._caller_loops else None
 
     async def call(self, work: Work[T], *, aside: bool = False) -> T:
-        """Do work on the store, from whatever loop.
+        """Do work on the store, from any loop.
 
-        With `aside` in the thread in any case: much work would keep the caller's loop from its other tasks.
+        With `aside`, always in the thread: large work would block the caller's loop.
         """
         here, loop = asyncio.get_running_loop(), self._running()
         if here is loop:
             return await work(await self._ready())
-        if self._stays and self._client and not aside and (client := self._stays.client_on(here)):
+        if (
+            self._caller_loops
+            and self._opened
+            and not aside
+            and (client := self._caller_loops.client_on(here))
+        ):
             return await work(client)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._do(work), loop))
 
@@ -69,7 +73,7 @@ class Runtime:
         try:
             loop = self._running()
             if threading.current_thread() is self._thread:
-                raise RuntimeError("this would wait for itself: await the method without _sync instead")
+                raise RuntimeError("this call would wait for itself: await the method without _sync instead")
         except BaseException:
             work.close()
             raise
@@ -81,12 +85,12 @@ class Runtime:
             raise
 
     def close(self, patience: float | None = None) -> None:
-        """Close the store and end the thread; what comes later begins anew.
+        """Close the store and end the thread; a later call starts both again.
 
-        Takes at most so many seconds for either, if any are named: then it is left as it is.
+        With `patience`, either may take that many seconds; after that it is left as it is.
         """
-        if self._stays:
-            self._stays.close()
+        if self._caller_loops:
+            self._caller_loops.close()
         with self._starting:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
@@ -102,27 +106,24 @@ class Runtime:
     async def _do(self, work: Work[T]) -> T:
         return await work(await self._ready())
 
-    async def _ready(self) -> Client:
-        if self._client is not None:
-            return self._client
+    async def _ready(self) -> JobClient:
+        if self._opened is not None:
+            return self._opened.client
         async with self._opening:
-            if self._client is None:
+            if self._opened is None:
                 was_fresh = is_fresh(self._database)
-                self._store = await open_store(self._database)
+                self._opened = await open_client(self._database, self._registry)
                 if was_fresh:
-                    _tell_of_new(self._database)
-                self._client = Client(self._store, self._registry)
-            return self._client
+                    _warn_of_new_file(self._database)
+            return self._opened.client
 
     async def _close(self) -> None:
         async with self._opening:
-            client, store, self._client, self._store = self._client, self._store, None, None
-            if client is not None:
-                await client.close()
-            if store is not None:
-                await store.close()
+            opened, self._opened = self._opened, None
+            if opened is not None:
+                await opened.close()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()  # whoever waits for it must not wait for ever
+            task.cancel()  # its caller must not wait for ever
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if context.is_confined():
@@ -139,7 +140,7 @@ class Runtime:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """Of uvloop where that is installed: it spends less on every round trip."""
+    """A loop of uvloop if that is installed: its round trips cost less."""
     try:
         import uvloop
     except ModuleNotFoundError:
@@ -148,17 +149,17 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 
 def _close_at_exit(runtime: Runtime) -> None:
-    """Close when the program ends, so that an SQLite file is left whole and a server is told good-bye."""
-    process, found = os.getpid(), weakref.ref(runtime)
+    """Close when the program ends: an SQLite file is left without a log, a server with no open sessions."""
+    process, reference = os.getpid(), weakref.ref(runtime)
 
     def close() -> None:
-        # Here and not in a thread: since Python 3.12 none can be started any more at this time.
-        if (runtime := found()) and os.getpid() == process:
+        # In this thread: since Python 3.12 no thread can be started this late.
+        if (runtime := reference()) and os.getpid() == process:
             with suppress(Exception):
-                runtime.close(_LAST_WORDS)
+                runtime.close(_CLOSE_SECONDS)
 
-    # Before executors are shut down, which closing needs: atexit comes too late, and who registers last goes
-    # first, so that theirs must be registered by now.
+    # Must run before executors are shut down, which closing needs. atexit comes too late; these callbacks run
+    # last registered first, so the executors' own must be registered by now.
     import concurrent.futures.thread  # noqa: F401
 
     register: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
@@ -166,10 +167,10 @@ def _close_at_exit(runtime: Runtime) -> None:
         register(close)
 
 
-def _tell_of_new(database: str) -> None:
-    """A file that nobody asked for is often in a folder where no worker looks."""
+def _warn_of_new_file(database: str) -> None:
+    """Name a new file: it is often in a folder where no worker looks."""
     logging.getLogger("tenure").warning(
-        "no database was there, so a new one was made: %s; "
-        "its jobs are run by workers that are started on this very file",
+        "there was no database, so a new one was created: %s; "
+        "only workers that are started on this file run its jobs",
         shown(database).removeprefix("sqlite:///"),
     )

@@ -1,16 +1,16 @@
-"""Which runtime a process has. What one needs is loaded with the first: a handler's process has none."""
+"""The runtime of each process. It is imported with the first one: a handler's process has none."""
 
 import os
 from typing import TYPE_CHECKING
 
-from tenure.engine.registry import Registry
+from tenure.engine.client.registry import Registry
 
 if TYPE_CHECKING:
     from tenure.surfaces.library.runtime import Runtime
 
 
 class Runtimes:
-    """The runtime of whatever process asks."""
+    """The runtimes of one app, by process."""
 
     def __init__(self, database: str, registry: Registry) -> None:
         self._database = database
@@ -18,12 +18,12 @@ class Runtimes:
         self._by_process: dict[int, Runtime] = {}
 
     def here(self) -> "Runtime":
-        """This process's own. Those of a parent stay untouched, and are kept so that nothing closes them."""
+        """This process's runtime. A parent's stays referenced, so that nothing closes it here."""
         process = os.getpid()
-        made = self._by_process.get(process)
-        return made or self._by_process.setdefault(process, self._made())
+        found = self._by_process.get(process)
+        return found or self._by_process.setdefault(process, self._new_runtime())
 
-    def _made(self) -> "Runtime":
+    def _new_runtime(self) -> "Runtime":
         from tenure.surfaces.library.runtime import Runtime
 
         return Runtime(self._database, self._registry)

@@ -1,4 +1,4 @@
-"""What a handler takes: params, a context, both or neither, told by annotation first and by name second."""
+"""What a handler takes: params, a context, both or neither, known by annotation first and by name second."""
 
 import inspect
 import typing
@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tenure.core.errors import InvalidInput
-from tenure.execution.context import Context
+from tenure.core.model.lanes import LANES
+from tenure.execution.handler.context import Context
 from tenure.surfaces.library.params import NO_PARAMS, Params, params_of
 
 CONTEXT_NAMES = frozenset({"ctx", "context"})
@@ -16,14 +17,14 @@ _PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEY
 
 
 class Signature(NamedTuple):
-    """What a handler takes; with `params` it gets them first."""
+    """What a handler takes; params come first."""
 
     params: Params
     takes_params: bool
     takes_context: bool
 
     def adapt(self, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-        """The function, to be called with params and context."""
+        """Wrap the function, so that it is called with params and context."""
         match self.takes_params, self.takes_context:
             case True, True:
                 return function
@@ -36,7 +37,7 @@ class Signature(NamedTuple):
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
-    """Read a handler's parameters. Raises InvalidInput, naming the function, when it cannot be a handler."""
+    """Read a handler's parameters. Raises InvalidInput, naming the function, if it cannot be a handler."""
     where = origin_of(function)
     if not inspect.isfunction(function):
         raise InvalidInput(where, "is not a function", "decorate a def or an async def")
@@ -51,7 +52,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     if roles not in ([], ["params"], ["ctx"], ["params", "ctx"]):
         names = ", ".join(parameter.name for parameter in parameters)
         remedy = f"{_FORMS}; annotate the context with tenure.Context"
-        raise InvalidInput(where, f"takes ({names}), which is no handler's form", remedy)
+        raise InvalidInput(where, f"takes ({names}), which no handler may", remedy)
     try:
         return Signature(_params(parameters, roles, hints), "params" in roles, "ctx" in roles)
     except InvalidInput as error:
@@ -60,12 +61,12 @@ def signature_of(function: Callable[..., Any]) -> Signature:
 
 def refuse_lane(function: Callable[..., Any], lane: str) -> None:
     """Refuse a function that cannot run in a lane."""
-    is_async = inspect.iscoroutinefunction(function)
-    if lane == "async" and not is_async:
-        problem = "is a plain def in lane async, where it would hold up every other attempt"
+    is_async, takes = inspect.iscoroutinefunction(function), LANES[lane].takes
+    if takes == "async def" and not is_async:
+        problem = f"is a plain def in lane {lane}, where it would hold up every other attempt"
         raise InvalidInput(origin_of(function), problem, 'write async def, or use lane "thread"')
-    if lane == "thread" and is_async:
-        raise InvalidInput(origin_of(function), "is an async def in lane thread", 'use lane "async"')
+    if takes == "plain def" and is_async:
+        raise InvalidInput(origin_of(function), f"is an async def in lane {lane}", 'use lane "async"')
 
 
 def hook_of(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,7 +76,7 @@ def hook_of(function: Callable[..., Any]) -> Callable[..., Any]:
         raise InvalidInput(where, "is not a function", "decorate a def or an async def")
     parameters = inspect.signature(function).parameters.values()
     if len(parameters) not in {1, 2} or any(parameter.kind not in _PLAIN for parameter in parameters):
-        raise InvalidInput(where, "is no hook", "write (ctx) or (ctx, error)")
+        raise InvalidInput(where, "cannot be a hook", "write (ctx) or (ctx, error)")
     _load_loop_for(function)
     return function
 
@@ -87,13 +88,13 @@ def origin_of(function: Any) -> str:
 
 
 def _load_loop_for(function: Callable[..., Any]) -> None:
-    """Load what a coroutine needs: once where it is registered, not in the process of each attempt."""
+    """Load what a coroutine needs once, at registration, instead of in the process of each attempt."""
     if inspect.iscoroutinefunction(function):
         import asyncio  # noqa: F401
 
 
 def _hints(function: Callable[..., Any], where: str, names: list[str]) -> dict[str, Any]:
-    # Only the parameters' own: what the function returns may well be named for the type checker alone.
+    # Only those of parameters: the return type may be importable for type checkers alone.
     def stub() -> None: ...
 
     annotations = function.__annotations__
@@ -102,7 +103,7 @@ def _hints(function: Callable[..., Any], where: str, names: list[str]) -> dict[s
         written = inspect.unwrap(function)
         return typing.get_type_hints(stub, getattr(written, "__globals__", {}), include_extras=True)
     except (NameError, TypeError, AttributeError) as error:
-        remedy = "import the types of parameters where the module can see them at run time"
+        remedy = "import the types of its parameters at run time, not only for type checkers"
         raise InvalidInput(where, f"has annotations that cannot be resolved: {error}", remedy) from None
 
 

@@ -1,4 +1,4 @@
-"""What a definition may say of its jobs, in the forms in which it is written, and the spec it makes."""
+"""The options of a definition, as `@app.job` takes them, and the spec made from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -6,80 +6,82 @@ from typing import Any, Literal, TypedDict
 
 from msgspec import structs
 
+from tenure.api.job_options import Duration, duration
 from tenure.core.errors import InvalidInput
-from tenure.core.limit import Limit
-from tenure.core.policy import OnLost, Policy, RetryPolicy
-from tenure.core.spec import Spec, check_lane
-from tenure.settings import Settings
-from tenure.surfaces.library.options import Duration, backoff, duration, exception_names, memory_size
+from tenure.core.model.lanes import COMMAND, PROCESS
+from tenure.core.model.limit import Limit
+from tenure.core.model.policy import OnLost, Policy, RetryPolicy
+from tenure.core.model.spec import Spec, check_lane
+from tenure.settings.settings import Settings
+from tenure.surfaces.library.options import backoff, exception_names, memory_size
 
 Exceptions = Iterable[type[BaseException] | str]
 
 
-class Terms(TypedDict, total=False):
-    """What `@app.job` and `app.command` take beside the key; what is left out has a default."""
+class DefinitionTerms(TypedDict, total=False):
+    """The options of `@app.job` and `app.command`, all with a default."""
 
     version: int
-    """Counts up when params or meaning change; jobs run under the version they were made with. 1."""
+    """1; raise it when params or meaning change. Jobs run under the version they were made with."""
     queue: str
-    """Where its jobs stand in line: "default"."""
+    """The queue of its jobs: "default"."""
     priority: int
     """From -32767 to 32767, higher first: 0."""
     timeout: Duration
-    """How long an attempt may take: an hour, or as the settings say."""
+    """How long an attempt may take: an hour, unless the settings say otherwise."""
     max_attempts: int
-    """How often a job may be tried: 3, or as the settings say."""
+    """How often a job may be tried: 3, unless the settings say otherwise."""
     retry: RetryPolicy
     """How long to wait before another attempt: `backoff(base=1, cap=300)`."""
     retry_on: Exceptions
-    """Exceptions, or their names, that are worth another attempt; all others are then fatal."""
+    """Exceptions, or their names, that allow another attempt; all others are then fatal."""
     fatal_on: Exceptions
-    """Exceptions, or their names, that are not."""
+    """Exceptions, or their names, that allow no other attempt."""
     grace: Duration
-    """How long a job that is asked to stop may take to do so: 10 seconds, or as the settings say."""
+    """How long a job may take to stop when asked to: 10 seconds, unless the settings say otherwise."""
     on_lost: Literal["retry", "bury"]
-    """What becomes of a job whose worker was lost: run again, or never again."""
+    """Whether a job whose worker was lost runs again: "retry", or never, with "bury"."""
     concurrency: int
-    """How many of its jobs may run at once on all machines: 0, which is any number."""
+    """How many of its jobs may run at once, on all machines together: 0, which means no limit."""
     concurrency_key: str
-    """A param, by name or JSON pointer: the concurrency then counts for each of its values apart."""
+    """A param, by name or JSON pointer: the concurrency then counts for each of its values separately."""
     limits: Mapping[str, int]
-    """More limits, by a name that other definitions may share."""
+    """Further limits on concurrency, by a name that other definitions may share."""
     tags: Sequence[str]
-    """Names by which its jobs are found again."""
+    """Names by which its jobs can be found."""
     memory: int | str | None
-    """What an attempt's process may take, in bytes or as a text such as "512M"; None for as much as there is.
+    """The memory that an attempt's process may use, in bytes or as a text such as "512M"; None for no limit.
 
-    Half of the machine's or the container's, at least 2 GiB, or as the settings say.
+    Half of the machine's or the container's, at least 2 GiB, unless the settings say otherwise.
     """
     cpu: int
-    """How many seconds of processor time an attempt's process may take."""
+    """How many seconds of processor time an attempt's process may use."""
     files: int | None
-    """How many files its process may have open: 1,024, or as the settings say; None for any number."""
+    """How many files its process may open: 1,024, unless the settings say otherwise; None for no limit."""
     lane: Literal["process", "warm", "async", "thread", "spawn"]
     """Where its attempts run: "process", a fresh process for each."""
     environment: Sequence[str]
-    """Variables of the worker's environment that its processes are given."""
+    """Variables of the worker's environment that are passed to its processes."""
 
 
-def spec_of(key: str, terms: Terms, settings: Settings) -> Spec:
+def spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spec:
     """The spec of a function's jobs, without the schema. Raises InvalidInput."""
-    spec = _spec("job", key, terms, settings, terms.get("lane", "process"))
-    if spec.lane == "command":
+    spec = _spec("job", key, terms, settings, terms.get("lane", PROCESS))
+    if spec.lane == COMMAND:
         raise InvalidInput("lane", 'is "command", which is for programs', "use app.command(…)")
     check_lane(spec)
     return spec
 
 
-def command_spec_of(key: str, terms: Terms, settings: Settings) -> Spec:
-    """The same of a program's jobs, whose lane is their own."""
+def command_spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spec:
+    """The spec of a program's jobs, which have a lane of their own."""
     if "lane" in terms:
         raise InvalidInput("lane", f"is {terms['lane']!r:.64} for a program", "leave it out")
-    return _spec("command", key, terms, settings, "command")
+    return _spec("command", key, terms, settings, COMMAND)
 
 
-def _spec(call: str, key: str, terms: Terms, settings: Settings, lane: str) -> Spec:
-    unknown = terms.keys() - Terms.__annotations__.keys()
+def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane: str) -> Spec:
+    unknown = terms.keys() - DefinitionTerms.__annotations__.keys()
     if unknown:
         raise TypeError(f"{call}() got an unexpected keyword argument {min(unknown)!r}")
     return Spec(
@@ -100,12 +102,12 @@ def _spec(call: str, key: str, terms: Terms, settings: Settings, lane: str) -> S
     )
 
 
-def _lifted(terms: Terms, name: Literal["memory", "files"]) -> Any:
-    """What is said of a limit: nothing is None, and None is 0, which is any amount."""
+def _lifted(terms: DefinitionTerms, name: Literal["memory", "files"]) -> Any:
+    """A limit as stored: None if it was left out, 0 (no limit) if it was given as None."""
     return 0 if name in terms and terms[name] is None else terms.get(name)
 
 
-def _policy(terms: Terms, settings: Settings) -> Policy:
+def _policy(terms: DefinitionTerms, settings: Settings) -> Policy:
     return Policy(
         max_attempts=_or(terms.get("max_attempts"), settings.max_attempts),
         timeout=_time("timeout", terms.get("timeout"), settings.timeout_seconds),

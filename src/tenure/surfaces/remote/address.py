@@ -1,32 +1,30 @@
-"""Where a server is and by which key it is asked, checked before anything is sent."""
+"""Checks the address of a server and the key for it, before anything is sent."""
 
 import httpx
 
-from tenure.core import key_text
 from tenure.core.errors import InvalidInput
+from tenure.core.values import key_text
 
 _REMEDY = "give one such as https://jobs.example.com"
 
 
 def checked_url(url: str) -> str:
-    """The address of a server, without a slash at its end. Raises InvalidInput, which repeats none of it."""
+    """The address of a server, without a final slash. Raises InvalidInput, which does not quote it."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
-        raise InvalidInput("url", "is not an address", _REMEDY) from None
+        raise InvalidInput("url", "is not a URL", _REMEDY) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise InvalidInput("url", "is no address of http or https", _REMEDY)
+        raise InvalidInput("url", "is not an http or https address with a host", _REMEDY)
     if parsed.userinfo:
-        raise InvalidInput("url", "holds a user or a password", "give the key as `key`")
+        raise InvalidInput("url", "contains a user name or a password", "give the key as `key`")
     if parsed.query or parsed.fragment:
-        raise InvalidInput("url", "holds more than host, port and path", _REMEDY)
+        raise InvalidInput("url", "contains a query or a fragment", _REMEDY)
     return str(parsed).rstrip("/")
 
 
 def checked_key(key: str | None) -> str | None:
-    """A key as it was handed out. Raises InvalidInput, which repeats none of it."""
+    """The key, if it is complete. Raises InvalidInput, which does not quote it."""
     if key is not None and key_text.read(str(key)) is None:
-        raise InvalidInput(
-            "key", "is not one, or not a whole one", "give it as `tenure keys create` showed it"
-        )
+        raise InvalidInput("key", "is not a complete key", "give it as `tenure keys create` printed it")
     return key

@@ -1,36 +1,36 @@
-"""`Client` and `AsyncClient`: a Tenure server, as Python sees it from afar."""
+"""`Client` and `AsyncClient`: use a Tenure server from Python."""
 
 from types import TracebackType
 from typing import Self
 
+from tenure.api.job_options import Duration, duration
 from tenure.core.errors import InvalidInput
-from tenure.surfaces.library.options import Duration, duration
-from tenure.surfaces.remote import listing, streams, verbs
-from tenure.surfaces.remote.awaiting import AwaitingWire, awaiting, following
-from tenure.surfaces.remote.blocking import BlockingWire, blocking, iterating
-from tenure.surfaces.remote.sending import Server
-from tenure.surfaces.remote.wire import Terms
+from tenure.surfaces.remote import job_list, streams, verbs
+from tenure.surfaces.remote.async_wire import AsyncWire, awaiting, following
+from tenure.surfaces.remote.sync_wire import SyncWire, blocking, iterating
+from tenure.surfaces.remote.transport import ServerAddress
+from tenure.surfaces.remote.wire import WireTimeouts
 
 USUAL_TIMEOUT = 30.0
 
 
 class Client:
-    """A Tenure server, for plain synchronous code; threads may share one.
+    """A client of a Tenure server, for plain synchronous code; threads may share one.
 
-    Whatever is asked is asked again while nobody answers or the server has no room, for up to `timeout`, and
-    it happens once. `key` is as `tenure keys create` showed it; who only looks needs the scope `read`, who
-    does anything `operate`.
+    It repeats a request for up to `timeout` while the server does not answer or has no room; what the request
+    asks for happens once. `key` is what `tenure keys create` printed: reading needs the scope `read`, all
+    else `operate`.
     """
 
     def __init__(self, url: str, key: str | None = None, *, timeout: Duration = USUAL_TIMEOUT) -> None:
-        self._wire = BlockingWire(Server(url, key), _terms(timeout))
+        self._wire = SyncWire(ServerAddress(url, key), _timeouts(timeout))
 
     new_job = staticmethod(verbs.new_job)
     create = blocking(verbs.create)
     create_many = blocking(verbs.create_many)
     get = blocking(verbs.get)
     wait = blocking(verbs.wait)
-    list = iterating(listing.jobs)
+    list = iterating(job_list.jobs)
     cancel = blocking(verbs.cancel)
     release = blocking(verbs.release)
     give_up = blocking(verbs.give_up)
@@ -41,7 +41,7 @@ class Client:
     workers = blocking(verbs.workers)
 
     def close(self) -> None:
-        """Close the connections; a later call makes others."""
+        """Close the connections; a later call opens new ones."""
         self._wire.close()
 
     def __enter__(self) -> Self:
@@ -57,17 +57,17 @@ class Client:
 
 
 class AsyncClient:
-    """The same for asynchronous code: it belongs to the event loop in which it is used."""
+    """The same for asynchronous code; it belongs to the event loop that uses it."""
 
     def __init__(self, url: str, key: str | None = None, *, timeout: Duration = USUAL_TIMEOUT) -> None:
-        self._wire = AwaitingWire(Server(url, key), _terms(timeout))
+        self._wire = AsyncWire(ServerAddress(url, key), _timeouts(timeout))
 
     new_job = staticmethod(verbs.new_job)
     create = awaiting(verbs.create)
     create_many = awaiting(verbs.create_many)
     get = awaiting(verbs.get)
     wait = awaiting(verbs.wait)
-    list = following(listing.jobs)
+    list = following(job_list.jobs)
     cancel = awaiting(verbs.cancel)
     release = awaiting(verbs.release)
     give_up = awaiting(verbs.give_up)
@@ -78,7 +78,7 @@ class AsyncClient:
     workers = awaiting(verbs.workers)
 
     async def close(self) -> None:
-        """Close the connections; a later call makes others."""
+        """Close the connections; a later call opens new ones."""
         await self._wire.close()
 
     async def __aenter__(self) -> Self:
@@ -93,8 +93,8 @@ class AsyncClient:
         return f"AsyncClient({self._wire.url!r})"
 
 
-def _terms(timeout: Duration) -> Terms:
+def _timeouts(timeout: Duration) -> WireTimeouts:
     seconds = duration("timeout", timeout).total_seconds()
     if seconds <= 0:
-        raise InvalidInput("timeout", f"is {seconds} seconds", "give more than none")
-    return Terms(seconds)
+        raise InvalidInput("timeout", f"is {seconds} seconds", "give more than 0")
+    return WireTimeouts(seconds)

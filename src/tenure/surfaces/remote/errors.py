@@ -1,31 +1,31 @@
-"""What clients of a server raise, beside `InvalidInput` for what need not be sent at all.
+"""The errors of clients; besides these they raise `InvalidInput` before anything is sent.
 
     TenureError
-    └── RemoteError             a server did not do what it was asked
-        ├── Unreachable         nobody answered in time; `unknown`: it may have been done all the same
-        ├── Untrusted           who is there cannot prove to be who was asked for; nothing was sent
-        ├── UnexpectedAnswer    who answered is no Tenure server, or one that this client does not understand
+    └── RemoteError             the server did not do what the client asked for
+        ├── Unreachable         no answer in time; with `unknown` the server may have done it nevertheless
+        ├── Untrusted           the TLS handshake failed, so nothing was sent
+        ├── UnexpectedAnswer    the answer is not from a Tenure server, or not one this client understands
         └── Refused             the server says no, and why: `kind`, `detail`, `errors`, `request_id`
-            ├── NotAllowed      the key opens nothing, or not this
-            ├── NotFound        there is no such thing, or not for this key
-            ├── Conflict        not as the job stands; `problem.job_status` says where that is
-            └── TooMany         too often, or the queue is full, until the time was over; `retry_after`
+            ├── NotAllowed      the key is not valid, or lacks the scope
+            ├── NotFound        it does not exist, or this key may not see it
+            ├── Conflict        the state of the job does not allow it; see `problem.job_status`
+            └── TooMany         too many requests, or the queue is full; see `retry_after`
 
-What became of a job is told as the library tells it: JobFailed, JobCancelled, JobBuried.
+How a job ended is raised as in the library: JobFailed, JobCancelled, JobBuried.
 """
 
 from collections.abc import Sequence
 
+from tenure.api.problem import Fault, Problem
 from tenure.core.errors import TenureError
-from tenure.surfaces.http.problems import Fault, Problem
 
 
 class RemoteError(TenureError):
-    """A server did not do what it was asked."""
+    """The server did not do what the client asked for."""
 
 
 class Unreachable(RemoteError):
-    """Nobody answered in time; with `unknown` what was asked may have been done all the same."""
+    """No answer in time; with `unknown` the server may have done it nevertheless."""
 
     def __init__(self, url: str, reason: str, unknown: bool = False) -> None:
         super().__init__(url, reason, unknown)
@@ -34,12 +34,12 @@ class Unreachable(RemoteError):
         self.unknown = unknown
 
     def __str__(self) -> str:
-        doubt = "; it may have been done all the same" if self.unknown else ""
-        return f"{self.url} gave no answer in time: {self.reason}{doubt}"
+        doubt = "; the server may have done it nevertheless" if self.unknown else ""
+        return f"{self.url} did not answer in time: {self.reason}{doubt}"
 
 
 class Untrusted(RemoteError):
-    """Who is there cannot prove to be who was asked for, or does not speak TLS; nothing was sent."""
+    """The TLS handshake failed: no TLS there, or no trusted certificate. Nothing was sent."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(url, reason)
@@ -47,12 +47,12 @@ class Untrusted(RemoteError):
         self.reason = reason
 
     def __str__(self) -> str:
-        way_out = "check the address, and name a certificate authority of your own by SSL_CERT_FILE"
-        return f"{self.url} is not trusted, and nothing was sent: {self.reason}; {way_out}"
+        way_out = "check the address, or name your own certificate authority in SSL_CERT_FILE"
+        return f"no trusted TLS connection to {self.url}, so nothing was sent: {self.reason}; {way_out}"
 
 
 class UnexpectedAnswer(RemoteError):
-    """Who answered is no Tenure server, or one that this client does not understand."""
+    """The answer is not from a Tenure server, or not one this client understands."""
 
     def __init__(self, url: str, reason: str) -> None:
         super().__init__(url, reason)
@@ -60,11 +60,11 @@ class UnexpectedAnswer(RemoteError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.url} does not answer as a Tenure server does: {self.reason}; check the address"
+        return f"{self.url} did not answer like a Tenure server: {self.reason}; check the address"
 
 
 class Refused(RemoteError):
-    """The server says no; `problem` is all that it says of why."""
+    """The server says no; `problem` is its whole answer."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -77,7 +77,7 @@ class Refused(RemoteError):
 
     @property
     def status(self) -> int:
-        """The status of the answer."""
+        """The HTTP status of the answer."""
         return self.problem.status
 
     @property
@@ -87,12 +87,12 @@ class Refused(RemoteError):
 
     @property
     def errors(self) -> Sequence[Fault]:
-        """Each thing that is wrong with what was sent, with a pointer to it."""
+        """Each error in the request, with a pointer to its place."""
         return self.problem.errors
 
     @property
     def request_id(self) -> str:
-        """By which the server's operator finds the request in the log."""
+        """The id under which the server logs the request."""
         return self.problem.request_id
 
     def __str__(self) -> str:
@@ -103,24 +103,24 @@ class Refused(RemoteError):
 
 
 class NotAllowed(Refused):
-    """The key opens nothing, or not this."""
+    """The key is not valid, or lacks the scope."""
 
 
 class NotFound(Refused, LookupError):
-    """There is no such thing, or not for this key."""
+    """It does not exist, or this key may not see it."""
 
 
 class Conflict(Refused):
-    """It cannot be done to a job that stands where this one does.
+    """The state of the job does not allow it.
 
-    With `in_doubt` an earlier try, whose answer never came, may have brought it there.
+    With `in_doubt` an earlier try, whose answer was lost, may have led to that state.
     """
 
     in_doubt = False
 
 
 class TooMany(Refused):
-    """Too many requests, or no room in the queue, until the time was over."""
+    """Too many requests, or no room in the queue, for the whole timeout."""
 
     def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
         super().__init__(problem)
@@ -129,4 +129,4 @@ class TooMany(Refused):
 
 
 BY_STATUS: dict[int, type[Refused]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict}
-"""Which refusal a status is, where it is a kind of its own that comes at once."""
+"""The error for a status; any other status is a plain Refused."""

@@ -1,14 +1,14 @@
-"""What a client hands out: what the server shows of jobs and events, with documents as Python values."""
+"""The values that clients return: jobs and events of the server, with documents as Python values."""
 
 from typing import Any
 from uuid import UUID
 
+from tenure.api import inputs, views
 from tenure.core.errors import InvalidInput
-from tenure.surfaces import inputs, views
 
 
 class RemoteJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
-    """All that the server tells of one job; values of secret names are left out of params and result."""
+    """One job in full; the server hides the values of secret names in params and result."""
 
     params: Any
     result: Any
@@ -17,8 +17,8 @@ class RemoteJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
 class RemoteEvent(views.EventItem, frozen=True, kw_only=True, rename="camel"):
     """Something that happened to a job.
 
-    `position` is the place behind it: `events(after=position)` goes on there. The definition and the queue of
-    the job are told where the events of all jobs are followed.
+    `events(after=position)` goes on behind this event. Only events of all jobs have the namespace, definition
+    and queue of their job.
     """
 
     payload: Any
@@ -30,11 +30,11 @@ class RemoteEvent(views.EventItem, frozen=True, kw_only=True, rename="camel"):
 
 
 JobId = UUID | str | views.Accepted | views.JobItem
-"""What names a job: its id, or anything that was answered about it."""
+"""What identifies a job: its id, or any value that a client returned for it."""
 
 
 def id_of(job: JobId) -> UUID:
-    """The id of a job. Raises InvalidInput for what can be none."""
+    """The id of a job. Raises InvalidInput if there is none."""
     match job:
         case UUID():
             return job
@@ -44,5 +44,5 @@ def id_of(job: JobId) -> UUID:
             return job.job_id
         case _:
             raise InvalidInput(
-                "job", f"is a {type(job).__name__}", "give the id of a job, or what create gave"
+                "job", f"is a {type(job).__name__}", "give the id of a job, or what create() returned"
             )

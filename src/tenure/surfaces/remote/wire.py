@@ -1,7 +1,7 @@
-"""What a client says and hears, as values; and what the two ways to carry it have in common.
+"""Requests and answers as values, and what the synchronous and the asynchronous wire have in common.
 
-Everything else in this package is written once, as coroutines that wait on a `Wire` only. Where that is an
-asynchronous one they run on the caller's loop; the other one blocks and never suspends them (see `blocking`).
+Everything else in this package is written once, as coroutines that wait on a `Wire` only. With the
+asynchronous wire they run on the caller's loop; the other one blocks and never suspends them (`sync_wire`).
 """
 
 import random
@@ -17,13 +17,13 @@ from msgspec import Struct
 from tenure.surfaces.remote.errors import RemoteError, Untrusted
 
 USUAL_SECONDS = 15.0
-"""How long one try of a request may take, unless the server has more to do; it allows itself ten."""
+"""Seconds that one try may take, unless the request needs more; the server's own limit is ten."""
 
 
-class Request(Struct, frozen=True, kw_only=True):
-    """What is asked of a server. Every one can be sent again: what it asks for happens once.
+class WireRequest(Struct, frozen=True, kw_only=True):
+    """A request. Each can be sent again: what it asks for happens once.
 
-    `seconds` is how long a try may take.
+    `seconds` is how long one try may take.
     """
 
     method: str
@@ -34,15 +34,15 @@ class Request(Struct, frozen=True, kw_only=True):
     seconds: float = USUAL_SECONDS
 
 
-class Answer(NamedTuple):
-    """An answer that begins: its body comes in pieces."""
+class WireAnswer(NamedTuple):
+    """An answer that has begun; its body arrives in pieces."""
 
     status: int
     headers: Mapping[str, str]
     pieces: AsyncIterator[bytes]
 
 
-class Reply(NamedTuple):
+class WireReply(NamedTuple):
     """A whole answer."""
 
     status: int
@@ -50,19 +50,19 @@ class Reply(NamedTuple):
     body: bytes
 
 
-class Terms(Struct, frozen=True):
-    """How patient a client is: seconds without an answer that counts, by which clock, with what luck."""
+class WireTimeouts(Struct, frozen=True):
+    """How long a client goes on without a final answer, in seconds; with its clock and its random numbers."""
 
     timeout: float
     clock: Callable[[], float] = monotonic
     random: Callable[[], float] = random.random
 
 
-class Again(Exception):
-    """There is no answer that counts, and another try may bring one, `after` so many seconds at the earliest.
+class TryAgain(Exception):
+    """There is no final answer yet; another try, `after` so many seconds or more, may bring one.
 
-    `has_arrived` says that the server may have done it. `error` is what to raise when there is no time left,
-    if that is anything but Unreachable.
+    `has_arrived` says that the server may have done it. `error` is what to raise when no time is left; the
+    default is Unreachable.
     """
 
     def __init__(
@@ -81,27 +81,27 @@ class Again(Exception):
 
 
 class Wire(Protocol):
-    """A way to a server."""
+    """Sends requests to one server."""
 
     @property
     def url(self) -> str:
-        """Where it leads."""
+        """The address of the server."""
 
     @property
-    def terms(self) -> Terms:
-        """How patient to be."""
+    def timeouts(self) -> WireTimeouts:
+        """How long to go on without an answer."""
 
     def ask(
-        self, request: Request, seconds: float, silence: float | None = None
-    ) -> AbstractAsyncContextManager[Answer]:
-        """Send a request once; in the block the answer is read. Raises Again when the connection fails.
+        self, request: WireRequest, seconds: float, read_timeout: float | None = None
+    ) -> AbstractAsyncContextManager[WireAnswer]:
+        """Send a request once; the block reads the answer. Raises TryAgain if the connection fails.
 
-        `seconds` is for how long nothing may come at a time until the answer begins, and `silence` after
-        that, if it is another. Raises Untrusted when who is there is not to be spoken to.
+        `seconds` limits each wait until the answer begins; `read_timeout`, if given, each wait after that.
+        Raises Untrusted if the TLS handshake fails.
         """
 
     async def pause(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
 
 
 _NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
@@ -110,16 +110,16 @@ _NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, h
 _CUT = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 
 
-def cut(url: str, error: httpx.TransportError) -> Exception:
-    """What a failure of the connection means for the request: Again, or Untrusted."""
+def connection_error(url: str, error: httpx.TransportError) -> Exception:
+    """The error that a failed connection means: TryAgain or Untrusted."""
     words = " ".join([type(error).__name__, *str(error).split()])
     if isinstance(error, httpx.ConnectError) and _is_distrust(error):
         return Untrusted(url, words.removeprefix("ConnectError "))
-    return Again(words, has_arrived=not isinstance(error, _NEVER_ARRIVED))
+    return TryAgain(words, has_arrived=not isinstance(error, _NEVER_ARRIVED))
 
 
 def _is_distrust(error: BaseException | None) -> bool:
-    """Whether encryption was not agreed upon, which another try will not change."""
+    """Whether the TLS handshake failed for good, so that another try would fail as well."""
     while error is not None and not isinstance(error, ssl.SSLError):
         error = error.__cause__ or error.__context__
     return error is not None and not isinstance(error, _CUT)

@@ -1,4 +1,4 @@
--- Written from src/tenure/core/states.py by `make states`; do not edit.
+-- Written from src/tenure/core/model/states.py by `make states`; do not edit.
 
 -- Whether the table of steps leads from one state to the other.
 CREATE FUNCTION tenure.is_step(source tenure.state, target tenure.state) RETURNS boolean

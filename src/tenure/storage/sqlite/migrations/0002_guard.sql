@@ -1,4 +1,4 @@
--- Written from src/tenure/core/states.py by `make states`; do not edit.
+-- Written from src/tenure/core/model/states.py by `make states`; do not edit.
 
 CREATE TRIGGER tenure_guard_step BEFORE UPDATE ON tenure_job_state
 BEGIN SELECT CASE

@@ -1,1 +1,1 @@
-"""The screens: each module has what one of them shows, and what can be done there."""
+"""The pages: each module collects what one of them shows."""

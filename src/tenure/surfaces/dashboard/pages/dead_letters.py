@@ -1,21 +1,21 @@
-"""Dead letters by what they died of: one cause is looked at once, however many jobs it took."""
+"""Dead letters, grouped by cause."""
 
 from msgspec import Struct
 
-from tenure.core.failures import DeadGroup
-from tenure.core.outcome import Failure
-from tenure.core.states import DEAD_LETTERS, State
-from tenure.surfaces import views
+from tenure.api import views
+from tenure.core.model.states import DEAD_LETTERS, State
+from tenure.core.reports.failures import DeadGroup
+from tenure.core.values.failure import Failure
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
-from tenure.surfaces.dashboard.rendering import render
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.dashboard.renderer import render
+from tenure.surfaces.http.app.context import AppContext, Request, Response
 
 MOST_GROUPS = 100
 DEAD = tuple(state for state in State if state in DEAD_LETTERS)
 
 
 class Group(Struct, frozen=True):
-    """Dead letters of one cause, and where they are."""
+    """Dead letters of one cause, with links to them."""
 
     of: DeadGroup
     error: Failure | None
@@ -24,12 +24,12 @@ class Group(Struct, frozen=True):
     newest_job: str
 
 
-async def dead_letters(desk: Desk, asked: Asked) -> Answer:
-    """Dead letters, the latest cause first."""
-    found = await desk.client.dead_letters(limit=MOST_GROUPS)
-    groups = [_group(known, desk) for known in found.groups]
+async def dead_letters(context: AppContext, request: Request) -> Response:
+    """The page of dead letters, the latest cause first."""
+    found = await context.client.dead_letters(limit=MOST_GROUPS)
+    groups = [_group(known, context) for known in found.groups]
     return render(
-        asked,
+        request,
         "dead_letters.html",
         fragment="_dead_letters.html",
         groups=groups,
@@ -38,11 +38,11 @@ async def dead_letters(desk: Desk, asked: Asked) -> Answer:
     )
 
 
-def _group(known: DeadGroup, desk: Desk) -> Group:
+def _group(known: DeadGroup, context: AppContext) -> Group:
     search = f"fingerprint:{known.fingerprint}"
     return Group(
         known,
-        known.error and views.failure(known.error, desk.redaction),
+        known.error and views.failure(known.error, context.redaction),
         search,
         list_address(q=search, status=DEAD),
         job_address(known.job),

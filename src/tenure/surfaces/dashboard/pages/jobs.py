@@ -1,4 +1,4 @@
-"""The list of jobs: sought by words, narrowed by state, a page at a time, and changed many at once."""
+"""The list of jobs: by search and by state, a page at a time."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -7,26 +7,26 @@ import msgspec
 from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
-from tenure.core.failures import Count
-from tenure.core.reading import Filter, Page
-from tenure.core.states import State
-from tenure.surfaces.dashboard.pages import searching
+from tenure.core.model.states import State
+from tenure.core.reports.failures import Count
+from tenure.core.reports.reading import Filter, Page
+from tenure.surfaces.dashboard.pages import search
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
-from tenure.surfaces.dashboard.pages.searching import Search
-from tenure.surfaces.dashboard.rendering import render, see_other
-from tenure.surfaces.http import cursors
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.dashboard.pages.search import Search
+from tenure.surfaces.dashboard.renderer import render, see_other
+from tenure.surfaces.http.app import cursors
+from tenure.surfaces.http.app.context import AppContext, Request, Response
 
 PAGE = 50
-STRETCHES = 5
-"""How often a page that found nothing goes on, before somebody has to ask for more."""
+MOST_SCANS = 5
+"""How many parts of the list are scanned for one page while nothing matches."""
 
 ALWAYS_SHOWN = frozenset({State.QUEUED, State.RUNNING, State.RETRYING, State.SUCCEEDED, State.FAILED})
-"""States whose pill stands there even when no job is in them: an empty one is good to know of."""
+"""States whose pill is shown even if no job is in them: that is worth knowing."""
 
 
 class Pill(Struct, frozen=True):
-    """A state to narrow the list by, or to leave out again."""
+    """A state to filter the list by, or to remove from the filter."""
 
     state: State
     count: Count
@@ -35,31 +35,31 @@ class Pill(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """A list as it was asked for."""
+    """A list: its search, its states and its order."""
 
     search: Search
     states: tuple[State, ...]
     newest_first: bool = True
 
     def address(self, **more: str | int | None) -> str:
-        """Where this list is, with more to say."""
+        """The address of this list, with more parameters."""
         sort = None if self.newest_first else "createdAt"
         return list_address(q=self.search.text, status=self.states, sort=sort, **more)
 
     def with_states(self, states: Sequence[State]) -> str:
-        """Where the list of other states is."""
+        """The address of the list for other states."""
         return msgspec.structs.replace(self, states=tuple(states)).address()
 
-    def turned(self) -> str:
-        """Where the same list is from its other end."""
+    def reversed(self) -> str:
+        """The address of the same list in the opposite order."""
         return msgspec.structs.replace(self, newest_first=not self.newest_first).address()
 
     def filter(self, namespace: str | None) -> Filter:
-        """The jobs that belong in it."""
+        """The filter for its jobs."""
         return self.search.filter(frozenset(self.states), namespace)
 
     def pills(self, counts: Mapping[State, Count]) -> list[Pill]:
-        """The states by which it can be narrowed."""
+        """The states to filter by."""
         return [
             Pill(state, counts[state], self.with_states(_toggled(self.states, state)), state in self.states)
             for state in State
@@ -67,25 +67,25 @@ class Listing(Struct, frozen=True):
         ]
 
 
-async def jobs(desk: Desk, asked: Asked) -> Answer:
-    """The list of jobs, the newest first."""
-    query = asked.query
+async def jobs(context: AppContext, request: Request) -> Response:
+    """The page of the list, the newest jobs first unless sorted otherwise."""
+    query = request.query
     states = tuple(dict.fromkeys(query.get("status", ())))
     try:
-        search = searching.read(query.get("q", ""))
+        wanted = search.read(query.get("q", ""))
     except InvalidInput as error:
-        said = f"The search {error.problem}: {error.remedy}."
-        return render(asked, "jobs_fault.html", status=422, text=query["q"], said=said)
-    if search.job is not None:
-        return see_other(job_address(search.job))
-    listing = Listing(search, states, query.get("sort") != "createdAt")
-    which = listing.filter(asked.caller.namespace)
+        problem = f"The search {error.problem}: {error.remedy}."
+        return render(request, "jobs_fault.html", status=422, text=query["q"], problem=problem)
+    if wanted.job is not None:
+        return see_other(job_address(wanted.job))
+    listing = Listing(wanted, states, query.get("sort") != "createdAt")
+    which = listing.filter(request.caller.namespace)
     bind = msgspec.json.encode([which, listing.newest_first], order="deterministic")
     after = cursors.read_job(query["cursor"], bind) if "cursor" in query else None
-    page = await _found(desk, listing, which, after)
-    counts = await desk.client.counts(which)
+    page = await _found(context, listing, which, after)
+    counts = await context.client.counts(which)
     return render(
-        asked,
+        request,
         "jobs.html",
         fragment="_jobs.html",
         listing=listing,
@@ -99,11 +99,13 @@ async def jobs(desk: Desk, asked: Asked) -> Answer:
     )
 
 
-async def _found(desk: Desk, listing: Listing, which: Filter, after: UUID | None) -> Page:
-    """A page of the list. What is rare need not be in the first stretch that a store looks through."""
+async def _found(context: AppContext, listing: Listing, which: Filter, after: UUID | None) -> Page:
+    """A page of the list. A rare match need not be in the first part that a store scans."""
     page = Page([], after)
-    for _ in range(STRETCHES):
-        page = await desk.client.page(which, after=page.next, newest_first=listing.newest_first, limit=PAGE)
+    for _ in range(MOST_SCANS):
+        page = await context.client.page(
+            which, after=page.next, newest_first=listing.newest_first, limit=PAGE
+        )
         if page.jobs or page.next is None:
             break
     return page

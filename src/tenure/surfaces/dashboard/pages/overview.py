@@ -1,4 +1,4 @@
-"""The first page: how many jobs are where, how it goes, and what needs somebody's attention."""
+"""The first page: what needs attention, how many jobs are in each state, and charts."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -8,20 +8,20 @@ from typing import Any
 
 from msgspec import Struct
 
-from tenure.core.reading import Filter
-from tenure.core.states import State
-from tenure.engine.statistics import Figures, Series, Span
-from tenure.surfaces import views
+from tenure.api import views
+from tenure.core.model.states import State
+from tenure.core.reports.reading import Filter
+from tenure.engine.client.statistics import EndedSpan, Series, StoreFigures
 from tenure.surfaces.dashboard.pages.addresses import JOBS
 from tenure.surfaces.dashboard.pages.troubles import troubles
-from tenure.surfaces.dashboard.rendering import render, see_other
-from tenure.surfaces.http.desk import Answer, Asked, Desk
+from tenure.surfaces.dashboard.renderer import render, see_other
+from tenure.surfaces.http.app.context import AppContext, Request, Response
 
 USUAL_PERIOD = "hour"
 
 
-class Line(Struct, frozen=True):
-    """A line of a chart: what it is called, its tone, and how it is drawn."""
+class ChartLine(Struct, frozen=True):
+    """A line of a chart: its label, its tone, and how it is drawn."""
 
     label: str
     tone: str
@@ -30,34 +30,34 @@ class Line(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True):
-    """A chart as the script draws it: moments in seconds, then the values of each line at them.
+    """A chart as the script draws it: times in seconds, then the values of each line at them.
 
-    What is not over yet would look like a fall: it stands apart, for the table alone.
+    The current interval is not complete and would look like a drop: `so_far` is for the table only.
     """
 
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
     data: Sequence[Sequence[float | None]]
     so_far: Sequence[float | None] | None
     unit: str = ""
 
 
-async def overview(desk: Desk, asked: Asked) -> Answer:
-    """How it goes. Who may see one namespace only is led to its jobs: all else here is of everybody."""
-    if asked.caller.namespace is not None:
+async def overview(context: AppContext, request: Request) -> Response:
+    """The overview. A caller bound to a namespace goes to its jobs: all else here is about all namespaces."""
+    if request.caller.namespace is not None:
         return see_other(JOBS)
-    period = asked.query.get("period", USUAL_PERIOD)
-    client = desk.client
-    # Side by side: from a disk that has to be read first, each of them takes its time.
+    period = request.query.get("period", USUAL_PERIOD)
+    client = context.client
+    # Concurrently: on a cold disk each of them is slow.
     figures, attention, counts, known = await asyncio.gather(
         client.statistics.figures(),
         client.attention(),
-        client.counts(Filter()),  # cheap, so that these at least are of this moment
+        client.counts(Filter()),  # cheap, so these are not cached
         client.workers(),
     )
     series = next(one for one in figures.series if one.period == period)
     workers = [views.worker_item(worker) for worker in known]
     return render(
-        asked,
+        request,
         "overview.html",
         fragment="_overview.html",
         counts=counts,
@@ -73,22 +73,22 @@ async def overview(desk: Desk, asked: Asked) -> Answer:
     )
 
 
-def _per_second(figures: Figures) -> float:
+def _per_second(figures: StoreFigures) -> float:
     over = (figures.at - figures.lately.at).total_seconds()
     return sum(figures.lately.ended.values()) / over if over else 0.0
 
 
 def _ended(series: Series, now: datetime) -> Chart:
-    def of(*states: State) -> Callable[[Span], float]:
+    def of(*states: State) -> Callable[[EndedSpan], float]:
         return lambda span: sum(span.ended.get(state, 0) for state in states)
 
     return _chart(
         series,
         now,
         {
-            Line("succeeded", "good", fills=True): of(State.SUCCEEDED),
-            Line("failed or buried", "bad"): of(State.FAILED, State.BURIED),
-            Line("cancelled", "muted", dashed=True): of(State.CANCELLED),
+            ChartLine("succeeded", "good", fills=True): of(State.SUCCEEDED),
+            ChartLine("failed or buried", "bad"): of(State.FAILED, State.BURIED),
+            ChartLine("cancelled", "muted", dashed=True): of(State.CANCELLED),
         },
     )
 
@@ -99,17 +99,17 @@ def _took(series: Series, now: datetime) -> Chart:
         series,
         now,
         {
-            Line("ran, median", "accent"): lambda span: ran(span) and ran(span).p50,
-            Line("ran, 95 %", "accent", dashed=True): lambda span: ran(span) and ran(span).p95,
-            Line("waited, median", "warn"): lambda span: waited(span) and waited(span).p50,
-            Line("waited, 95 %", "warn", dashed=True): lambda span: waited(span) and waited(span).p95,
+            ChartLine("ran, median", "accent"): lambda span: ran(span) and ran(span).p50,
+            ChartLine("ran, 95 %", "accent", dashed=True): lambda span: ran(span) and ran(span).p95,
+            ChartLine("waited, median", "warn"): lambda span: waited(span) and waited(span).p50,
+            ChartLine("waited, 95 %", "warn", dashed=True): lambda span: waited(span) and waited(span).p95,
         },
         unit=" s",
     )
 
 
 def _chart(
-    series: Series, now: datetime, lines: Mapping[Line, Callable[[Span], Any]], unit: str = ""
+    series: Series, now: datetime, lines: Mapping[ChartLine, Callable[[EndedSpan], Any]], unit: str = ""
 ) -> Chart:
     over = [span for span in series.spans if span.at + series.part <= now]
     moments = [span.at.timestamp() for span in over]
@@ -119,6 +119,6 @@ def _chart(
 
 
 def _slots(workers: Sequence[views.WorkerItem]) -> tuple[int, int]:
-    """How many slots of workers that can take jobs are in use, and how many there are."""
-    able = [worker for worker in workers if worker.status == "ready"]
-    return sum(worker.running for worker in able), sum(worker.slots for worker in able)
+    """How many slots of ready workers are in use, and how many there are."""
+    ready = [worker for worker in workers if worker.status == "ready"]
+    return sum(worker.running for worker in ready), sum(worker.slots for worker in ready)

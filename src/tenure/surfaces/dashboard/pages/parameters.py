@@ -1,14 +1,14 @@
-"""The parameters that pages take in their addresses."""
+"""The query parameters of pages."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-from tenure.core.bounds import LARGEST_NUMBER
 from tenure.core.errors import InvalidInput
-from tenure.engine.statistics import PERIODS
-from tenure.surfaces.http.parameters import CURSOR, OF_LISTS
-from tenure.surfaces.http.routes import Parameter
+from tenure.core.values.bounds import LARGEST_NUMBER
+from tenure.engine.client.statistics import PERIODS
+from tenure.surfaces.http.app.parameters import CURSOR, OF_LISTS
+from tenure.surfaces.http.app.routes import Parameter
 
 _OF_API = {parameter.name: parameter for parameter in OF_LISTS}
 _NUMBER = re.compile(r"[0-9]{1,19}")
@@ -42,17 +42,17 @@ def _parameter(name: str, read: Callable[[str], Any], text: str) -> Parameter:
 
 
 OF_JOBS = (
-    _parameter("q", str, "what is sought"),
+    _parameter("q", str, "the search"),
     _OF_API["status"],
     _OF_API["sort"],
     CURSOR,
-    _parameter("did", _one_of("cancel", "replay"), "what was done just now"),
-    _parameter("changed", _count, "to how many jobs"),
-    _parameter("chosen", _count, "of how many"),
+    _parameter("did", _one_of("cancel", "replay"), "the action that was just done"),
+    _parameter("changed", _count, "how many jobs it changed"),
+    _parameter("chosen", _count, "how many jobs were selected"),
 )
 OF_JOB = (
-    _parameter("events", _count, "events behind this number"),
-    _parameter("attempts", _count, "attempts behind this fence"),
-    _parameter("log", _place, "log lines behind this fence and number"),
+    _parameter("events", _count, "events after this number"),
+    _parameter("attempts", _count, "attempts after this fence"),
+    _parameter("log", _place, "log lines after this fence and number"),
 )
-OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "over which time"),)
+OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)

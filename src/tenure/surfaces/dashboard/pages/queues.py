@@ -1,34 +1,34 @@
-"""Queues: how much stands in each and since when, who serves it, and whether anything is claimed."""
+"""Queues: how many jobs wait and since when, how many workers run them, and whether the queue is paused."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
-from tenure.core.bounds import named, printable
 from tenure.core.errors import InvalidInput
-from tenure.core.flow import Flows
-from tenure.core.operations import LineStatus, Pause
-from tenure.core.states import State
-from tenure.surfaces.dashboard.rendering import render, see_other
-from tenure.surfaces.http.desk import Answer, Asked, Desk
-from tenure.surfaces.http.forms import Form
-from tenure.surfaces.http.problems import Refusal
+from tenure.core.model.states import State
+from tenure.core.reports.flow import Flows
+from tenure.core.reports.operations import LineStatus, Pause
+from tenure.core.values.bounds import named, printable
+from tenure.surfaces.dashboard.renderer import render, see_other
+from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.forms import Form
+from tenure.surfaces.http.app.problems import Refusal
 
 MOST_LINES = 200
-"""Lines that the page shows, those with the most jobs in them."""
+"""Lines that the page shows, those with the most jobs."""
 
 ADDRESS = "/ui/queues"
 
 
 class PauseForm(Form, frozen=True, kw_only=True):
-    """Why nothing is to be claimed."""
+    """The reason for a pause."""
 
     reason: str | None = None
 
 
 class Queue(Struct, frozen=True):
-    """A queue and the lines of it that are shown."""
+    """A queue, and those of its lines that the page shows."""
 
     name: str
     pause: Pause | None
@@ -36,45 +36,45 @@ class Queue(Struct, frozen=True):
     running: int
     oldest: datetime | None
     a_minute: tuple[float, float, float]
-    """What is put in, begins and ends."""
+    """How many jobs are enqueued, start and end."""
 
     lines: Sequence[LineStatus]
 
 
-async def queues(desk: Desk, asked: Asked) -> Answer:
-    """Every queue, the fullest lines first."""
-    lines = await desk.client.lines()
-    shown = sorted(lines, key=lambda line: (-_under_way(line), line.line))[:MOST_LINES]
+async def queues(context: AppContext, request: Request) -> Response:
+    """The page of queues, the fullest lines first."""
+    lines = await context.client.lines()
+    shown = sorted(lines, key=lambda line: (-_unfinished(line), line.line))[:MOST_LINES]
     return render(
-        asked,
+        request,
         "queues.html",
         fragment="_queues.html",
-        queues=_by_queue(shown, await desk.passing.look()),
+        queues=_by_queue(shown, await context.flow_cache.get()),
         left_out=len(lines) - len(shown),
     )
 
 
-async def pause(desk: Desk, asked: Asked) -> Answer:
-    """Let nothing be claimed from a queue."""
-    form: PauseForm = asked.body
+async def pause(context: AppContext, request: Request) -> Response:
+    """Pause a queue."""
+    form: PauseForm = request.body
     if form.reason is not None:
         printable("reason", form.reason)
-    await desk.client.pause(_queue(asked), reason=form.reason, by=asked.caller.name)
+    await context.client.pause(_queue_name(request), reason=form.reason, by=request.caller.name)
     return see_other(ADDRESS)
 
 
-async def resume(desk: Desk, asked: Asked) -> Answer:
-    """Let workers claim from a queue again."""
-    await desk.client.resume(_queue(asked))
+async def resume(context: AppContext, request: Request) -> Response:
+    """Resume a queue."""
+    await context.client.resume(_queue_name(request))
     return see_other(ADDRESS)
 
 
 def _by_queue(lines: Sequence[LineStatus], flows: Flows) -> list[Queue]:
     names = sorted({line.line.queue for line in lines})
-    return [_made(name, [line for line in lines if line.line.queue == name], flows) for name in names]
+    return [_queue_of(name, [line for line in lines if line.line.queue == name], flows) for name in names]
 
 
-def _made(name: str, lines: Sequence[LineStatus], flows: Flows) -> Queue:
+def _queue_of(name: str, lines: Sequence[LineStatus], flows: Flows) -> Queue:
     return Queue(
         name,
         next((line.pause for line in lines if line.pause), None),
@@ -86,13 +86,13 @@ def _made(name: str, lines: Sequence[LineStatus], flows: Flows) -> Queue:
     )
 
 
-def _under_way(line: LineStatus) -> int:
+def _unfinished(line: LineStatus) -> int:
     return sum(count for state, count in line.counts.items() if not state.is_final)
 
 
-def _queue(asked: Asked) -> str:
+def _queue_name(request: Request) -> str:
     try:
-        named("queue", asked.path["queue"])
+        named("queue", request.path["queue"])
     except InvalidInput:
-        raise Refusal("not-found", "no queue can have this name") from None
-    return asked.path["queue"]
+        raise Refusal("not-found", "a queue cannot have this name") from None
+    return request.path["queue"]

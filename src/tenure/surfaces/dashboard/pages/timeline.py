@@ -1,22 +1,22 @@
-"""The time line of a job: what it did when, drawn to scale, one row for each start."""
+"""The timeline of a job, drawn to scale, one row for each attempt."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from tenure.core.job import Event
-from tenure.core.states import OWNED, State
+from tenure.core.model.job import Event
+from tenure.core.model.states import OWNED, State
 
 WIDTH = 1000.0
-"""Of the drawing, in its own units."""
+"""Width of the drawing, in its own units."""
 
 _LEAST = 4.0
-"""So wide is what would be too short to be seen."""
+"""Width of a bar that would be too narrow to see."""
 
 
 class Bar(Struct, frozen=True):
-    """A stay in one state."""
+    """A time in one state."""
 
     state: State
     x: float
@@ -24,32 +24,32 @@ class Bar(Struct, frozen=True):
     length: timedelta
 
 
-class Row(Struct, frozen=True):
-    """What led to one start of a job, and what it came to; `attempt` is None before there was one."""
+class TimelineRow(Struct, frozen=True):
+    """One attempt, and the waiting before it; `attempt` is None if there was none yet."""
 
     attempt: int | None
     bars: Sequence[Bar]
     ran: timedelta | None
-    """How long it was owned by a worker."""
+    """How long a worker owned it."""
 
 
 class Timeline(Struct, frozen=True):
-    """The rows, and the time that they all are drawn over; `is_cut` when its beginning is left out."""
+    """The rows, and the time that they cover; `is_cut` if the beginning is left out."""
 
     begin: datetime
     end: datetime
-    rows: Sequence[Row]
+    rows: Sequence[TimelineRow]
     is_cut: bool
 
     @property
     def states(self) -> list[State]:
-        """The states that are drawn, in the order of a job's life."""
+        """The states in the drawing, in the order of a job's life."""
         drawn = {bar.state for row in self.rows for bar in row.bars}
         return [state for state in State if state in drawn]
 
 
-class Stay(Struct, frozen=True):
-    """From when until when a job was in a state."""
+class StateSpan(Struct, frozen=True):
+    """A time that a job spent in one state."""
 
     state: State
     begin: datetime
@@ -58,45 +58,45 @@ class Stay(Struct, frozen=True):
 
 
 def draw(events: Sequence[Event], end: datetime) -> Timeline | None:
-    """The time line of these events, up to a moment if the job has not ended. None where there is nothing."""
-    stays = list(_stays(events, end))
-    if not stays:
+    """The timeline of these events, until `end` if the job has not ended. None if there are none."""
+    spans = list(_spans(events, end))
+    if not spans:
         return None
-    begin, last = stays[0].begin, stays[-1].end
+    begin, last = spans[0].begin, spans[-1].end
     scale = WIDTH / max((last - begin) / timedelta(milliseconds=1), 1)
-    rows = [_row(part, begin, scale) for part in _parts(stays)]
+    rows = [_row(part, begin, scale) for part in _parts(spans)]
     return Timeline(begin, last, rows, events[0].n > 1)
 
 
-def _stays(events: Sequence[Event], end: datetime) -> Iterable[Stay]:
+def _spans(events: Sequence[Event], end: datetime) -> Iterable[StateSpan]:
     steps = [event for event in events if event.source is not event.target]
     for place, step in enumerate(steps, 1):
         until = steps[place].at if place < len(steps) else end
         if not step.target.is_final:
-            # A clock of ours that is behind the store's must not draw backwards.
-            yield Stay(step.target, step.at, max(until, step.at), step.attempt)
+            # This process's clock may be behind the store's: nothing may be drawn backwards.
+            yield StateSpan(step.target, step.at, max(until, step.at), step.attempt)
 
 
-def _parts(stays: Sequence[Stay]) -> Iterable[list[Stay]]:
-    """The stays up to the end of each start."""
-    part: list[Stay] = []
-    for stay in stays:
-        if part and part[-1].state in OWNED and stay.state not in OWNED:
+def _parts(spans: Sequence[StateSpan]) -> Iterable[list[StateSpan]]:
+    """The spans up to the end of each attempt."""
+    part: list[StateSpan] = []
+    for span in spans:
+        if part and part[-1].state in OWNED and span.state not in OWNED:
             yield part
             part = []
-        part.append(stay)
+        part.append(span)
     yield part
 
 
-def _row(stays: Sequence[Stay], begin: datetime, scale: float) -> Row:
-    owned = [stay for stay in stays if stay.state in OWNED]
-    ran = sum((stay.end - stay.begin for stay in owned), timedelta(0)) if owned else None
-    return Row(owned[0].attempt if owned else None, [_bar(stay, begin, scale) for stay in stays], ran)
+def _row(spans: Sequence[StateSpan], begin: datetime, scale: float) -> TimelineRow:
+    owned = [span for span in spans if span.state in OWNED]
+    ran = sum((span.end - span.begin for span in owned), timedelta(0)) if owned else None
+    return TimelineRow(owned[0].attempt if owned else None, [_bar(span, begin, scale) for span in spans], ran)
 
 
-def _bar(stay: Stay, begin: datetime, scale: float) -> Bar:
-    x = (stay.begin - begin) / timedelta(milliseconds=1) * scale
-    width = (stay.end - stay.begin) / timedelta(milliseconds=1) * scale
-    if stay.state in OWNED:
+def _bar(span: StateSpan, begin: datetime, scale: float) -> Bar:
+    x = (span.begin - begin) / timedelta(milliseconds=1) * scale
+    width = (span.end - span.begin) / timedelta(milliseconds=1) * scale
+    if span.state in OWNED:
         width = max(width, _LEAST)
-    return Bar(stay.state, round(min(x, WIDTH - _LEAST), 1), round(width, 1), stay.end - stay.begin)
+    return Bar(span.state, round(min(x, WIDTH - _LEAST), 1), round(width, 1), span.end - span.begin)

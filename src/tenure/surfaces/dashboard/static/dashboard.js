@@ -1,5 +1,5 @@
-// What pages gain where scripts run: they follow what happens, rows are chosen many at a time, texts are
-// copied, figures are drawn, and keys lead around. Without it every page reads, and every form works.
+// What pages gain with JavaScript: live updates, selection of many rows, copying, charts and shortcuts.
+// Without it every page can be read, and every form works.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -7,46 +7,46 @@
   const one = (selector, within = document) => within.querySelector(selector);
   root.classList.add("js");
 
-  // Light or dark as the system says, unless somebody has chosen. Before the page is drawn.
-  const kept = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
-  const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* for this page only */ } };
-  if (kept("theme")) root.dataset.theme = kept("theme");
+  // Light or dark as the system says, unless the user has chosen. Runs before the page is drawn.
+  const stored = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+  const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* for this page only */ } };
+  if (stored("theme")) root.dataset.theme = stored("theme");
 
   const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 
-  function turnTheme() {
+  function toggleTheme() {
     root.dataset.theme = isDark() ? "light" : "dark";
-    keep("theme", root.dataset.theme);
+    store("theme", root.dataset.theme);
     drawCharts(true);
   }
 
-  // ---- Following what happens. The server only hints; what is shown is always fetched anew, at most once in
-  // `PAUSE`. Log lines and progress leave no event that a hint could tell of: where there may be some, a look is
-  // taken every `LOOK`. Nobody looks at a hidden page, so it asks for nothing until it is seen again.
+  // ---- Live updates. The server only sends hints; the content is fetched again, at most once in `PAUSE`.
+  // Log lines and progress cause no events, so no hints: pages that may show some refresh every `LOOK`. A hidden
+  // page fetches nothing until it is visible again.
   const PAUSE = 300;
   const LOOK = 600;
   const POLL = 2000;
   let source = null, polling = null, due = null, last = 0, isHeld = false;
 
-  function fetchAnew() {
+  function refresh() {
     due = null;
     last = Date.now();
     all("[data-region]").forEach((region) => htmx.trigger(region, "fresh"));
   }
   function hint() {
-    if (due === null) due = setTimeout(fetchAnew, Math.max(0, last + PAUSE - Date.now()));
+    if (due === null) due = setTimeout(refresh, Math.max(0, last + PAUSE - Date.now()));
   }
   function follow() {
     stopFollowing();
-    if (document.hidden || isHeld || !one("[data-region]")) return tellLive();
+    if (document.hidden || isHeld || !one("[data-region]")) return showLive();
     source = new EventSource(document.body.dataset.live);
-    source.addEventListener("open", () => { clearInterval(polling); polling = null; tellLive(); });
+    source.addEventListener("open", () => { clearInterval(polling); polling = null; showLive(); });
     source.addEventListener("hint", hint);
     source.addEventListener("error", () => {
-      // Until hints come again, look every now and then; a server that refuses for good is asked like that only.
+      // Poll until hints come again; a server that refuses the stream for good is only polled.
       polling = polling || setInterval(hint, POLL);
       if (source && source.readyState === EventSource.CLOSED) source = null;
-      tellLive();
+      showLive();
     });
   }
   function stopFollowing() {
@@ -55,7 +55,7 @@
     clearTimeout(due);
     source = polling = due = null;
   }
-  function tellLive() {
+  function showLive() {
     const sign = one(".live");
     if (!sign) return;
     sign.hidden = !one("[data-region]");
@@ -64,13 +64,13 @@
     sign.textContent = { held: "paused", on: "live", off: "connecting" }[is];
     sign.setAttribute("aria-pressed", String(!isHeld));
   }
-  function turnLive() {
+  function toggleLive() {
     isHeld = !isHeld;
     if (!isHeld) hint();
     follow();
   }
 
-  // ---- Ages grow by themselves.
+  // ---- Ages count up by themselves.
   function age(seconds) {
     const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
     const [size, unit] = units.find(([size]) => seconds >= size) || [1, "s"];
@@ -83,7 +83,7 @@
     });
   }
 
-  // ---- Choosing rows. What is chosen outlives a refresh of the list.
+  // ---- Selecting rows. The selection survives a refresh of the list.
   const chosen = new Set();
   let isEvery = false;
 
@@ -115,14 +115,14 @@
     showChoice();
   }
   function sendChoice(form) {
-    // Rows that have left the page meanwhile were chosen nevertheless.
+    // Rows that have left the page meanwhile are still selected.
     const shown = new Set(all("input[name=job]", form).map((box) => box.value));
     [...chosen].filter((id) => !shown.has(id)).forEach((id) => {
       form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "job", value: id }));
     });
   }
 
-  // ---- The end of a log stays in sight, unless somebody reads further up.
+  // ---- The end of a log stays visible, unless the user has scrolled up.
   let isReading = false;
 
   function showEnd() {
@@ -147,7 +147,7 @@
     setTimeout(() => { button.textContent = was; }, 1500);
   }
 
-  // ---- Figures.
+  // ---- Charts.
   const charts = new Map();
   const WHOLE = [...Array(12).keys()].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
@@ -177,7 +177,7 @@
           label: line.label, stroke: tone(line.tone), width: 2, dash: line.dashed ? [4, 3] : undefined,
           fill: line.fills ? tone(line.tone).replace("rgb(", "rgba(").replace(")", ", 0.14)") : undefined,
           spanGaps: true,
-          // A line of a few values would hardly be one.
+          // A line of only a few values would be hard to see.
           points: { size: 5, show: data[place + 1].filter((value) => value !== null).length < 6 },
         }))],
       }, data, place));
@@ -188,8 +188,8 @@
     if (place) chart.setSize({ width: place.clientWidth, height: place.clientHeight });
   })).observe(root);
 
-  // ---- Keys.
-  const LEADS = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", q: "/ui/queues", w: "/ui/workers", f: "/ui/definitions" };
+  // ---- Shortcuts.
+  const PAGES = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", q: "/ui/queues", w: "/ui/workers", f: "/ui/definitions" };
   let isGoing = false;
 
   function step(by) {
@@ -202,7 +202,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
     const wasGoing = isGoing;
     isGoing = event.key === "g";
-    if (wasGoing && LEADS[event.key]) location.assign(LEADS[event.key]);
+    if (wasGoing && PAGES[event.key]) location.assign(PAGES[event.key]);
     else if (event.key === "/" && one("input[type=search]")) { event.preventDefault(); one("input[type=search]").focus(); }
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
@@ -214,7 +214,7 @@
     else if (event.key === "?") one("#keys").showModal();
   }
 
-  // On a phone the bar is wider than the page. (Scrolled into view, the link would be where Tab begins.)
+  // On a phone the bar is wider than the page. (With scrollIntoView, Tab would start at the link.)
   function showPlace() {
     const link = one(".bar a[aria-current]");
     if (!link) return;
@@ -232,8 +232,8 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
-    else if (button.matches(".live")) turnLive();
-    else if (button.dataset.theme !== undefined) turnTheme();
+    else if (button.matches(".live")) toggleLive();
+    else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
   });
   document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); showEnd(); });

@@ -1,0 +1,1 @@
+"""What is sent over HTTP, as values that server, command line, dashboard and client share."""

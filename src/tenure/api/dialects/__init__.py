@@ -1,0 +1,1 @@
+"""The vocabularies in which jobs are shown to callers."""

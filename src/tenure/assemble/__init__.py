@@ -1,0 +1,1 @@
+"""The composition root: builds store, client, worker and server, and runs them together."""

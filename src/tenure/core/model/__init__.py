@@ -1,0 +1,1 @@
+"""The job and its life: states, leases, outcomes, retries, policies."""

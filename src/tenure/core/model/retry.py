@@ -1,0 +1,201 @@
+"""What follows from how an attempt ended: the only place that decides on retry, snooze or failure.
+
+An attempt reports its ending as plain data, so that it can come from another process. How many attempts are
+left is not known here: the store counts them, and turns `Recoverable` into a failure when they are used up.
+"""
+
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+
+from msgspec import Struct
+
+from tenure.core.errors import Fatal, InvalidJson, ProgramFailed, Retry, Snooze, TenureError
+from tenure.core.model.outcome import Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
+from tenure.core.model.policy import RetryPolicy
+from tenure.core.values.bounds import HORIZON
+from tenure.core.values.documents import Document
+from tenure.core.values.failure import Failure
+from tenure.core.values.text import storable
+
+LONGEST_MESSAGE = 8_192
+LONGEST_TRACEBACK = 65_536
+
+OUT_OF_MEMORY = (
+    "the attempt took more memory than it may, or than there was; its definition's memory, or else "
+    "TENURE_CHILD_MEMORY_BYTES, says how much an attempt may have"
+)
+
+_MOST_DOUBLINGS = 64
+_UNKEPT = frozenset({"ResultNotJson", "ResultTooLarge"})
+"""Kinds for a result that cannot be kept: another attempt would repeat the work and fail the same way."""
+_PLAIN = frozenset({"builtins", TenureError.__module__, "tenure.core.model.aside"})
+"""Modules that a name leaves out: Python's own exceptions, and those that users import from `tenure`."""
+
+
+class RetryAsked(Struct, frozen=True, tag=True):
+    """The handler raised `Retry`; without `after` the policy's backoff applies."""
+
+    after: timedelta | None = None
+
+
+class SnoozeAsked(Struct, frozen=True, tag=True):
+    """The handler raised `Snooze`."""
+
+    for_: timedelta
+
+
+class FatalAsked(Struct, frozen=True, tag=True):
+    """The handler raised `Fatal`, or its program exited with a code that means the same."""
+
+
+Asked = RetryAsked | SnoozeAsked | FatalAsked
+
+
+class Returned(Struct, frozen=True, tag=True):
+    """The handler returned."""
+
+    result: Document
+
+
+class Raised(Struct, frozen=True, tag=True):
+    """The handler raised; `lineage` names the exception's class and its bases, most specific first."""
+
+    error: Failure
+    lineage: tuple[str, ...]
+    asked: Asked | None = None
+
+
+class Crashed(Struct, frozen=True, tag=True):
+    """The process of the attempt died without a report."""
+
+    error: Failure
+
+
+class TimedOut(Struct, frozen=True, tag=True):
+    """The attempt was stopped at its timeout."""
+
+    after: timedelta
+
+
+class OutOfMemory(Struct, frozen=True, tag=True):
+    """The attempt was killed because it used more memory than it may."""
+
+
+class WasStopped(Struct, frozen=True, tag=True):
+    """The attempt was stopped because its job was cancelled."""
+
+
+AttemptEnd = Returned | Raised | Crashed | TimedOut | OutOfMemory | WasStopped
+
+
+def decide(end: AttemptEnd, attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> Outcome:
+    """The outcome for an attempt's ending; a directive of the handler goes before the policy's lists."""
+    match end:
+        case Returned(result):
+            return Succeeded(result)
+        case WasStopped():
+            return Stopped()
+        case Raised(asked=SnoozeAsked(wait)):
+            return Suspended(_bounded(wait))
+        case Raised(error, asked=RetryAsked(timedelta() as wait)):
+            return Recoverable(error, _bounded(wait))
+        case Raised(error) if _is_fatal(end, policy):
+            return Unrecoverable(error)
+        case _:
+            return Recoverable(_failure(end), backoff(attempt, policy, random))
+
+
+def backoff(attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> timedelta:
+    """How long to wait after attempt number `attempt` (from 1) failed: min(cap, base * 2^attempt + jitter).
+
+    The jitter is uniform from 0 to `base`; `random` returns a number from 0 up to 1.
+    """
+    base, cap = policy.base.total_seconds(), policy.cap.total_seconds()
+    seconds = base * 2.0 ** min(attempt, _MOST_DOUBLINGS) + base * random()
+    return policy.cap if seconds >= cap else timedelta(seconds=seconds)
+
+
+def describe(error: BaseException) -> Raised:
+    """An exception as data that every store accepts and every process can read."""
+    names = tuple(qualified_name(kind) for kind in type(error).__mro__ if kind is not object)
+    if isinstance(error, ProgramFailed):  # its traceback shows Tenure's own frames only
+        return Raised(Failure(error.kinds[0], _head(str(error))), (*error.kinds, *names), _asked(error))
+    lines = traceback.format_exception(error)
+    failure = failure_of(names[0], _message(error), "".join(lines))
+    return Raised(failure, names, _asked(error))
+
+
+def unkept(error: InvalidJson) -> Raised:
+    """The ending of an attempt whose handler returned a result that cannot be kept."""
+    kind = unkept_kind(error)
+    return Raised(Failure(kind, f"the handler's result: {error}"), (kind,))
+
+
+def unkept_kind(error: InvalidJson) -> str:
+    """The name that a policy's lists use for a result that cannot be kept."""
+    return "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
+
+
+def failure_of(kind: str, message: str, trace: str | None) -> Failure:
+    """A failure, cut to the length that is kept."""
+    return Failure(kind, _head(message), None if trace is None else _tail(trace))
+
+
+def qualified_name(kind: type) -> str:
+    """The name that a policy's lists use for an exception: `ValueError`, `Fatal`, `package.module.Class`."""
+    prefix = "" if kind.__module__ in _PLAIN else f"{kind.__module__}."
+    return storable(prefix + kind.__qualname__)
+
+
+def _is_fatal(end: Raised, policy: RetryPolicy) -> bool:
+    if end.asked is not None:
+        return isinstance(end.asked, FatalAsked)
+    for name in end.lineage:
+        if name in policy.fatal_on:
+            return True
+        if name in policy.retry_on:
+            return False
+    return bool(policy.retry_on) or not _UNKEPT.isdisjoint(end.lineage[:1])
+
+
+def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
+    match end:
+        case Raised(error) | Crashed(error):
+            return error
+        case TimedOut(after):
+            return Failure("TimedOut", f"the attempt had not ended after {after}")
+        case OutOfMemory():
+            return Failure("OutOfMemory", OUT_OF_MEMORY)
+
+
+def _bounded(wait: timedelta) -> timedelta:
+    return min(max(wait, timedelta(0)), HORIZON)
+
+
+def _asked(error: BaseException) -> Asked | None:
+    match error:
+        case Retry(after=after):
+            return RetryAsked(after)
+        case Snooze(for_=timedelta() as wait):
+            return SnoozeAsked(wait)
+        case Fatal() | ProgramFailed(is_fatal=True):
+            return FatalAsked()
+        case _:
+            return None
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # a broken __str__ must not hide what went wrong
+        return "<the exception's own message cannot be read>"
+
+
+def _head(text: str) -> str:
+    return storable(text).encode()[:LONGEST_MESSAGE].decode(errors="ignore")
+
+
+def _tail(text: str) -> str:
+    # The end of a traceback says what happened; its beginning is mostly Tenure's own frames.
+    return storable(text).encode()[-LONGEST_TRACEBACK:].decode(errors="ignore")

@@ -1,0 +1,1 @@
+"""What is read back: lists, totals, dead letters, access, results."""

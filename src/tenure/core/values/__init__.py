@@ -1,0 +1,1 @@
+"""Plain values and the checks that bound them: documents, ids, texts, traces."""

@@ -1,0 +1,1 @@
+"""Periodic duties that any worker does for all."""

@@ -1,0 +1,176 @@
+"""Upkeep that any worker does for all: promotes due jobs, reaps, prunes, folds totals.
+
+Every duty may run on all workers at once: the store checks each step again.
+"""
+
+import math
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from random import random
+from uuid import UUID
+
+from tenure.core.model.aside import JobsAside
+from tenure.core.model.job import StepTaken
+from tenure.core.reports.access import AUDIT_KEPT
+from tenure.core.reports.reading import Outlook
+from tenure.core.signals import Announce, DutyDone, JobPutAside
+from tenure.engine.config import WorkerConfig
+from tenure.engine.upkeep.pace_sampling import sample_pace
+from tenure.storage.contract.store import Store
+
+LARGEST_STEP = 1_000
+TIDY_EVERY = 60.0
+MEASURE_EVERY = 20.0
+"""Seconds between checks whether this minute was measured already: how late measuring may begin."""
+
+PRUNE_EVERY = 600.0
+PRUNE_ALL_EVERY = 86_400.0
+"""Seconds between two walks over all jobs, whatever age their ids show."""
+
+LOOKS_A_POLL = 5
+"""Looks within one poll at jobs that are due but locked: locks are mostly short."""
+
+GIVE_WAY = 0.01
+"""Seconds between a hint and its look: the claim of the hinted job goes first."""
+
+PRUNE_SHARE = 0.1
+"""The part of a worker's time that pruning takes while there is something to prune."""
+
+
+class Duties:
+    """Does what is due. `on_arrival` runs when jobs stand in line, `on_owed_hooks` when hooks are owed.
+
+    `has_hints` says whether hints of changes by other processes arrive. If so, it looks less often, and again
+    after each hint, but at most once per poll.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        config: WorkerConfig,
+        *,
+        has_hints: Callable[[], bool],
+        on_signal: Announce,
+        on_arrival: Callable[[], None],
+        on_owed_hooks: Callable[[], Awaitable[object]],
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._has_hints = has_hints
+        self._on_signal = on_signal
+        self._on_arrival = on_arrival
+        self._on_owed_hooks = on_owed_hooks
+        self._looked_at = self._look_at = time.monotonic()
+        # Random, so that workers that start together share the work.
+        self._tidy_at = time.monotonic() + TIDY_EVERY * random()
+        self._measure_at = time.monotonic() + MEASURE_EVERY * random()
+        self._prune_at = time.monotonic() + PRUNE_EVERY * random()
+        self._prune_all_at = time.monotonic() + PRUNE_ALL_EVERY * random()
+        self._prune_after: UUID | None = None
+        self._prunes_all = False
+
+    def look_sooner(self) -> bool:
+        """Look sooner, as something has happened; returns whether the next look is now sooner."""
+        before = self._look_at
+        soonest = max(self._looked_at + self._config.poll_seconds, time.monotonic() + GIVE_WAY)
+        self._look_at = min(before, soonest)
+        return self._look_at < before
+
+    async def look(self) -> float:
+        """Run due work if it is time; return seconds until the next look."""
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._looked_at, self._look_at = now, math.inf
+            try:
+                rest = await self._look()
+            except BaseException:
+                self._look_at = now
+                raise
+            self._look_at = min(self._look_at, time.monotonic() + rest)
+        return max(0.0, self._look_at - time.monotonic())
+
+    async def _look(self) -> float:
+        """Promote and reap what is due; return seconds until the next look."""
+        outlook = await self._store.outlook(self._config.lines)
+        if outlook.waiting:
+            self._on_arrival()
+        has_due, has_moved = await self._take_due_steps(outlook)
+        if outlook.owed:
+            await self._on_owed_hooks()
+        if has_moved:
+            return 0.0
+        if has_due:
+            # Another worker was quicker, or the expired leases belonged to jobs that ended long ago.
+            outlook = await self._store.outlook(self._config.lines)
+        return self._rest(outlook)
+
+    async def _take_due_steps(self, outlook: Outlook) -> tuple[bool, bool]:
+        """Promote and reap; returns whether anything was due, and whether any job moved."""
+        has_due = has_moved = False
+        if _is_due(outlook.next_timer, outlook.now):
+            has_due = True
+            has_moved |= await self._take_steps("promote", self._store.promote)
+        if _is_due(outlook.next_expiry, outlook.now):
+            has_due = True
+            has_moved |= await self._take_steps("reap", self._store.reap)
+        return has_due, has_moved
+
+    def _rest(self, outlook: Outlook) -> float:
+        """Seconds until the next look."""
+        longest = self._config.calm_poll_seconds if self._has_hints() else self._config.poll_seconds
+        due = (outlook.next_timer, outlook.next_expiry, outlook.next_resume)
+        to_come = [(at - outlook.now).total_seconds() for at in due if at is not None]
+        if any(rest <= 0 for rest in to_come):  # it is locked, and would be due again at once
+            longest = self._config.poll_seconds / LOOKS_A_POLL
+        return min([longest, *(rest for rest in to_come if rest > 0)])
+
+    async def tidy(self) -> float:
+        """Fold totals, measure the pace and prune, each at its own interval."""
+        now = time.monotonic()
+        if now >= self._tidy_at:
+            await self._store.tidy()
+            self._tidy_at = now + TIDY_EVERY
+        if now >= self._measure_at:
+            await sample_pace(self._store)
+            self._measure_at = now + MEASURE_EVERY
+        if now >= self._prune_at:
+            await self._prune()
+        return max(0.0, min(self._tidy_at, self._measure_at, self._prune_at) - time.monotonic())
+
+    async def _prune(self) -> None:
+        """Take one step of a walk over old jobs, or sometimes over all jobs."""
+        began = time.monotonic()
+        if self._prune_after is None:
+            self._prunes_all = began >= self._prune_all_at
+        pruned = await self._store.prune(
+            self._config.retention,
+            after=self._prune_after,
+            limit=LARGEST_STEP,
+            by_age=not self._prunes_all,
+        )
+        self._prune_after = pruned.next
+        took = time.monotonic() - began
+        if pruned.next is not None:
+            self._prune_at = began + took / PRUNE_SHARE
+            return
+        self._prune_at = began + PRUNE_EVERY
+        await self._store.prune_audit_entries(AUDIT_KEPT, LARGEST_STEP)
+        if self._prunes_all:
+            self._prune_all_at = began + PRUNE_ALL_EVERY
+
+    async def _take_steps(self, duty: str, verb: Callable[[int], Awaitable[list[StepTaken]]]) -> bool:
+        """Return whether any job moved: there may then be more to do at once."""
+        try:
+            moved = await verb(LARGEST_STEP)
+        except JobsAside as error:
+            for aside in error.asides:
+                self._on_signal(JobPutAside(aside))
+            return True
+        if moved:
+            self._on_signal(DutyDone(duty, tuple(moved)))
+        return bool(moved)
+
+
+def _is_due(at: datetime | None, now: datetime) -> bool:
+    return at is not None and at <= now

@@ -1,0 +1,1 @@
+"""A worker: claims jobs, runs attempts, keeps leases alive, settles."""

@@ -1,0 +1,196 @@
+"""The claim loop: settles what has ended and claims for free slots, in one round trip.
+
+A job is claimed when it can start at once. More are claimed ahead only if they will start within a moment, or
+if the buffer allows it. While some wait, no slot is idle, and outcomes may gather for the next round trip. A
+report that could not be delivered is sent again: if the first arrived, its fence makes the second harmless.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from tenure.core.model.aside import Aside, JobsAside
+from tenure.core.model.lease import Claimed, Lease, Order
+from tenure.core.model.outcome import Settled
+from tenure.core.model.turn import TurnResult
+from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled, JobPutAside
+from tenure.engine.config import WorkerConfig
+from tenure.engine.worker.held_attempt import EndedAttempt, HeldAttempt
+from tenure.engine.worker.in_flight import InFlight
+from tenure.engine.worker.slot_groups import SlotGroup
+from tenure.engine.worker.slot_pool import SlotPool
+from tenure.engine.worker.trail_recorder import TrailRecorder
+from tenure.storage.contract.store import Store
+
+GATHER = 0.025
+"""Seconds that an outcome may wait for others, to share their round trip, while every slot has work."""
+
+SLOW = 0.1
+"""The part of a lease after which a claim's answer is late: the next heartbeat may then come too late."""
+
+SendProgress = Callable[[Sequence[HeldAttempt]], Awaitable[None]]
+"""Sends the store the last progress of attempts that have ended."""
+
+
+class Dispatcher:
+    """Fills slots. `on_settled` runs for every outcome on record.
+
+    `on_slow_claim` runs when a claim took so long that its leases need an early heartbeat.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        pool: SlotPool,
+        in_flight: InFlight,
+        recorder: TrailRecorder,
+        group: SlotGroup,
+        config: WorkerConfig,
+        *,
+        send_progress: SendProgress,
+        on_signal: Announce,
+        on_settled: Callable[[AttemptSettled], None],
+        on_slow_claim: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._pool = pool
+        self._in_flight = in_flight
+        self._recorder = recorder
+        self._group = group
+        self._config = config
+        self._turning = asyncio.Lock()
+        self._send_progress = send_progress
+        self._on_signal = on_signal
+        self._on_settled = on_settled
+        self._on_slow_claim = on_slow_claim
+        self._is_hinted = True
+        self.handed_back = 0
+        self.turned_at = time.monotonic()
+        """When a turn last succeeded: a worker whose turns fail is not ready."""
+
+    def hint(self) -> None:
+        """Note that jobs may stand in line: claim at the next turn, even if nothing has ended."""
+        self._is_hinted = True
+
+    def is_due(self) -> bool:
+        """Whether there may be work that cannot wait."""
+        pool = self._pool
+        if pool.has_returns or not pool.waiting:
+            return True
+        return (self._is_hinted and pool.is_low) or self._gathers_for() <= 0
+
+    def wants_turn(self) -> bool:
+        """Whether to take a turn after a change, if only to learn when the next one is due."""
+        return self._pool.done == 1 or self.is_due()
+
+    async def turn(self) -> float:
+        """Make one round trip, if there is anything to settle or room for a claim."""
+        async with self._turning:
+            left = self._pool.give_back_overdue()
+            rest = await self._take_turn() if self.is_due() else self._gathers_for()
+            self.turned_at = time.monotonic()
+            return max(0.0, min(rest, left))
+
+    def _gathers_for(self) -> float:
+        """Seconds for which outcomes may still wait for others."""
+        if not self._pool.done:
+            return self._config.poll_seconds
+        return self._pool.oldest_end + GATHER - time.monotonic()
+
+    async def _take_turn(self) -> float:
+        if self._pool.has_returns:
+            await self._recorder.record()
+            await self.give_back()
+        limit, done = self._pool.room, self._pool.take_done()
+        if not done and (limit <= 0 or not self._is_hinted):
+            return self._config.poll_seconds
+        if done:
+            await self._recorder.record()
+            if unsent := [one.attempt for one in done.values() if one.attempt.unsent_progress is not None]:
+                await self._send_progress(unsent)
+        asked_at = time.monotonic()
+        self._pool.mark_asked(asked_at)
+        answer = await self._settle_and_claim(done, limit)
+        if answer is None:
+            return GATHER
+        self._in_flight.mark_answered()
+        await self._start(answer.claimed, asked_at)
+        self._is_hinted = self._is_hinted or len(answer.claimed) >= limit
+        self._announce(done, answer.settled)
+        self._put_aside(answer.asides)
+        if answer.settled.lost:
+            lost = [done[lease].report for lease in answer.settled.lost]
+            self._put_aside(await self._store.strand(self._config.worker, lost))
+        if self._pool.is_settled:
+            return self._config.poll_seconds
+        return 0.0 if self.is_due() else self._gathers_for()
+
+    async def _settle_and_claim(self, done: dict[Lease, EndedAttempt], limit: int) -> TurnResult | None:
+        """Settle and claim; None if jobs were put aside: it must be repeated without them."""
+        self._is_hinted = False
+        config = self._config
+        order = Order(
+            worker=config.worker, lines=self._group.lines, limit=max(0, limit), lease_for=config.lease_for
+        )
+        try:
+            return await self._store.settle_and_claim([one.report for one in done.values()], order)
+        except JobsAside as error:
+            self._is_hinted = True
+            self._put_aside(error.asides)
+            return None
+        except BaseException:
+            self._is_hinted = True
+            raise
+
+    async def _start(self, claimed: Sequence[Claimed], asked_at: float) -> None:
+        deadlines = self._config.deadlines(asked_at)
+        # The worker was stopped after the claim was sent, or the claim took so long that we would halt its
+        # attempts at once.
+        is_too_late = self._pool.is_draining or deadlines.halt_at <= time.monotonic()
+        (self._in_flight.decline if is_too_late else self._in_flight.take)(claimed, deadlines)
+        if claimed:
+            await asyncio.sleep(0)  # so that they start before anything else is done
+            if time.monotonic() - asked_at > SLOW * self._config.lease_seconds:
+                self._on_slow_claim()
+
+    async def give_back(self) -> None:
+        """Hand back what was not started, and what was killed through no fault of its own."""
+        unstarted, killed = self._pool.take_returns()
+        if not unstarted and not killed:
+            return
+        try:
+            returned = await self._store.hand_back(
+                self._config.worker, unstarted=list(unstarted), killed=list(killed)
+            )
+        except JobsAside as error:
+            self._put_aside(error.asides)
+            await self.give_back()
+            return
+        self.handed_back += len(returned.accepted)
+        for lease, attempt in (unstarted | killed).items():
+            self._pool.mark_returned(lease)
+            has_begun = lease in killed
+            took = time.monotonic() - attempt.since if has_begun else 0.0
+            if (state := returned.accepted.get(lease)) is None:
+                self._on_signal(AttemptLost(attempt.claimed, fenced=False, took=took))
+            else:
+                why = attempt.returned_for
+                self._on_signal(AttemptHandedBack(attempt.claimed, state, has_begun, took, why))
+
+    def _put_aside(self, asides: Sequence[Aside]) -> None:
+        """Forget attempts whose jobs were put aside: the store keeps their reports."""
+        for aside in asides:
+            self._on_signal(JobPutAside(aside))
+            self._pool.drop(aside.job)
+
+    def _announce(self, done: dict[Lease, EndedAttempt], settled: Settled) -> None:
+        now = time.monotonic()
+        for lease, one in done.items():
+            self._pool.mark_settled(lease)
+            claimed, took = one.attempt.claimed, one.at - one.attempt.since
+            if (state := settled.accepted.get(lease)) is None:
+                self._on_signal(AttemptLost(claimed, fenced=False, took=took))
+            else:
+                accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)
+                self._on_signal(accepted)
+                self._on_settled(accepted)

@@ -1,0 +1,115 @@
+"""An attempt that this worker holds: the deadlines of its lease, its output, and its stop request."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tenure.core.model.job import USUAL_NAMESPACE, Enqueued, NewJob
+from tenure.core.model.lease import Claimed, Lease, Progress
+from tenure.core.model.outcome import Report
+from tenure.core.model.trail import LogLine, Note, Trail
+from tenure.core.signals import Announce, Measured, SpanEnded
+from tenure.core.values.span import Span
+from tenure.engine.config import LeaseDeadlines
+from tenure.engine.worker.spawn_keys import SpawnKeys
+from tenure.execution.parent.attempt_terms import StopRequest
+
+Spawn = Callable[[Lease, Sequence[NewJob]], Awaitable[list[Enqueued]]]
+"""Enqueues jobs on behalf of an attempt while its lease holds."""
+
+
+class HeldAttempt:
+    """Collects what an attempt reports through its lane, until the store has it."""
+
+    def __init__(
+        self, claimed: Claimed, deadlines: LeaseDeadlines, spawn: Spawn, on_signal: Announce
+    ) -> None:
+        self.claimed = claimed
+        self.since = monotonic()
+        """When it was claimed; once it runs, when it started."""
+        self.stop = StopRequest()
+        self.prolong(deadlines)
+        self.returned_for = ""
+        """Why it is handed back, if it is."""
+        self.has_output = False
+        """Whether it has lines or events that are not recorded yet."""
+        self.unsent_progress: Progress | None = None
+        """Its latest progress, until the store has it."""
+        self._spawn = spawn
+        self._spawn_keys = SpawnKeys(claimed.lease.job)
+        self._on_signal = on_signal
+        self._lines: list[LogLine] = []
+        self._notes: list[Note] = []
+
+    @property
+    def lease(self) -> Lease:
+        """The lease it runs under."""
+        return self.claimed.lease
+
+    def prolong(self, deadlines: LeaseDeadlines) -> None:
+        """Set later deadlines: its lease was prolonged."""
+        self.deadlines = deadlines
+        self.stop.prolong(deadlines.kill_at)
+
+    def log(self, line: LogLine) -> None:
+        """Keep a line of output."""
+        self._lines.append(line)
+        self.has_output = True
+
+    def progress(self, progress: Progress) -> None:
+        """Keep its latest progress; the next heartbeat sends it."""
+        self.unsent_progress = progress
+
+    def mark_sent(self, progress: Progress) -> None:
+        """Note that the store has this progress; a later one may be unsent."""
+        if self.unsent_progress is progress:
+            self.unsent_progress = None
+
+    def emit(self, note: Note) -> None:
+        """Keep an event of its own."""
+        self._notes.append(note)
+        self.has_output = True
+
+    def measure(self, what: str, labels: tuple[str, ...], value: float) -> None:
+        """Announce a measurement of its handler at once; it is not kept."""
+        self._on_signal(Measured(self.claimed.definition, what, labels, value))
+
+    def span(self, span: Span) -> None:
+        """Announce a span of its handler at once; it is not kept."""
+        self._on_signal(SpanEnded(self.claimed, span))
+
+    async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Enqueue jobs as its children, in its own namespace unless they name another."""
+        own = self.claimed.namespace
+        if own != USUAL_NAMESPACE:
+            jobs = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
+        named = self._spawn_keys.named(jobs)
+        try:
+            return await self._spawn(self.lease, named)
+        except BaseException:
+            self._spawn_keys.take_back(named)
+            raise
+
+    def take_trail(self) -> Trail:
+        """Its lines and events since the last call."""
+        trail = Trail(self.lease, tuple(self._lines), tuple(self._notes))
+        self._lines.clear()
+        self._notes.clear()
+        self.has_output = False
+        return trail
+
+    def put_back(self, trail: Trail) -> None:
+        """Keep what could not be recorded, before what came since."""
+        self._lines[:0] = trail.lines
+        self._notes[:0] = trail.notes
+        self.has_output = True
+
+
+class EndedAttempt(NamedTuple):
+    """An attempt that has ended: its report, and when it ended by the monotonic clock."""
+
+    attempt: HeldAttempt
+    report: Report
+    at: float

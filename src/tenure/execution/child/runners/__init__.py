@@ -1,0 +1,1 @@
+"""Children that run many attempts: lanes `warm`, `thread` and `async`."""

@@ -1,0 +1,1 @@
+"""What handlers are given and use: context, metrics, traces, programs."""

@@ -1,0 +1,1 @@
+"""The worker's side: starts attempts, reads their reports, stops them."""

@@ -1,0 +1,1 @@
+"""What worker, zygote and child send each other."""

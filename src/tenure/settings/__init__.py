@@ -1,0 +1,1 @@
+"""Settings: their defaults and bounds, and the sources they are read from."""

@@ -1,0 +1,163 @@
+"""Every setting with its default and bounds; `tenure.settings.sources` reads them."""
+
+import re
+
+from msgspec import structs
+
+from tenure.core.errors import InvalidInput
+from tenure.core.values.bounds import named, within
+from tenure.core.values.secret_names import REDACTED
+from tenure.core.values.urls import DEFAULT, masked
+from tenure.settings.http_limits import HTTP_BOUNDS, HttpLimits
+
+PREFIX = "TENURE_"
+
+_DAY = 86_400.0
+_WEEK = 7 * _DAY
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+
+
+class Settings(HttpLimits, frozen=True, kw_only=True):
+    """The settings in force. Empty `queues` means those of the app's definitions."""
+
+    database: str = DEFAULT
+    lease_seconds: float = 30.0
+    heartbeat_seconds: float | None = None
+    poll_seconds: float = 1.0
+    slots: int = 10
+    warm_slots: int | None = None
+    async_slots: int = 100
+    thread_slots: int = 20
+    queues: tuple[str, ...] = ()
+    buffer: int | None = None
+    timeout_seconds: float = 3600.0
+    max_attempts: int = 3
+    grace_seconds: float = 10.0
+    shutdown_seconds: float = 30.0
+    lost_margin_seconds: float = 0.0
+    child_env: tuple[str, ...] = ()
+    child_user: str = ""
+    child_signals: str = "own"
+    child_memory_bytes: int | None = None
+    child_files: int = 1024
+    child_file_bytes: int = 4 * 2**30
+    host: str = "127.0.0.1"
+    port: int = 8000
+    allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    requests_per_second: float = 1000.0
+    max_queue_depth: int = 0
+    max_namespace_jobs: int = 0
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = None
+    tracing: str = "off"
+    webhook_allow: tuple[str, ...] = ()
+    redact: tuple[str, ...] = REDACTED
+    log_format: str = "auto"
+    log_level: str = "info"
+
+    def __repr__(self) -> str:
+        """Every setting, the address without its password."""
+        others = (f"{name}={value!r}" for name, value in structs.asdict(self).items() if name != "database")
+        return f"Settings(database={masked(self.database)!r}, {', '.join(others)})"
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in BOUNDS.items():
+            if (value := getattr(self, name)) is not None:
+                within(name, value, least, most)
+        if 2 * self.heartbeat >= self.lease_seconds:
+            raise InvalidInput(
+                "heartbeat_seconds",
+                f"is {self.heartbeat:g} with a lease of {self.lease_seconds:g} seconds",
+                f"one missed heartbeat would lose the lease: give less than {self.lease_seconds / 2:g}, "
+                f"or set lease_seconds to more than {2 * self.heartbeat:g}",
+            )
+        if self.lease_seconds + self.lost_margin_seconds > _DAY:
+            raise InvalidInput(
+                "lost_margin_seconds",
+                f"is {self.lost_margin_seconds:g} with a lease of {self.lease_seconds:g} seconds",
+                "together they may be one day at most",
+            )
+        _check_limits(self)
+        for name, choices in CHOICES.items():
+            if (chosen := getattr(self, name)) not in choices:
+                raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
+        for queue in self.queues:
+            named("queues", queue)
+        for variable in self.child_env:
+            if not _VARIABLE.fullmatch(variable):
+                raise InvalidInput(
+                    "child_env", f"holds {variable!r:.64}", "give names of environment variables"
+                )
+        _check_networks("webhook_allow", self.webhook_allow)
+        _check_networks("trusted_proxies", self.trusted_proxies)
+        for host in self.allowed_hosts:
+            if not _HOST.fullmatch(host):
+                raise InvalidInput("allowed_hosts", f"holds {host!r:.64}", "give host names without a port")
+
+    @property
+    def heartbeat(self) -> float:
+        """Seconds between two heartbeats; if not set, a third of the lease, and ten at most."""
+        return min(self.lease_seconds / 3, 10) if self.heartbeat_seconds is None else self.heartbeat_seconds
+
+    def for_definitions(self) -> dict[str, str]:
+        """Environment variables that give definitions the same defaults in another process."""
+        return {f"{PREFIX}{name.upper()}": str(getattr(self, name)) for name in _DEFINITION_DEFAULTS}
+
+
+BOUNDS: dict[str, tuple[float, float]] = {
+    "lease_seconds": (1, _DAY),
+    "heartbeat_seconds": (0.1, 30),
+    "poll_seconds": (0.01, 60),
+    "slots": (1, 1000),
+    "warm_slots": (1, 1000),
+    "async_slots": (1, 1000),
+    "thread_slots": (1, 1000),
+    "buffer": (0, 1000),
+    "timeout_seconds": (1, _WEEK),
+    "max_attempts": (1, 100),
+    "grace_seconds": (0, _DAY),
+    "shutdown_seconds": (0, _DAY),
+    "lost_margin_seconds": (0, _DAY),
+    "child_memory_bytes": (0, 2**50),
+    "child_files": (0, 2**20),
+    "child_file_bytes": (0, 2**60),
+    "port": (0, 65_535),
+    "requests_per_second": (0, 1_000_000),
+    "max_queue_depth": (0, 1_000_000_000),
+    "max_namespace_jobs": (0, 100_000),
+    **HTTP_BOUNDS,
+    "metrics_port": (0, 65_535),
+}
+"""The smallest and the largest value of each number."""
+
+LEAST = {"child_memory_bytes": 2**20, "child_files": 16, "child_file_bytes": 2**20}
+"""The smallest useful limits of attempts; 0 means no limit."""
+
+CHOICES = {
+    "child_signals": ("own", "any"),
+    "log_format": ("auto", "json", "console"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "tracing": ("off", "otlp"),
+}
+"""Settings that take one of a few words."""
+
+_DEFINITION_DEFAULTS = ("timeout_seconds", "max_attempts", "grace_seconds")
+
+
+def _check_limits(settings: Settings) -> None:
+    for name, least in LEAST.items():
+        value = getattr(settings, name)
+        if value and value < least:
+            raise InvalidInput(name, f"is {value}", f"give at least {least:,}, or 0 for no limit")
+
+
+def _check_networks(name: str, networks: tuple[str, ...]) -> None:
+    import ipaddress
+
+    try:
+        for network in networks:
+            ipaddress.ip_network(network)
+    except ValueError as error:
+        raise InvalidInput(name, str(error), "give networks such as 10.0.0.0/8") from None

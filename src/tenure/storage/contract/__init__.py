@@ -1,0 +1,1 @@
+"""What both stores promise, verb by verb: protocols and docstrings only."""

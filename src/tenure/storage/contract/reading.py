@@ -1,0 +1,73 @@
+"""The verbs of a store that only read; part of the storage contract."""
+
+from typing import Protocol
+from uuid import UUID
+
+from tenure.core.model.job import Event, Job
+from tenure.core.model.outcome import Attempt
+from tenure.core.model.trail import Logged
+from tenure.core.reports.reading import FeedEntry, Filter, Page, Position, Recent
+from tenure.core.values.bounds import LARGEST_FEED
+
+
+class ReadingStore(Protocol):
+    """The verbs that read and change nothing."""
+
+    async def get(self, job: UUID) -> Job | None:
+        """The job as last committed, or None."""
+
+    async def events(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """The history of one job from its creation on, by n, from behind `after`; empty for an unknown job.
+
+        Numbers only grow: a reader that goes on behind the last one misses nothing and sees nothing twice.
+        """
+
+    async def attempts(self, job: UUID, *, after: int = 0, limit: int | None = None) -> list[Attempt]:
+        """The attempts of one job by fence, from behind `after`, the current one included.
+
+        Empty for an unknown job.
+        """
+
+    async def logs(
+        self,
+        job: UUID,
+        *,
+        fence: int | None = None,
+        after: tuple[int, int] | None = None,
+        limit: int = 1000,
+    ) -> list[Logged]:
+        """Log lines of one job's attempts, or of the one under `fence`, by (fence, n) from behind `after` on.
+
+        At most 10,000 lines; empty for an unknown job.
+        """
+
+    async def last_logs(self, job: UUID, *, limit: int = 1000) -> list[Logged]:
+        """The last log lines of one job's attempts, by (fence, n), however many came before.
+
+        At most 10,000 lines; empty for an unknown job.
+        """
+
+    async def page(
+        self, which: Filter, *, after: UUID | None = None, newest_first: bool = True, limit: int = 50
+    ) -> Page:
+        """Jobs by id, which is the order of creation, from behind `after` on; at most 200 a page.
+
+        Never counts and never skips rows: a page costs the same wherever it begins. A job that is created or
+        moves between two pages may be seen or missed, but no other job is missed or seen twice. Jobs whose
+        caller chose the id are listed where their id puts them; `created_after` and `created_before` find
+        them only if the id's time is within a day of the truth.
+        """
+
+    async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[FeedEntry]:
+        """Events of all jobs behind `after`, in an order that never changes; empty if there are none yet.
+
+        A reader that goes on from the last position misses nothing and sees nothing twice, however late a
+        transaction commits; the events of one job come by n. On PostgreSQL an open transaction that has
+        written anything, in this database or another one of the server, holds the feed back until it ends.
+        """
+
+    async def end_of_feed(self) -> Position:
+        """The position behind the last event of the feed."""
+
+    async def recent(self, *, limit: int = LARGEST_FEED) -> Recent:
+        """How jobs ended lately, by the last `limit` events: it costs the same however old the store is."""

@@ -1,0 +1,1 @@
+"""Between core values and rows, for both stores."""

@@ -1,0 +1,279 @@
+"""What this process knows of lines: which places hold jobs, how far each was claimed, the room under limits.
+
+A place is a (line, rank) that held jobs at the last look-up; one where this process enqueues is added at
+once, if the look-up found its line. A claim begins behind the last claimed number: claimed rows leave dead
+index entries in front, which cannot be removed while an old snapshot is open, and every claim would walk
+through them all. The look-up does walk through them: if that takes long, it is done less often, but at least
+every five seconds.
+
+The look-up also tells how long the first job of each place has waited, for the claims that go by age. Once
+that job is claimed, the next one counts as old as the last one claimed there, until the next look-up.
+
+A line whose limits have no room is passed over until some is believed to be free. A turn locks the slots of
+each limited line that it is offered, so it is offered only as many as can fill it twice. A place that gave
+fewer jobs than it could is spent: it is offered again after jobs were put there or a look-up found some.
+
+All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
+back) are found by the next look-up, which begins at the front. The claim itself finds out which slots are
+free and, after a hint, whether the line is paused.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from tenure.core.model.lease import Line
+from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
+from tenure.storage.mapping.values import Row
+from tenure.storage.postgres.claims.freshness import Freshness
+from tenure.storage.postgres.claims.hints import Hints, Place
+from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent
+from tenure.storage.postgres.claims.room import LimitRoom
+
+FRONT = 10
+"""At how many priorities of a line one look-up finds jobs; once those are claimed, the next looks further."""
+
+MOST_REACHED = 10_000
+"""How many lines with jobs one look-up passes through; the next goes on from there."""
+
+MOST_REMEMBERED = 50_000
+"""How many lines are remembered."""
+
+
+class LineScan:
+    """What this process knows of the lines that one order names."""
+
+    def __init__(self, served: Collection[Line]) -> None:
+        self._served = frozenset(served)
+        self.known: dict[int, OpenLine] = {}  # by id; also lines that are empty by now
+        self.room = LimitRoom()
+        self.freshness = Freshness()
+        self.after_line = 0  # where the next look-up goes on
+        self.walked_to: dict[int, int] = {}  # of lines with very many ranks, the last one looked up
+        self.has_guessed = False
+        """Whether places count as spent since the last look-up that may only have lacked room."""
+        self._front_ends: dict[int, int] = {}  # of lines with ranks that were not looked up, the last before
+        self._found_lines: set[int] = set()  # by the last look-up
+        self._claimed_to: dict[Place, int] = {}  # the places on offer, each with its last claimed number
+        self._spent: dict[Place, int] = {}  # the same of spent places
+        self._doubted: set[Place] = set()  # gave fewer jobs than they could, which is not certain
+        self._refilled: set[Place] = set()  # jobs were put there since the last offers
+        self._waited: dict[Place, int] = {}  # steps of age of the first job
+        self._turn = 0
+        self._has_passed_over = False  # a line without room, in the last offers
+        self._is_unsure = False  # of the room under limits
+        self._is_empty = False  # as far as is known, no place holds jobs
+        self._hints = Hints()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a look-up is due before the next claim."""
+        return self.freshness.is_stale
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether there may be unknown jobs, or unknown room for them."""
+        return self._is_unsure or self.freshness.is_in_parts or self.is_cut
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether some lines have more priorities than were looked up."""
+        return bool(self._front_ends)
+
+    def learn(self, found: Iterable[Row], took: float, front: int = FRONT) -> None:
+        """Take the rows of a look-up that took so many seconds; claims begin at the first job that it found.
+
+        `front` is how many priorities of a line it walked through before it looked at others for their age.
+        """
+        self._forget_places()
+        is_first, self.after_line = not self.after_line, 0
+        walks: dict[int, list[int]] = {}
+        for row in found:
+            if row["queue"] is None:
+                self.after_line = row["line"]
+                continue
+            self._learn_place(row)
+            if row["n"] >= front:
+                walks.setdefault(row["line"], []).append(row["rank"])
+        self._note_walks(walks)
+        self._is_empty = not self._claimed_to and not self.after_line
+        self.freshness.note_look_up(took, is_first=is_first, is_last=not self.after_line)
+
+    def _forget_places(self) -> None:
+        if len(self.known) > MOST_REMEMBERED:
+            self.known.clear()
+        for remembered in (
+            self._found_lines,
+            self._claimed_to,
+            self._spent,
+            self._doubted,
+            self._waited,
+            self.room,
+        ):
+            remembered.clear()
+        self._is_unsure = self.has_guessed = False
+
+    def _learn_place(self, row: Row) -> None:
+        line, place = row["line"], (row["line"], row["rank"])
+        served = Line(row["queue"], row["definition"], row["version"])
+        self.known[line] = OpenLine(served, tuple(row["limits"]))
+        self._found_lines.add(line)
+        self._claimed_to[place] = row["seq"] - 1
+        if row["waited"] is not None and row["waited"] >= STEP:
+            self._waited[place] = row["waited"] // STEP
+        if row["room"] is not None:
+            self.room.learn(row["room"])
+
+    def _note_walks(self, walks: Mapping[int, Sequence[int]]) -> None:
+        """Note where the front of long lines ends, and the walk behind it; jobs may stand in between."""
+        before, self.walked_to, self._front_ends = self.walked_to, {}, {}
+        for line, ranks in walks.items():
+            end, last = min(ranks), max(ranks)
+            if len(ranks) > FURTHER:
+                self.walked_to[line] = last
+            if len(ranks) > FURTHER or before.get(line, end) > end:
+                self._front_ends[line] = end
+
+    def forget(self) -> None:
+        """Make a look-up due before the next claim."""
+        self.freshness.forget()
+
+    def note_hint(self, places: Collection[Place] = ()) -> None:
+        """Another process has put jobs in line, at these places or somewhere.
+
+        No look-up is due for that: the process may know of plenty of jobs.
+        """
+        self._hints.add(places)
+        for place in places:
+            self._restore(place)
+        self.note_room()
+
+    def note_room(self) -> None:
+        """There may be more room than is known; a look-up is due if a line was passed over."""
+        self._is_unsure = self._is_unsure or self.room.is_known
+        if self._has_passed_over:
+            self.forget()
+
+    def note_queued(self, place: Place, line: Line | None = None) -> None:
+        """This process has put jobs in line at this place; `line` is which line that is, if known."""
+        if line is None or line in self._served:
+            self._hints.add([place])
+        if place[0] in self._found_lines:
+            self._restore(place)
+            self._claimed_to.setdefault(place, 0)
+        # The last look-up did not find the line: it was empty or new, or it is paused.
+        elif line is None or line in self._served:
+            self.forget()
+
+    def hinted_offer(self, limit: int) -> Offer | None:
+        """The one place that the hints since the last call name; None if a look-up has to come first.
+
+        As far as is known, no job can be claimed elsewhere.
+        """
+        places = self._hints.take()
+        if len(places) != 1 or not self._is_empty or self.freshness.is_slow:
+            return None
+        line = self.known.get(places[0][0])
+        if line is None or line.limits:
+            return None
+        self._has_passed_over = False
+        return Offer(places[0], 0, line, limit)
+
+    def offers(self, limit: int, returning: int) -> list[Offer]:
+        """Where to claim, in the order of serving; places of equal rank take turns in going first.
+
+        No place is offered before jobs of a long line that were not looked up, unless these have no room.
+        `returning` is how many attempts end in the same statement: they may leave their slots to others.
+        """
+        turn = self._turn + 1
+        self._has_passed_over = False
+        self._refilled.clear()
+        offers: list[Offer] = []
+        limited_room = 0
+        horizon = self._horizon(returning)
+        for moved_up, equals in self._by_rank(by_age=goes_by_age(turn)):
+            if horizon is not None and moved_up > horizon:
+                break
+            first = turn % len(equals)
+            for place in equals[first:] + equals[:first]:
+                line = self.known[place[0]]
+                if line.limits and limited_room > 2 * limit:
+                    continue
+                room = min((self.room.after(one, returning) for one in line.limits), default=limit)
+                if room <= 0:
+                    self._has_passed_over = True
+                    continue
+                limited_room += room if line.limits else 0
+                offers.append(Offer(place, self._claimed_to[place], line, room))
+        self._turn += bool(offers)
+        return offers
+
+    def _by_rank(self, *, by_age: bool) -> list[tuple[int, list[Place]]]:
+        """Places by their rank. By age, each moves up one rank for every step that its first job has waited.
+
+        Among places that meet at one rank, those that were more urgent from the start go first.
+        """
+        waited = self._waited if by_age else {}
+        by_rank: dict[tuple[int, int], list[Place]] = {}
+        for line, rank in sorted(self._claimed_to):
+            by_rank.setdefault((rank - waited.get((line, rank), 0), rank), []).append((line, rank))
+        return [(moved_up, equals) for (moved_up, _), equals in sorted(by_rank.items())]
+
+    def _horizon(self, returning: int) -> int | None:
+        """The rank behind which jobs that were not looked up may be more urgent than any known place."""
+        ends = (end for line, end in self._front_ends.items() if self._may_give(line, returning))
+        return min(ends, default=None)
+
+    def note_turn(self, ended: Iterable[tuple[int, int]], begun: Mapping[int, int]) -> bool:
+        """So many jobs of these lines have ended or begun; whether some limit has more room now."""
+        taken: dict[int, int] = {}
+        for line, count in (*((line, -count) for line, count in ended), *begun.items()):
+            for limit in self.known[line].limits if line in self.known else ():
+                taken[limit] = taken.get(limit, 0) + count
+        return self.room.change(taken)
+
+    def note_claimed(self, offers: Sequence[Offer], limit: int, taken: Mapping[Place, Sequence[Row]]) -> None:
+        """Move on behind the claimed jobs; after a short claim a look-up is due before the next one.
+
+        If only limits kept the claim short, a look-up would find nothing new.
+        """
+        self._is_empty = False
+        for place, rows in taken.items():
+            last = rows[-1]
+            if last["seq"] > self._claimed_to.get(place, 0):
+                self._claimed_to[place] = last["seq"]
+            if place in self._waited:
+                self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
+        gave = {place: len(rows) for place, rows in taken.items()}
+        self._doubted -= gave.keys()
+        self._give_up_spent(offers, gave, limit)
+        under = {offer.limits for offer in offers}
+        if sum(gave.values()) < limit and not self._has_passed_over:
+            self._has_passed_over = bool(under) and not any(map(self.room.is_free, under))
+            if not self._has_passed_over:
+                self.forget()
+                self._is_empty = not any(under)
+
+    def _give_up_spent(self, offers: Sequence[Offer], gave: Mapping[Place, int], limit: int) -> None:
+        """Stop offering spent places; one that is not certainly spent, only after the second time."""
+        for offer, is_certain in spent(offers, gave, limit, lambda limited: not self.room.is_free([limited])):
+            if not self.room.is_free(offer.limits):
+                continue  # `offers` passes it over
+            if is_certain or offer.place in self._doubted:
+                self._spend(offer)
+                self.has_guessed = self.has_guessed or not is_certain
+            else:
+                self._doubted.add(offer.place)
+
+    def _spend(self, offer: Offer) -> None:
+        """Stop offering a place, unless jobs were put there meanwhile."""
+        if offer.place in self._claimed_to and offer.place not in self._refilled:
+            self._spent[offer.place] = self._claimed_to.pop(offer.place)
+            self._is_unsure = self._is_unsure or bool(offer.limits)
+
+    def _restore(self, place: Place) -> None:
+        """Offer a place again: jobs were put in line there."""
+        self._refilled.add(place)
+        if (after := self._spent.pop(place, None)) is not None:
+            self._claimed_to[place] = after
+
+    def _may_give(self, line: int, returning: int) -> bool:
+        return all(self.room.after(limit, returning) > 0 for limit in self.known[line].limits)

@@ -1,0 +1,53 @@
+"""The places offered to a turn, and which of them its answer shows to be empty."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tenure.core.model.lease import Line
+from tenure.storage.postgres.claims.hints import Place
+
+
+class OpenLine(NamedTuple):
+    """A line that a look-up found: what a worker must serve to get its jobs, and their limits."""
+
+    line: Line
+    limits: tuple[int, ...] = ()
+
+
+class Offer(NamedTuple):
+    """A place to claim from, the number after which the claim begins, and the room known for its jobs."""
+
+    place: Place
+    after: int
+    open_line: OpenLine
+    room: int
+
+    @property
+    def limits(self) -> tuple[int, ...]:
+        """The ids of the limits that its jobs stand under."""
+        return self.open_line.limits
+
+
+def spent(
+    offers: Sequence[Offer], gave: Mapping[Place, int], limit: int, is_used_up: Callable[[int], bool]
+) -> Iterator[tuple[Offer, bool]]:
+    """The offers that a claim of up to `limit` jobs reached and that gave fewer than they could.
+
+    No job is left there, or there was less room than expected. This is not certain (False) if several offers
+    share a limit that is now used up: the claim may have found jobs there and left them in line, because jobs
+    before them got the last slot. Those jobs count towards `limit`, so the claim may have stopped there.
+    """
+    uses = Counter(limited for offer in offers for limited in offer.limits)
+    shared = {limited for limited, number in uses.items() if number > 1}
+    if not gave or not any(map(is_used_up, shared)):
+        shared.clear()
+    left = limit
+    for offer in offers:
+        given = gave.get(offer.place, 0)
+        is_certain = shared.isdisjoint(offer.limits)
+        if given < min(left, offer.room):
+            yield offer, is_certain
+        left -= given if is_certain else max(given, offer.room)
+        if left <= 0:
+            return

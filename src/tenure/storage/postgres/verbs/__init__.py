@@ -1,0 +1,1 @@
+"""The verbs of the PostgreSQL store, by subject."""

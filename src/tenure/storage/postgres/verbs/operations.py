@@ -1,0 +1,96 @@
+"""The verbs of the PostgreSQL store for operators and upkeep."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from tenure.core.model.lease import Line
+from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
+from tenure.core.values.text import storable
+from tenure.storage.mapping import paging, reading, values
+from tenure.storage.postgres.database import Database
+
+
+class Operations(Database):
+    """Pauses, limits, definitions, workers, retention."""
+
+    async def pause(
+        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+    ) -> None:
+        await self._pool.run(
+            "pause",
+            **values.pausing(target),
+            until=values.aware("until", until),
+            by=storable(by),
+            reason=reason and storable(reason),
+        )
+        self._look_again()
+
+    async def resume(self, target: Line | str) -> bool:
+        ended = await self._pool.run("resume", **values.pausing(target))
+        self._look_again()
+        return any(row["was_paused"] for row in ended)
+
+    async def set_limit(self, name: str, size: int) -> None:
+        named("limit", name)
+        whole("limit.size", size, 1, LARGEST_LIMIT)
+        await self._pool.run("set_limit.size", name=name, size=size)
+        await self._pool.run("set_limit.slots", name=name)
+        self._look_again()
+
+    async def put_definitions(
+        self, definitions: Sequence[Definition], *, replace: bool = True
+    ) -> list[Definition]:
+        latest = {(one.key, one.version): one for one in definitions}.values()
+        before = await self._pool.run(
+            "put_definitions",
+            keys=[one.key for one in latest],
+            versions=[one.version for one in latest],
+            specs=[one.spec for one in latest],
+            overrides=[one.override for one in latest],
+            by=[one.registered_by for one in latest],
+            replace=replace,
+        )
+        return [reading.definition_from(row) for row in before]
+
+    async def enlist(self, worker: WorkerInfo) -> None:
+        await self._lines.ensure(worker.lines)
+        await self._pool.run(
+            "enlist",
+            id=worker.id,
+            pid=worker.pid,
+            slots=worker.slots,
+            host=worker.host,
+            version=worker.version,
+            lines=reading.written_lines(worker.lines),
+        )
+
+    async def dismiss(self, worker: str) -> None:
+        printable("worker", worker, least=1)
+        await self._pool.run("dismiss", worker=worker)
+
+    async def drain(self, worker: str) -> bool:
+        printable("worker", worker, least=1)
+        return bool(await self._pool.run("drain", worker=worker))
+
+    async def prune(
+        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
+    ) -> Pruned:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
+        [row] = await self._pool.run(
+            "prune",
+            first=values.following(after),
+            last=last,
+            limit=limit,
+            succeeded=retention.succeeded,
+            others=retention.others,
+            keyed=retention.keyed,
+        )
+        return Pruned(row["jobs"], row["next"])
+
+    async def tidy(self) -> int:
+        [row] = await self._pool.run("tidy")
+        spared: int = row["spared"]
+        return spared

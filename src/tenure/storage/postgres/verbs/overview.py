@@ -1,0 +1,42 @@
+"""The verbs of the PostgreSQL store for an overview of all jobs."""
+
+from datetime import timedelta
+
+from tenure.core.reports.failures import DeadGroups, Trouble
+from tenure.core.reports.flow import LATELY, Flows
+from tenure.core.reports.pace import PACE_KEPT, Lengths, Paces
+from tenure.core.values.bounds import LARGEST_FEED, whole
+from tenure.storage.mapping import overview
+from tenure.storage.postgres.database import Database
+
+
+class Overview(Database):
+    """Groups of dead letters, current trouble, how fast jobs end, and how many pass through each queue."""
+
+    async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
+        whole("limit", limit, 1, overview.LARGEST_GROUPS)
+        found = await self._pool.run("dead_letters", limit=limit + 1, **overview.group_bounds())
+        return overview.groups_from(found, limit)
+
+    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
+        lengths = {"waits": overview.written(waits), "runs": overview.written(runs)}
+        return bool(await self._pool.run("note_pace", kept=PACE_KEPT, **lengths))
+
+    async def paces(self, since: timedelta) -> Paces:
+        return overview.paces_from(await self._pool.run("paces", since=since))
+
+    async def unfinished(self, namespace: str, *, most: int) -> int:
+        budget = most + overview.BEHIND
+        [row] = await self._pool.run("unfinished", namespace=namespace, most=most, budget=budget)
+        return int(row["n"])
+
+    async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
+        whole("limit", limit, 1, LARGEST_FEED)
+        found = await self._pool.run("flows", limit=limit, lately=LATELY)
+        return overview.flows_from(found)
+
+    async def trouble(self, lately: timedelta) -> Trouble:
+        found = await self._pool.run(
+            "trouble", lately=lately, often=overview.OFTEN, few=overview.FEW, **overview.group_bounds()
+        )
+        return overview.trouble_from(found)

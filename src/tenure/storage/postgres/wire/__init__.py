@@ -1,0 +1,1 @@
+"""Connections to PostgreSQL, and what travels on them."""

@@ -1,0 +1,1 @@
+"""Migrations, guards and the loading of SQL files."""

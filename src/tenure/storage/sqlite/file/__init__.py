@@ -1,0 +1,1 @@
+"""The database file: its writer, its readers, locks and clock."""

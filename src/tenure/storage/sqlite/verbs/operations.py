@@ -1,0 +1,94 @@
+"""The verbs of the SQLite store for operators and workers, and its upkeep."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import apsw
+import msgspec
+
+from tenure.core.model.lease import Line
+from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
+from tenure.core.values.text import storable
+from tenure.storage.mapping import paging, values
+from tenure.storage.mapping.reading import definition_from, written_lines
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.file.clock import TransactionTime
+from tenure.storage.sqlite.file.database import Database, Rows
+
+
+class Operations(Database):
+    """The verbs that move no job."""
+
+    async def pause(
+        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+    ) -> None:
+        ends_at = values.aware("until", until)
+        await self._write(
+            "pause",
+            **values.pausing(target),
+            until=None if ends_at is None else rows.micros(ends_at),
+            by=storable(by),
+            reason=reason and storable(reason),
+        )
+
+    async def resume(self, target: Line | str) -> bool:
+        return any(row["was_paused"] for row in await self._write("resume", **values.pausing(target)))
+
+    async def set_limit(self, name: str, size: int) -> None:
+        named("limit", name)
+        whole("limit.size", size, 1, LARGEST_LIMIT)
+        await self._write("set_limit", name=name, size=size)
+
+    async def put_definitions(
+        self, definitions: Sequence[Definition], *, replace: bool = True
+    ) -> list[Definition]:
+        last = {(definition.key, definition.version): definition for definition in definitions}
+        given = msgspec.json.encode(list(last.values())).decode()
+
+        def register(connection: apsw.Connection, turn: TransactionTime) -> Rows:
+            before = self._scripts.one(connection, "put_definitions.before", definitions=given)
+            written = {"definitions": given, "replace": replace}
+            self._scripts.one(connection, "put_definitions.registered", now=turn.now, **written)
+            return before
+
+        return [definition_from(row) for row in await self._writer.run(register)]
+
+    async def enlist(self, worker: WorkerInfo) -> None:
+        await self._run(
+            "enlist",
+            id=worker.id,
+            host=worker.host,
+            pid=worker.pid,
+            version=worker.version,
+            slots=worker.slots,
+            lines=written_lines(worker.lines),
+        )
+
+    async def dismiss(self, worker: str) -> None:
+        printable("worker", worker, least=1)
+        await self._write("dismiss", worker=worker)
+
+    async def drain(self, worker: str) -> bool:
+        printable("worker", worker, least=1)
+        return bool(await self._write("drain", worker=worker))
+
+    async def prune(
+        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
+    ) -> Pruned:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
+        [row] = await self._run(
+            "prune",
+            last=str(last),
+            after="" if after is None else str(after),
+            limit=limit,
+            succeeded=rows.duration(retention.succeeded),
+            others=rows.duration(retention.others),
+            keyed=rows.duration(retention.keyed),
+        )
+        return Pruned(row["jobs"], row["next"])
+
+    async def tidy(self) -> int:
+        return len(await self._write("tidy"))

@@ -1,0 +1,60 @@
+"""The verbs of the SQLite store that show operators the whole."""
+
+from datetime import timedelta
+
+import apsw
+
+from tenure.core.reports.failures import DeadGroups, Trouble
+from tenure.core.reports.flow import LATELY, Flows
+from tenure.core.reports.pace import PACE_KEPT, Lengths, Paces
+from tenure.core.values.bounds import LARGEST_FEED, whole
+from tenure.storage.mapping import overview
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.file.clock import TransactionTime
+from tenure.storage.sqlite.file.database import Database
+
+
+class Overview(Database):
+    """Groups of dead letters, trouble, pace, and the flow through each queue."""
+
+    async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
+        whole("limit", limit, 1, overview.LARGEST_GROUPS)
+        found = await self._read("dead_letters", lambda row: row, limit=limit + 1, **overview.group_bounds())
+        return overview.groups_from(found, limit)
+
+    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
+        kept = rows.duration(PACE_KEPT)
+        lengths = {"waits": overview.written(waits), "runs": overview.written(runs)}
+
+        def note(connection: apsw.Connection, turn: TransactionTime) -> bool:
+            self._scripts.one(connection, "note_pace.forgotten", now=turn.now, kept=kept)
+            return bool(self._scripts.one(connection, "note_pace.noted", now=turn.now, **lengths))
+
+        return await self._writer.run(note)
+
+    async def paces(self, since: timedelta) -> Paces:
+        found = await self._read("paces", lambda row: row, since=rows.duration(since))
+        return overview.paces_from(found)
+
+    async def unfinished(self, namespace: str, *, most: int) -> int:
+        budget = most + overview.BEHIND
+        [n] = await self._read(
+            "unfinished", lambda row: int(row["n"]), namespace=namespace, most=most, budget=budget
+        )
+        return n
+
+    async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
+        whole("limit", limit, 1, LARGEST_FEED)
+        found = await self._read("flows", lambda row: row, limit=limit, lately=rows.duration(LATELY))
+        return overview.flows_from(found)
+
+    async def trouble(self, lately: timedelta) -> Trouble:
+        found = await self._read(
+            "trouble",
+            lambda row: row,
+            lately=rows.duration(lately),
+            often=overview.OFTEN,
+            few=overview.FEW,
+            **overview.group_bounds(),
+        )
+        return overview.trouble_from(found)

@@ -1,0 +1,163 @@
+"""`tenure jobs`: look at jobs and change them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+import click
+
+from tenure.api import views
+from tenure.core.errors import JobIsAside, JobNotFound, NoResult, TenureError
+from tenure.core.model.job import JobStanding
+from tenure.core.model.states import State
+from tenure.engine.client.client import JobClient
+from tenure.surfaces.cli.calls.jobs_list import list_jobs
+from tenure.surfaces.cli.calls.jobs_show import show
+from tenure.surfaces.cli.calls.jobs_watch import logs, watch
+from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.options import jobs_argument, params_option, read_params
+from tenure.surfaces.cli.output import json_option, print_json, styled
+
+ACTOR = "cli"
+"""The actor in the history of a job."""
+
+
+class WrongState(TenureError):
+    """The job is in a state in which the request makes no sense."""
+
+
+@click.group()
+def jobs() -> None:
+    """List, show, follow, cancel and replay jobs.
+
+    An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it.
+    """
+
+
+jobs.add_command(list_jobs)
+jobs.add_command(show)
+jobs.add_command(watch)
+jobs.add_command(logs)
+
+
+@jobs.command(short_help="Cancel jobs.")
+@jobs_argument
+@click.option("--reason", metavar="TEXT", help="Why; recorded in the history of the job.")
+@database_option
+@json_option
+@click.pass_context
+def cancel(
+    ctx: click.Context, jobs: tuple[UUID, ...], reason: str | None, database: str, as_json: bool
+) -> None:
+    """Cancel jobs: a waiting one at once, a running one as soon as its worker has stopped it.
+
+    A job that is already cancelled is no failure. One that ended otherwise is, and stays as it is.
+    """
+
+    async def one(client: JobClient, job: UUID) -> None:
+        standing = await client.cancel(job, actor=ACTOR, reason=reason)
+        if standing.state.is_final and standing.state is not State.CANCELLED:
+            raise WrongState(f"job {job} has ended already: it is {standing.state}")
+        _print_standing(standing, as_json=as_json)
+
+    _each(ctx, database, jobs, one)
+
+
+@jobs.command(short_help="Let held jobs run.")
+@jobs_argument
+@database_option
+@json_option
+@click.pass_context
+def accept(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+    """Let jobs run that were enqueued with --hold; those accepted before stay as they are."""
+
+    async def one(client: JobClient, job: UUID) -> None:
+        _print_standing(await client.accept(job), as_json=as_json)
+
+    _each(ctx, database, jobs, one)
+
+
+@jobs.command("put-back", short_help="Let jobs continue that were put aside.")
+@jobs_argument
+@database_option
+@json_option
+@click.pass_context
+def put_back(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+    """Let jobs continue that were put aside because the database refused to move them.
+
+    Repair their rows first: a job that still cannot be moved is a failure, and stays aside. Outcomes that
+    attempts had reported count now; attempts that had reported none are taken from their workers.
+    """
+
+    async def one(client: JobClient, job: UUID) -> None:
+        standing = await client.aside_jobs.put_back(job)
+        if not standing.moved:
+            raise WrongState(f"job {job} is not aside: it is {standing.state}")
+        _print_standing(standing, as_json=as_json)
+
+    _each(ctx, database, jobs, one)
+
+
+@jobs.command(short_help="Run ended jobs again, as new jobs.")
+@jobs_argument
+@params_option(
+    "New params: JSON, @ and the name of a file, or - for standard input; default: those of the job."
+)
+@click.option("--force", is_flag=True, help="Replay even if an earlier replay of the job has not ended.")
+@database_option
+@json_option
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    jobs: tuple[UUID, ...],
+    params: str | None,
+    force: bool,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Run jobs that have ended again, as new jobs, and print the new ids.
+
+    If an earlier replay of a job has not ended, no new one is made, and its id is printed.
+    """
+    document = None if params is None else read_params(params)
+
+    async def one(client: JobClient, job: UUID) -> None:
+        replayed = await client.replay(job, params=document, forced=force)
+        made = await client.get(replayed.replay or job)
+        if as_json:
+            print_json(views.Accepted(job_id=made.id, status=made.state))
+        else:
+            click.echo(made.id)
+        if not replayed.fresh:
+            click.echo(f"job {job} is being replayed already; --force replays it once more", err=True)
+
+    _each(ctx, database, jobs, one)
+
+
+def _each(
+    ctx: click.Context,
+    database: str,
+    jobs: Sequence[UUID],
+    one: Callable[[JobClient, UUID], Awaitable[None]],
+) -> None:
+    """Call `one` for each job. A refusal does not stop the others; the exit code is 1 then."""
+
+    async def work(client: JobClient) -> bool:
+        refused = False
+        for job in jobs:
+            try:
+                await one(client, job)
+            except (JobIsAside, JobNotFound, NoResult, WrongState) as error:
+                click.echo(f"Error: {error}", err=True)
+                refused = True
+        return refused
+
+    parts: Parts = ctx.obj
+    if with_client(parts, database, work):
+        ctx.exit(1)
+
+
+def _print_standing(standing: JobStanding, *, as_json: bool) -> None:
+    if as_json:
+        print_json(views.Accepted(job_id=standing.job, status=standing.state))
+    else:
+        click.echo(f"{standing.job} {styled(standing.state)}")

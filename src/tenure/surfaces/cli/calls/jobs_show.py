@@ -1,0 +1,157 @@
+"""`tenure jobs show`: the whole record of one job."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+import click
+import msgspec
+
+from tenure.api import views
+from tenure.api.redaction import Redaction
+from tenure.core.model.aside import Aside
+from tenure.core.model.child_keys import given_key
+from tenure.core.model.job import Event, Job
+from tenure.core.model.outcome import Attempt
+from tenure.core.model.trail import Usage
+from tenure.core.values.text import plain
+from tenure.engine.client.client import JobClient
+from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
+from tenure.surfaces.cli.options import job_argument
+from tenure.surfaces.cli.output import json_option, moment, print_json, styled, table
+
+MOST_EVENTS = 100
+"""How many events are shown to people; handlers may emit thousands."""
+
+WIDTH = 15
+"""Width of the column of names."""
+
+_ATTEMPTS = ("n", "fence", "started", "took", "outcome", "exit", "cpu", "memory", "worker", "error")
+_EVENTS = ("n", "at", "event", "from", "to", "attempt", "by")
+_TO_THE_RIGHT = frozenset({"n", "fence", "took", "cpu", "memory", "attempt"})
+
+
+class ShownJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
+    """A job with its attempts and events, which are separate calls of the HTTP API."""
+
+    attempt_list: Sequence[views.AttemptItem]
+    event_list: Sequence[views.EventItem]
+
+
+@click.command(short_help="Show one job: its state, attempts and history.")
+@job_argument
+@database_option
+@json_option
+@click.pass_obj
+def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
+    """Show one job: its state, its attempts with the resources they used, and its history.
+
+    --json prints the job as the HTTP API returns it, with `attemptList` and `eventList` added.
+    """
+
+    async def work(client: JobClient) -> tuple[Job, list[Attempt], list[Event], Aside | None]:
+        found = await client.get(job)
+        return (
+            found,
+            await client.attempts(job),
+            await client.events(job),
+            await client.aside_jobs.find(found),
+        )
+
+    found, attempts, events, aside = with_client(parts, database, work)
+    redaction = redaction_in_force()
+    if as_json:
+        print_json(
+            ShownJob(
+                **msgspec.structs.asdict(views.job_detail(found, redaction)),
+                attempt_list=[views.attempt_item(attempt, redaction) for attempt in attempts],
+                event_list=[views.event_item(event, redaction) for event in events],
+            )
+        )
+        return
+    for name, text in _facts(views.redacted(found, redaction)):
+        click.echo(f"{name.ljust(WIDTH)}{text}")
+    if aside is not None:
+        reason = plain(redaction.text(aside.why))
+        click.echo(f"{'aside since'.ljust(WIDTH)}{moment(aside.since)}: cannot {aside.verb} it: {reason}")
+    _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt, redaction) for attempt in attempts])
+    _print_table("history", _EVENTS, [_event_cells(event, redaction) for event in events[-MOST_EVENTS:]])
+    if len(events) > MOST_EVENTS:
+        click.echo(f"the last {MOST_EVENTS} of {len(events)} events; --json prints all", err=True)
+
+
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
+    yield "job", str(job.id)
+    yield "state", styled(job.state)
+    yield "definition", f"{job.definition}@{job.version}"
+    yield "queue", f"{job.queue}, priority {job.priority}"
+    yield "attempts", f"{job.attempt} of {job.policy.max_attempts}"
+    yield "created", moment(job.created_at)
+    times = {"scheduled": job.due_at or job.run_at, "queued": job.queued_at, "started": job.started_at}
+    times |= {"asked to stop": job.cancel_requested_at, "finished": job.finished_at}
+    texts = {name: moment(at) for name, at in times.items() if at is not None}
+    optional = {
+        "namespace": job.namespace if job.namespace != "default" else None,
+        "key": given_key(job),
+        "tags": ", ".join(job.tags),
+        "counts for": ", ".join(job.concurrency_keys),
+        "parent": job.parent,
+        "replay of": job.replay_of,
+        **texts,
+        "worker": job.worker and f"{job.worker}, its lease ends {moment(job.lease_expires_at)}",
+        "progress": job.progress and f"{job.progress.fraction:.0%} {job.progress.message}",
+        "params": job.params,
+        "result": job.result,
+        "error": job.error and views.summary(job.error),
+    }
+    for name, value in optional.items():
+        if value:
+            yield name, plain(str(value))
+    if job.error is not None and job.error.traceback:
+        for line in job.error.traceback.splitlines():
+            yield "", plain(line)
+
+
+def _print_table(title: str, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        click.echo(f"\n{click.style(title, bold=True)}")
+        for line in table(titles, rows, right=_TO_THE_RIGHT):
+            click.echo(line)
+
+
+def _attempt_cells(attempt: Attempt, redaction: Redaction) -> tuple[str, ...]:
+    took = None if attempt.ended_at is None else attempt.ended_at - attempt.started_at
+    usage = attempt.usage
+    return (
+        str(attempt.number),
+        str(attempt.fence),
+        moment(attempt.started_at),
+        "-" if took is None else f"{took.total_seconds():.3f}s",
+        attempt.ending or "running",
+        _exit(usage),
+        "-" if usage is None else f"{usage.cpu.total_seconds():.3f}s",
+        "-" if usage is None else f"{usage.peak_memory / 2**20:.1f}M",
+        plain(attempt.worker),
+        "" if attempt.error is None else plain(redaction.text(views.summary(attempt.error))),
+    )
+
+
+def _exit(usage: Usage | None) -> str:
+    if usage is None:
+        return "-"
+    if usage.signal is not None:
+        return f"signal {usage.signal}"
+    return "-" if usage.exit_code is None else str(usage.exit_code)
+
+
+def _event_cells(event: Event, redaction: Redaction) -> tuple[str, ...]:
+    reason = f" ({redaction.text(event.reason)})" if event.reason else ""
+    payload = f" {redaction.document(event.payload)}" if event.payload is not None else ""
+    return (
+        str(event.n),
+        moment(event.at),
+        event.type,
+        event.source or "-",
+        event.target,
+        str(event.attempt),
+        plain(f"{event.actor}{reason}{payload}"),
+    )

@@ -1,0 +1,62 @@
+"""`tenure serve [APP]`: HTTP, a worker and the duties in one process, until a signal stops them."""
+
+import os
+import sys
+
+import click
+
+from tenure.settings.sources import Loaded, load
+from tenure.surfaces.cli.process.event_loop import run, run_until_signal
+from tenure.surfaces.cli.process.linux import require_linux
+from tenure.surfaces.cli.process.log_output import log_output
+from tenure.surfaces.cli.process.systemd import ServiceManager
+from tenure.telemetry.logs.logs import EventLog
+
+
+@click.command()
+@click.argument("app", required=False)
+@click.option(
+    "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else the app's own."
+)
+@click.option("--host", metavar="NAME", help="Where to listen; default: 127.0.0.1. Others need keys.")
+@click.option("--port", metavar="N", help="Port to listen on; default: 8000. 0 takes any free one.")
+@click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
+@click.option("--queues", help="Serve only these queues, separated by commas.", metavar="NAMES")
+@click.option("--metrics-port", help="Port that offers the worker's metrics to Prometheus.", metavar="N")
+@click.option(
+    "--lease-seconds", help="How long without a heartbeat before others take its jobs.", metavar="S"
+)
+@click.option(
+    "--shutdown-seconds", metavar="S", help="How long requests and jobs may take to finish after a signal."
+)
+def serve(app: str | None, **given: str | None) -> None:
+    """Serve HTTP and run the jobs of APP, given as module:attribute: all of Tenure in one command.
+
+    Without APP it runs no jobs: it serves HTTP, queues due jobs, and takes back those of lost workers.
+
+    The first SIGTERM or SIGINT refuses new requests and lets open ones finish; then the worker claims no more
+    jobs and finishes those it runs. After --shutdown-seconds, jobs that still run are killed and handed back;
+    a second signal does that at once. If the server or the worker fails, both end. A drained worker claims no
+    more jobs, and everything else goes on.
+    """
+    if app is not None:
+        require_linux("serve")
+    loaded = load(given)
+    with log_output(loaded.settings) as logs:
+        code = run(_serve(app, loaded, logs))
+    if code:
+        sys.exit(code)
+
+
+async def _serve(app: str | None, loaded: Loaded, logs: EventLog) -> int:
+    # Not at the top: most commands need neither an HTTP server nor lanes.
+    from tenure.assemble.serve import open_serve
+
+    manager = ServiceManager(os.environ)
+
+    def on_early_end(notice: str) -> None:
+        manager.notify("STOPPING=1")
+        logs.notice(notice)
+
+    async with open_serve(app, loaded, logs, on_early_end) as both:
+        return await run_until_signal(both, manager, both)

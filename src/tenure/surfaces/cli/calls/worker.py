@@ -1,0 +1,50 @@
+"""`tenure worker APP`: runs jobs until a signal stops it."""
+
+import os
+import sys
+
+import click
+
+from tenure.settings.sources import Loaded, load
+from tenure.surfaces.cli.process.event_loop import run, run_until_signal
+from tenure.surfaces.cli.process.linux import require_linux
+from tenure.surfaces.cli.process.log_output import log_output
+from tenure.surfaces.cli.process.systemd import ServiceManager
+from tenure.telemetry.logs.logs import EventLog
+
+
+@click.command()
+@click.argument("app")
+@click.option(
+    "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else the app's own."
+)
+@click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
+@click.option("--queues", help="Serve only these queues, separated by commas.", metavar="NAMES")
+@click.option("--metrics-port", help="Port that offers the worker's metrics to Prometheus.", metavar="N")
+@click.option(
+    "--lease-seconds", help="How long without a heartbeat before others take its jobs.", metavar="S"
+)
+@click.option("--shutdown-seconds", help="How long jobs may take to finish after a signal.", metavar="S")
+def worker(app: str, **given: str | None) -> None:
+    """Run the jobs of APP, given as module:attribute, each in the lane of its definition.
+
+    At its start it prints how attempts are isolated: each in a fresh process, unless a definition says
+    otherwise.
+
+    The first SIGTERM or SIGINT lets jobs finish, for up to --shutdown-seconds, and hands back the rest; a
+    second one hands all of them back at once.
+    """
+    require_linux("worker")
+    loaded = load(given)
+    with log_output(loaded.settings) as logs:
+        code = run(_work(app, loaded, logs))
+    if code:
+        sys.exit(code)
+
+
+async def _work(app: str, loaded: Loaded, logs: EventLog) -> int:
+    # Not at the top: most commands need neither lanes nor telemetry.
+    from tenure.assemble.worker import open_lone_worker
+
+    async with open_lone_worker(app, loaded, logs) as worker:
+        return await run_until_signal(worker, ServiceManager(os.environ), worker)

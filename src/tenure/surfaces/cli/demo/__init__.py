@@ -1,0 +1,1 @@
+"""`tenure demo` and its sample jobs."""

@@ -1,0 +1,122 @@
+"""Log entries as lines for people on standard error, no faster than people can read."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from tenure.core.model.states import State
+from tenure.core.values.text import plain
+from tenure.surfaces.cli.output import COLOURS
+from tenure.telemetry.logs.logs import LogEntry
+
+MOST_AT_ONCE = 10
+"""How many successes of one batch get a line each: nobody reads faster."""
+
+LONGEST_REASON = 200
+"""How many characters of a reason are shown."""
+
+
+class HumanLines:
+    """Formats log entries for `NonblockingStdio`."""
+
+    def __init__(self, hide: Callable[[str], str], *, is_coloured: bool) -> None:
+        self._hide = hide
+        self._is_coloured = is_coloured
+        self._encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+
+    def __call__(self, entries: Sequence[LogEntry], dropped: int) -> list[bytes]:
+        """The lines of these entries; of many successes, the first and the number of the others."""
+        if dropped:
+            entries = [LogEntry(time.time(), "warning", "log.dropped", {"count": dropped}), *entries]
+        lines, successes = list[str](), 0
+        for entry in entries:
+            if entry.fields.get("state") is State.SUCCEEDED:
+                successes += 1
+                if successes > MOST_AT_ONCE:
+                    continue
+            lines += self._lines(entry)
+        if (more := successes - MOST_AT_ONCE) > 0:
+            lines.append(f"{_clock(entries[-1])} {self._coloured(f'{more} more succeeded', State.SUCCEEDED)}")
+        return [f"{line}\n".encode(self._encoding, "backslashreplace") for line in lines]
+
+    def _lines(self, entry: LogEntry) -> Iterator[str]:
+        fields = entry.fields
+        if "message" in fields:
+            text = plain(self._hide(fields["message"]))
+            # Captured output may look like a line of ours, so it is marked.
+            yield f"{_clock(entry)} | {text}" if entry.event == "output" else text
+            return
+        reason = (self._hide(fields.get("reason", "")).splitlines() or [""])[0][:LONGEST_REASON]
+        text = plain(human_line(entry.event, {**fields, "reason": reason}))
+        yield f"{_clock(entry)} {self._coloured(text, fields.get('state'))}"
+        for line in self._hide(fields.get("error", "")).splitlines():
+            yield f"    {plain(line)}"
+
+    def _coloured(self, text: str, state: State | None) -> str:
+        colour = COLOURS.get(state) if state and self._is_coloured else None
+        return text if colour is None else text.replace(f" {state}", f" {click.style(state, fg=colour)}", 1)
+
+
+def human_line(event: str, fields: dict[str, Any]) -> str:
+    """A log entry as one line of text."""
+    match event, fields:
+        case "worker.ready", {"worker": worker, "lines": lines, "slots": slots}:
+            return f"{worker} serves {lines} line(s) with {slots} slot(s)"
+        case "worker.draining", {"worker": worker, "reason": reason, "running": running}:
+            return f"{worker} claims no more ({reason}); {running} running"
+        case "worker.stopped", {"worker": worker, "handedBack": handed_back, "abandoned": left}:
+            return f"{worker} has stopped; {handed_back} handed back, {left} left to their leases"
+        case "hook.failed", {"jobId": job, "hook": hook, "reason": reason}:
+            return f"hook {hook} of {str(job)[-8:]} failed: {reason}"
+        case "jobs.reaped" | "jobs.promoted", {"count": count}:
+            how = "taken back from workers that were lost" if event == "jobs.reaped" else "came due"
+            return f"{count} job(s) {how}"
+        case "loop.failed", {"loop": loop, "reason": reason, "failures": failures}:
+            return f"{loop}: {reason} ({failures} in a row)"
+        case "loop.recovered", {"loop": loop}:
+            return f"{loop} works again"
+        case "request.answered", {
+            "method": method,
+            "route": route,
+            "status": status,
+            "durationSeconds": took,
+        }:
+            return f"{method} {route} {status} in {1000 * took:.0f} ms"
+        case "request.failed", {"requestId": request, "reason": reason}:
+            return f"request {request} failed: {reason}"
+        case "library", {"logger": logger, "reason": reason}:
+            return f"{logger}: {reason}"
+        case "log.dropped", {"count": count}:
+            return f"{count} line(s) dropped: standard error was read too slowly"
+        case _:
+            return _attempt_line(event, fields)
+
+
+def _attempt_line(event: str, fields: dict[str, Any]) -> str:
+    text = f"{fields['definition']} {str(fields['jobId'])[-8:]}"
+    if event == "job.put_aside":
+        verb, reason = fields["verb"], fields["reason"]
+        return f"{text} put aside, {fields['state']}: the database refuses to {verb} it: {reason}"
+    text += f" attempt {fields['attempt']}"
+    match event:
+        case "attempt.started":
+            return f"{text} started"
+        case "attempt.lost":
+            return f"{text} lost: {fields['reason']}"
+        case "attempt.handed_back":
+            return f"{text} handed back, {fields['state']}: {fields['reason']}"
+        case "attempt.reaped":
+            return f"{text} of {fields['worker']} taken back, {fields['state']}: {fields['reason']}"
+    used = f"{fields['durationSeconds']:.3f} s"
+    if "cpuSeconds" in fields:
+        used += f", {1000 * fields['cpuSeconds']:.0f} ms of CPU, {fields['peakMemoryBytes'] >> 20} MiB"
+    text += f" {fields['state']} ({used})"
+    return f"{text}: {fields['reason']}" if fields["reason"] else text
+
+
+def _clock(entry: LogEntry) -> str:
+    return f"{datetime.fromtimestamp(entry.at, UTC):%H:%M:%S}"

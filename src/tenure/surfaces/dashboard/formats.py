@@ -1,0 +1,138 @@
+"""Formats times, sizes and documents for pages."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from tenure.api.redaction import Redaction
+from tenure.core.values.documents import Document
+
+LONGEST_PREVIEW = 16_384
+"""Characters of a document that a page shows; the rest is a click away."""
+
+LONGEST_LINE = 4_000
+"""Characters of a log line, or of an event's payload, that a page shows."""
+
+# Control characters, marks that change the direction of text, and surrogates, which no page can contain.
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_AGES = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+class Preview(Struct, frozen=True):
+    """A document as a page shows it; `is_cut` if that is not all of it."""
+
+    text: str
+    size: int
+    is_cut: bool
+
+
+def age(seconds: float) -> str:
+    """A duration in its largest unit, rounded down. The script of the pages does the same."""
+    unit, name = next((known for known in _AGES if seconds >= known[0]), (1, "s"))
+    return f"{int(seconds // unit)} {name}"
+
+
+def ago(at: datetime) -> str:
+    """How long ago, or how far ahead. For display only: no decision depends on this clock."""
+    seconds = (datetime.now(UTC) - at).total_seconds()
+    return f"in {age(-seconds)}" if seconds < 0 else f"{age(seconds)} ago"
+
+
+def exact(at: datetime) -> str:
+    """A time to the millisecond, in UTC."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
+
+
+def clock(at: datetime) -> str:
+    """The time of day, in UTC."""
+    return at.astimezone(UTC).strftime("%H:%M:%S.%f")[:-3]
+
+
+def span(length: timedelta | float | None) -> str:
+    """A duration in one or two units."""
+    if length is None:
+        return ""
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{int(seconds * 10) / 10:g} s"
+    place = next(place for place, (unit, _) in enumerate(_AGES) if seconds >= unit)
+    (large, name), (small, part) = _AGES[place], _AGES[place + 1]
+    rest = int(seconds % large // small)
+    return f"{int(seconds // large)} {name} {rest} {part}" if rest else f"{int(seconds // large)} {name}"
+
+
+def figure(number: float, digits: int = 2) -> str:
+    """A number with so many significant digits; a large one with all digits before the point."""
+    return f"{number:,.0f}" if number >= 10**digits - 0.5 else f"{number:.{digits}g}"
+
+
+def size(count: int) -> str:
+    """A number of bytes, in a unit that keeps it short."""
+    value, unit = float(count), 0
+    while value >= 1024 and unit < len(_SIZES) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.0f} {_SIZES[unit]}" if value >= 100 or not unit else f"{value:.1f} {_SIZES[unit]}"
+
+
+def preview(document: Document, redaction: Redaction) -> Preview:
+    """A redacted document, indented, and cut to what a page shows."""
+    shown = redaction.document(document)
+    # A long one is not indented first: it would be cut anyway.
+    text = _indented(shown) if len(shown) <= LONGEST_PREVIEW else shown
+    return Preview(text[:LONGEST_PREVIEW], len(document.encode()), len(text) > LONGEST_PREVIEW)
+
+
+def spelled_out(value: Any) -> Any:
+    """The text with invisible control characters written as escapes.
+
+    Every text on a page goes through this, so that an error text cannot disguise itself as another.
+    """
+    # Not for subclasses of str: Markup was made of texts that went through this before.
+    return _UNSEEN.sub(_as_escape, value) if type(value) is str else value
+
+
+def one_line(text: str) -> str:
+    """A text on one line, cut if it is long."""
+    shown = _UNSEEN.sub(_as_escape, text[:LONGEST_LINE]).replace("\n", "\\n")
+    return shown + "…" if len(text) > LONGEST_LINE else shown
+
+
+def raw(document: Raw) -> str:
+    """A document on one line."""
+    return one_line(bytes(document).decode())
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON, for the script of the pages."""
+    return msgspec.json.encode(value).decode()
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
+
+
+def _indented(document: Document) -> str:
+    return json.dumps(json.loads(document), indent=2, ensure_ascii=False)
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "ago": ago,
+    "clock": clock,
+    "exact": exact,
+    "span": span,
+    "figure": figure,
+    "size": size,
+    "number": lambda count: f"{count:,}",
+    "one_line": one_line,
+    "raw": raw,
+    "as_json": as_json,
+}
+"""The filters of templates, by name."""

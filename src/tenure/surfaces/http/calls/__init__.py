@@ -1,0 +1,1 @@
+"""The handlers of the routes, and the tables that list them."""

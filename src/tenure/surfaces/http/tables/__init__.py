@@ -1,1 +1,0 @@
-"""The rows of the table of routes, a file for each thing they are about."""

@@ -1,0 +1,1 @@
+"""What a process writes about its work."""

@@ -1,0 +1,253 @@
+"""The log of a process, as entries: a level, the name of an event, and fields.
+
+It gets the same signals as the metrics. Names and fields are an interface: users search for them. An entry
+holds nothing of a job's params or result, and its size is bounded, since entries may have to wait. The format
+redacts `reason` and `error`, which may hold a secret.
+"""
+
+import time
+import traceback
+from collections.abc import Callable
+from logging import ERROR, LogRecord
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from tenure.core.model.aside import Aside
+from tenure.core.model.job import LapsedAttempt, StepTaken
+from tenure.core.model.lease import Claimed
+from tenure.core.model.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
+from tenure.core.model.states import State
+from tenure.core.signals import (
+    AttemptHandedBack,
+    AttemptLost,
+    AttemptSettled,
+    AttemptStarted,
+    DutyDone,
+    HookFailed,
+    JobPutAside,
+    Measured,
+    Recovered,
+    Signal,
+    Troubled,
+    WorkerDraining,
+    WorkerReady,
+    WorkerStopped,
+)
+from tenure.core.values.traceparent import trace_of
+
+LEVELS = ("debug", "info", "warning", "error")
+
+MOST_JOBS = 50
+"""How many job ids one entry lists."""
+
+LONGEST_ERROR = 16_384
+"""The most characters of a traceback, of which the end is kept, or of a library's message."""
+
+QUIET = frozenset({"/healthz", "/readyz", "/metrics", "/metrics/worker"})
+"""Routes that programs request all the time."""
+
+_LEVEL_OF = {State.RETRYING: "warning", State.FAILED: "error", State.BURIED: "error"}
+
+
+class LogEntry(NamedTuple):
+    """One entry; `at` is in seconds since the epoch."""
+
+    at: float
+    level: str
+    event: str
+    fields: dict[str, Any]
+
+
+class EventLog:
+    """Makes entries of signals, requests and output; keeps those of one level and above."""
+
+    def __init__(self, put: Callable[[LogEntry], None], level: str = "info") -> None:
+        self._put = put
+        self._levels = frozenset(LEVELS[LEVELS.index(level) :])
+        self._worker: str | None = None
+
+    def __call__(self, signal: Signal) -> None:
+        """Log a signal; called twice for every attempt."""
+        kind = type(signal)
+        if kind is AttemptSettled:
+            self._on_settled(signal)  # type: ignore[arg-type]
+        elif kind is AttemptStarted:
+            if self._has("debug"):
+                claimed: Claimed = signal.claimed  # type: ignore[assignment, union-attr]
+                self._log("debug", "attempt.started", self._job_fields(claimed))
+        elif kind is not Measured:
+            self._on_rare_signal(signal)
+
+    def notice(self, text: str) -> None:
+        """Log a text for people, whatever the level."""
+        self._put(LogEntry(time.time(), "info", "notice", {"message": text}))
+
+    def answered(
+        self, request: UUID, method: str, route: str, status: int, seconds: float, key: str | None
+    ) -> None:
+        """Log an answered request; `key` is the id of its API key."""
+        level = _level_of_answer(route, status)
+        if not self._has(level):
+            return
+        fields = {"requestId": request, "method": method, "route": route, "status": status}
+        self._log(level, "request.answered", {**fields, "durationSeconds": round(seconds, 6), "key": key})
+
+    def failed(self, request: UUID, error: Exception) -> None:
+        """Log a request that failed because of a bug."""
+        reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+        trace = "".join(traceback.format_exception(error))
+        self._log("error", "request.failed", {"requestId": request, "reason": reason, **_error_field(trace)})
+
+    def output(self, line: bytes) -> None:
+        """Log a line that another process or library wrote to our standard error."""
+        self._log("info", "output", {"message": line.decode(errors="backslashreplace")})
+
+    def library(self, record: LogRecord) -> None:
+        """Log a record of a library."""
+        trace = "".join(traceback.format_exception(record.exc_info[1])) if record.exc_info else ""
+        fields = {"logger": record.name, "reason": record.getMessage()[:LONGEST_ERROR], **_error_field(trace)}
+        self._log("error" if record.levelno >= ERROR else "warning", "library", fields)
+
+    def _has(self, level: str) -> bool:
+        return level in self._levels
+
+    def _log(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        if self._has(level):
+            self._put(LogEntry(time.time(), level, event, fields))
+
+    def _job_fields(self, claimed: Claimed) -> dict[str, Any]:
+        return {
+            "jobId": claimed.lease.job,
+            "definition": claimed.definition,
+            "version": claimed.version,
+            "queue": claimed.queue,
+            "attempt": claimed.attempt,
+            "worker": self._worker,
+            "traceId": trace_of(claimed.lease.job, claimed.traceparent),
+        }
+
+    def _on_settled(self, signal: AttemptSettled) -> None:
+        level = _LEVEL_OF.get(signal.state, "info")
+        if not self._has(level):
+            return
+        claimed, outcome, usage = signal.claimed, signal.report.outcome, signal.report.usage
+        fields = self._job_fields(claimed)
+        fields["state"] = signal.state
+        fields["outcome"] = ENDING_OF[type(outcome)]
+        fields["durationSeconds"] = round(signal.took, 6)
+        fields["retries"] = claimed.attempt - 1
+        fields["maxAttempts"] = claimed.policy.max_attempts
+        if isinstance(outcome, Recoverable | Unrecoverable):
+            fields["reason"] = f"{outcome.error.kind}: {outcome.error.message}"
+        if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final:
+            fields["againInSeconds"] = round(outcome.after.total_seconds(), 3)
+        if usage is not None:
+            fields["cpuSeconds"] = usage.cpu.total_seconds()
+            fields["peakMemoryBytes"] = usage.peak_memory
+            fields["exitCode"] = usage.exit_code
+            fields["signal"] = usage.signal
+        self._put(LogEntry(time.time(), level, "attempt.settled", fields))
+
+    def _on_rare_signal(self, signal: Signal) -> None:
+        match signal:
+            case AttemptHandedBack(claimed, state, has_begun, took, reason):
+                fields = {
+                    **self._job_fields(claimed),
+                    "state": state,
+                    "outcome": Ending.KILLED if has_begun else Ending.HANDED_BACK,
+                    **_ending_fields(took, claimed.attempt, claimed.policy.max_attempts, reason),
+                }
+                self._log(_LEVEL_OF.get(state, "info"), "attempt.handed_back", fields)
+            case AttemptLost(claimed, fenced, took, aside):
+                gone = "it was put aside with its job" if aside else "its lease was gone"
+                reason = "we could not keep its lease" if fenced else gone
+                ending = _ending_fields(took, claimed.attempt, claimed.policy.max_attempts, reason)
+                fields = {**self._job_fields(claimed), "outcome": Ending.LOST, **ending}
+                self._log("warning", "attempt.lost", fields)
+            case JobPutAside(aside):
+                self._log("error", "job.put_aside", self._aside_fields(aside))
+            case HookFailed(job, hook, error, known):
+                of_job = {"jobId": job} if known is None else self._job_fields(known)
+                self._log("warning", "hook.failed", {**of_job, "hook": hook, "reason": error})
+            case DutyDone(duty, moved):
+                level, event = ("warning", "jobs.reaped") if duty == "reap" else ("debug", "jobs.promoted")
+                jobs = [one.job for one in moved[:MOST_JOBS]]
+                self._log(level, event, {"count": len(moved), "jobs": jobs, "worker": self._worker})
+                for one in moved:
+                    if one.lapsed is not None:
+                        self._log_reaped(one, one.lapsed)
+            case Troubled(loop, error, failures):
+                *before, reason = error.strip().splitlines() or [""]
+                fields = {"loop": loop, "reason": reason, "failures": failures, "worker": self._worker}
+                self._log("warning", "loop.failed", {**fields, **_error_field(error if before else "")})
+            case Recovered(loop):
+                self._log("info", "loop.recovered", {"loop": loop, "worker": self._worker})
+            case _:
+                self._on_worker_signal(signal)
+
+    def _aside_fields(self, aside: Aside) -> dict[str, Any]:
+        line = aside.line
+        return {
+            "jobId": aside.job,
+            "definition": line.definition,
+            "version": line.version,
+            "queue": line.queue,
+            "verb": str(aside.verb),
+            "state": aside.state,
+            "reason": aside.why,
+            "worker": self._worker,
+        }
+
+    def _log_reaped(self, moved: StepTaken, lapsed: LapsedAttempt) -> None:
+        held_for = lapsed.held_for.total_seconds()
+        fields = {
+            "jobId": moved.job,
+            "definition": lapsed.definition,
+            "version": lapsed.version,
+            "queue": lapsed.queue,
+            "attempt": lapsed.attempt,
+            "worker": lapsed.worker,
+            "traceId": trace_of(moved.job, lapsed.traceparent),
+            "state": moved.target,
+            "outcome": Ending.LOST,
+            **_ending_fields(held_for, lapsed.attempt, lapsed.max_attempts, "WorkerLost: the lease ran out"),
+        }
+        self._log(_LEVEL_OF.get(moved.target, "warning"), "attempt.reaped", fields)
+
+    def _on_worker_signal(self, signal: Signal) -> None:
+        match signal:
+            case WorkerReady(worker):
+                self._worker = worker.id
+                fields = {"slots": worker.slots, "lines": len(worker.lines), "version": worker.version}
+                self._log("info", "worker.ready", {"worker": worker.id, **fields})
+            case WorkerDraining(name, running, reason):
+                self._log("info", "worker.draining", {"worker": name, "running": running, "reason": reason})
+            case WorkerStopped(name, handed_back, abandoned):
+                fields = {"worker": name, "handedBack": handed_back, "abandoned": abandoned}
+                self._log("warning" if abandoned else "info", "worker.stopped", fields)
+
+
+def _ending_fields(took: float, attempt: int, max_attempts: int, reason: str) -> dict[str, Any]:
+    """For an attempt without an outcome: how long it took, the retries before it, and why it ended."""
+    return {
+        "durationSeconds": round(took, 6),
+        "retries": max(attempt - 1, 0),
+        "maxAttempts": max_attempts,
+        "reason": reason,
+    }
+
+
+def _level_of_answer(route: str, status: int) -> str:
+    if status == 500:
+        return "error"
+    if route in QUIET or status < 400:
+        return "debug"
+    return "warning" if status > 500 or status in {401, 403, 429} else "info"
+
+
+def _error_field(error: str) -> dict[str, str]:
+    """The end of a traceback, in whole lines: half a line may be a secret without its name."""
+    error = error.strip()
+    if len(error) > LONGEST_ERROR:
+        error = error[-LONGEST_ERROR:].partition("\n")[2]
+    return {"error": error} if error else {}

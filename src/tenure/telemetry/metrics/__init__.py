@@ -1,0 +1,1 @@
+"""Metrics of workers and of the API, and their exposition to Prometheus."""

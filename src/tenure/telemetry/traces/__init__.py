@@ -1,0 +1,1 @@
+"""Spans of attempts and requests, and their export by OTLP."""

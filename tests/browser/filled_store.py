@@ -1,0 +1,137 @@
+"""Fills a store with something of every kind: jobs in every state, logs, a pause, workers."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from tenure.core.model.job import NewJob
+from tenure.core.model.lease import Claimed, Line, Progress, Pulse
+from tenure.core.model.outcome import (
+    Outcome,
+    Recoverable,
+    Report,
+    Stopped,
+    Succeeded,
+    Suspended,
+    Unrecoverable,
+)
+from tenure.core.model.policy import OnLost, Policy
+from tenure.core.model.spec import Spec
+from tenure.core.model.trail import CUSTOM, LogLine, Note, Trail, Usage
+from tenure.core.reports.operations import Definition, WorkerInfo
+from tenure.core.values import documents
+from tenure.core.values.failure import Failure
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import claim, settle
+
+HOUR = timedelta(hours=1)
+TRACEBACK = """Traceback (most recent call last):
+  File "/app/jobs.py", line 41, in charge
+    gateway.charge(params.card, params.amount)
+  File "/app/gateway.py", line 17, in charge
+    raise PermissionError("the card was declined")
+PermissionError: the card was declined
+"""
+DECLINED = Failure("PermissionError", "the card was declined", TRACEBACK)
+SLOW = Failure("TimeoutError", "no answer from mail.example within 30 s")
+SPECS = (
+    Spec(
+        key="mail.welcome",
+        tags=("mail",),
+        params_schema=documents.write(
+            {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+        ),
+    ),
+    Spec(key="card.charge"),
+    Spec(key="report.build", priority=5),
+    Spec(key="video.encode"),
+)
+LINES = (
+    *(Line("default", spec.key) for spec in SPECS),
+    Line("media", "video.encode"),
+)
+_USED = Usage(exit_code=0, cpu=timedelta(milliseconds=340), peak_memory=48 * 2**20)
+
+
+def _job(definition: str, params: Any = None, **rest: Any) -> NewJob:
+    return NewJob(definition=definition, params=documents.write(params or {}), **rest)
+
+
+OWNED = {
+    "running": _job("video.encode", {"file": "talk.mp4", "apiKey": "sk-123"}, tags=("media", "urgent")),
+    "cancelling": _job("video.encode", {"file": "keynote.mp4"}),
+    "retrying": _job("mail.welcome", {"to": "ada@example.com"}, key="welcome-ada"),
+    "suspended": _job("report.build", {"month": "2026-10"}),
+    "succeeded": _job("report.build", {"month": "2026-09"}, tags=("monthly",)),
+    "failed": _job("card.charge", {"amount": 990, "card": {"token": "tok_1"}}),
+    "failed alike": _job("card.charge", {"amount": 120}),
+    "stopped": _job("video.encode", {"file": "holiday.mp4"}),
+    "buried": _job("card.charge", {"amount": 55}, policy=Policy(on_lost=OnLost.BURY)),
+}
+WAITING = {
+    "created": _job("report.build", hold=True),
+    "scheduled": _job("report.build", {"month": "2026-11"}, delay=HOUR),
+    "queued": _job("mail.welcome", {"to": "grace@example.com"}, priority=7),
+    "paused": _job("video.encode", {"file": "late.mp4"}, queue="media"),
+    "unserved": _job("fax.send", {"to": "+44 1"}),
+    "cancelled": _job("mail.welcome", {"to": "nobody@example.com"}),
+}
+
+
+async def fill(store: Store) -> dict[str, UUID]:
+    """Fill a store; returns the jobs by name. A job with the name of a state is in that state."""
+    known = [Definition(key=spec.key, version=1, spec=spec.document()) for spec in SPECS]
+    await store.put_definitions(known)
+    await store.enlist(WorkerInfo(id="a", host="worker-1", pid=4242, version="0.1.0", slots=8, lines=LINES))
+    await store.enlist(WorkerInfo(id="b", host="worker-2", pid=17, version="0.1.0", slots=4, lines=LINES[:1]))
+    jobs = await _enqueued(store, OWNED)
+    owned = {one.lease.job: one for one in await claim(store, limit=100, lines=LINES, lease_for=HOUR)}
+    await _attempted(store, {name: owned[job] for name, job in jobs.items()})
+    jobs |= await _enqueued(store, WAITING)
+    await store.cancel([jobs["cancelled"]], reason="sent by mistake")
+    await store.pause("media", by="ann", reason="the encoder is being replaced")
+    return jobs
+
+
+async def _enqueued(store: Store, jobs: dict[str, NewJob]) -> dict[str, UUID]:
+    made = await store.enqueue(list(jobs.values()))
+    return dict(zip(jobs, [one.id for one in made], strict=True))
+
+
+async def _attempted(store: Store, owned: dict[str, Claimed]) -> None:
+    await _log(store, owned)
+    progress = {owned["running"].lease: Progress(0.35, "frame 7 of 20")}
+    await store.heartbeat(
+        Pulse(worker="a", leases=[one.lease for one in owned.values()], lease_for=HOUR, progress=progress)
+    )
+    await store.cancel(
+        [owned[name].lease.job for name in ("cancelling", "stopped")], reason="taking too long"
+    )
+    ends: dict[str, Outcome] = {
+        "retrying": Recoverable(SLOW, HOUR),
+        "suspended": Suspended(HOUR),
+        "succeeded": Succeeded(documents.write({"pages": 12, "url": "https://reports.example/9"})),
+        "failed": Unrecoverable(DECLINED),
+        "failed alike": Unrecoverable(DECLINED),
+        "stopped": Stopped(),
+    }
+    await settle(store, [Report(owned[name].lease, end, _USED) for name, end in ends.items()])
+    await store.hand_back("a", unstarted=[], killed=[owned["buried"].lease])
+
+
+async def _log(store: Store, owned: dict[str, Claimed]) -> None:
+    now = datetime.now(UTC)
+    lines = tuple(
+        LogLine(n, now + timedelta(milliseconds=n), level, text)
+        for n, (level, text) in enumerate(
+            [
+                ("info", "opening"),
+                ("stdout", "frame 1 of 20"),
+                ("warning", "disk is slow"),
+                ("error", "torn"),
+            ],
+            1,
+        )
+    )
+    notes = (Note(f"{CUSTOM}opened", documents.write({"by": "ann"})),)
+    await store.record("a", [Trail(owned[name].lease, lines, notes) for name in ("running", "failed")])

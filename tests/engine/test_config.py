@@ -1,0 +1,49 @@
+"""What a worker serves, and what it puts on record when it starts."""
+
+import pytest
+
+from tenure.core.errors import InvalidInput
+from tenure.core.model.lease import Line
+from tenure.core.model.spec import Spec
+from tenure.core.values.documents import Document
+from tenure.engine.client.registration import save_definitions
+from tenure.engine.config import new_worker_name, served_lines
+from tenure.storage.contract.store import Store
+
+MAIL = Spec(key="mail", queue="letters", concurrency=5)
+POST = Spec(key="post", version=2)
+
+
+def test_each_definition_is_served_in_its_own_queue_unless_queues_are_named() -> None:
+    assert served_lines([MAIL, POST]) == (Line("default", "post", 2), Line("letters", "mail"))
+    assert served_lines([MAIL, POST], ["slow"]) == (Line("slow", "mail"), Line("slow", "post", 2))
+
+
+def test_an_app_without_definitions_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"@app\.job"):
+        served_lines([])
+
+
+def test_no_two_workers_have_one_name() -> None:
+    """Not even those of one process: what was claimed under a name is that worker's for good."""
+    assert new_worker_name() != new_worker_name()
+
+
+async def test_definitions_are_on_record_with_what_they_said_before(store: Store) -> None:
+    """S1.54: the last start wins, and learns what it has changed."""
+    assert await save_definitions(store, [MAIL, POST], "a") == []
+    assert await save_definitions(store, [MAIL, Spec(key="post", version=2, priority=7)], "b") == ["post@2"]
+    found = {known.key: Spec.read(known.spec) for known in await store.definitions()}
+    assert found["mail"] == MAIL
+    assert found["post"].priority == 7
+
+
+async def test_a_limit_follows_the_code_only_where_that_has_changed(store: Store) -> None:
+    """S1.68: what an operator has set outlives a restart, but not a deploy that says otherwise."""
+    await save_definitions(store, [MAIL], "a")
+    await store.enqueue([MAIL.new_job(Document("{}"))])
+    await store.set_limit("mail", 3)
+    await save_definitions(store, [MAIL], "b")
+    assert [use.size for use in await store.limits()] == [3]
+    await save_definitions(store, [Spec(key="mail", queue="letters", concurrency=2)], "c")
+    assert [use.size for use in await store.limits()] == [2]
