@@ -78,23 +78,25 @@ PLACES: dict[str, Place] = {
     **_around("worker", "store.hand_back", _verb("hand_back")),
     **_around("worker", "store.spawn", _verb("spawn")),
     **_around("worker", "dispatcher.start", "tenure.engine.worker.in_flight:InFlight.take"),
-    **_around("worker", "dispatcher.tell", "tenure.engine.worker.dispatcher:Dispatcher._tell"),
+    **_around("worker", "dispatcher.tell", "tenure.engine.worker.dispatcher:Dispatcher._announce"),
     **_around("worker", "heartbeat.beat", "tenure.engine.worker.heartbeat:Heartbeat.beat"),
     **_around("worker", "settler.note", "tenure.engine.worker.in_flight:InFlight._note"),
     **_around("worker", "lane.start", "tenure.execution.parent.zygote_client:ZygoteClient.start"),
     **_around("zygote", "zygote.start", "tenure.execution.zygote.children:ZygoteChildren.start"),
     **_around("zygote", "zygote.spare", "tenure.execution.zygote.children:ZygoteChildren.fork_spare"),
     **_around("zygote", "zygote.reap", "tenure.execution.zygote.children:ZygoteChildren.reap"),
-    "child.begin": Place("zygote", "tenure.execution.child.process:attend", "before"),
-    "child.handler": Place("zygote", "tenure.execution.child.process:_perform", "before", _is_no_rehearsal),
-    "child.effect": Place("zygote", "tenure.execution.child.process:_perform", "after", _is_no_rehearsal),
+    "child.begin": Place("zygote", "tenure.execution.child.process:run_attempt", "before"),
+    "child.handler": Place("zygote", "tenure.execution.child.performance:_call", "before", _is_no_rehearsal),
+    "child.effect": Place(
+        "zygote", "tenure.execution.child.performance:_returned", "before", _is_no_rehearsal
+    ),
     "child.report": Place("zygote", "tenure.execution.child.process:_flush", "after"),
 }
 """Every failpoint of a worker by name."""
 
 API_PLACES: dict[str, Place] = {
     **_around("api", "api.enqueue", _verb("enqueue")),
-    "api.answer": Place("api", "tenure.surfaces.http.app.application:Application._answered", "after"),
+    "api.answer": Place("api", "tenure.surfaces.http.app.application:Application._answer", "after"),
 }
 """Every failpoint of a server: before a job is recorded, after it, and with the answer in its hand."""
 

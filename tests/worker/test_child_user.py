@@ -38,7 +38,7 @@ def test_a_folder_that_is_closed_to_the_children_is_named(place: Path, closed: s
     where = ROOT if closed == "TMPDIR" else folder
     with started(command, place, folder=where, TENURE_CHILD_USER="nobody", **variables) as process:
         output, _ = process.communicate(timeout=PATIENCE)
-    assert f"Error: child_user: is nobody, who may not read and enter {folder}" in output
+    assert f"Error: child_user: is nobody, which may not read and enter {folder}" in output
     assert process.returncode == 2
 
 

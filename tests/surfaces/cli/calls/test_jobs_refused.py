@@ -32,7 +32,7 @@ def test_an_unknown_job_ends_with_1_and_one_line(tmp_path: Path, migrated: str) 
 def test_what_is_no_id_is_wrong_usage(tmp_path: Path, command: tuple[str, ...], written: str) -> None:
     ran = tenure(tmp_path, "jobs", *command, written)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "give the id of a job in full" in ran.stderr
+    assert "give the full id of a job" in ran.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -66,7 +66,7 @@ def test_a_schema_that_is_not_this_versions_ends_with_6(tmp_path: Path, migrated
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_address_that_names_no_store_ends_with_2(tmp_path: Path, command: tuple[str, ...]) -> None:
     ran = tenure(tmp_path, *command, "--database", "mysql://ada:s3cret@localhost/jobs")
-    assert fails(ran, 2, "of no known kind")
+    assert fails(ran, 2, "of an unknown kind")
     assert "s3cret" not in ran.stderr
     assert fails(tenure(tmp_path, *command, "--database", f"sqlite:///{tmp_path}"), 2, "is a directory")
 
