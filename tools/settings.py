@@ -33,7 +33,7 @@ MEANINGS = {
     "child_env": "variables that every handler's process is given, with commas between",
     "child_user": "the user that runs the jobs of a worker that is root, so that they [cannot read "
     "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
-    "child_signals": "whom an attempt may send signals: its own processes, where the kernel can "
+    "child_signals": "which processes an attempt may send signals to: its own, where the kernel can "
     "[keep it to them](../explanation/worker.md#neighbours), or every process of its user",
     "child_memory_bytes": "how much memory an attempt's process may have, where the definition does not "
     "say; 0 for any amount",
