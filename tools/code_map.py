@@ -1,4 +1,4 @@
-"""Writes the list of packages and the picture of their imports in docs/explanation/code-map.md, from the packages themselves."""
+"""Writes the packages and the picture of their imports in docs/explanation/code-map.md."""
 
 import ast
 from collections.abc import Iterator

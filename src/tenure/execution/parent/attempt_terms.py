@@ -24,8 +24,8 @@ class StopReason(Enum):
     LOST = auto()
     """Its lease is lost: kill it and discard the outcome; in a shared runner after half of the time left."""
     SHUTDOWN = auto()
-    """The worker ends and hands it back: kill it, in a shared runner after half a second. A report counts only
-    if it came before."""
+    """The worker ends and hands it back: kill it, in a shared runner after half a second. Its report counts
+    only if it came before."""
 
 
 class StopRequest:
