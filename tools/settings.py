@@ -68,8 +68,8 @@ MEANINGS = {
     "http_write_seconds": "how long a connection stays open for a client that does not read",
     "http_request_seconds": "how long the work on a request may take, beyond what it was asked to wait; "
     "after that, or when the database says so, the answer is 503. A batch has 60 at least",
-    "metrics_port": "where a worker offers [what it counts](metrics.md) to Prometheus; 0 for any port "
-    "that is free",
+    "metrics_port": "where a worker offers [what it counts](metrics.md) to Prometheus, and "
+    "[its health](metrics.md#the-health-of-a-worker); 0 for any port that is free",
     "metrics_host": "the address of that port; every client that reaches it may read it",
     "tracing": "`otlp` to [export spans](../how-to/tracing.md), as the variables `OTEL_…` say",
     "webhook_allow": "networks that webhooks may reach beyond the public internet",
