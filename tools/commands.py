@@ -33,6 +33,8 @@ job. `enqueue --wait` prints one when the job is kept, and the whole job when it
 | 6 | the database is not there, or its schema is not this version's |
 | 130 | interrupted |
 
+`doctor` ends with 0 if no person is needed, and with 1 if one is.
+
 An error is one line. Where an app cannot be imported its own traceback stands before that line.
 """
 

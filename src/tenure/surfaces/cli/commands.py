@@ -18,6 +18,7 @@ from tenure.core.values.urls import masked_in
 from tenure.execution.handler.handler import AppFailed
 from tenure.surfaces.cli.calls.api import api
 from tenure.surfaces.cli.calls.definitions import definitions
+from tenure.surfaces.cli.calls.doctor import doctor
 from tenure.surfaces.cli.calls.enqueue import enqueue
 from tenure.surfaces.cli.calls.jobs import jobs
 from tenure.surfaces.cli.calls.keys import audit, keys
@@ -78,6 +79,7 @@ def commands(ctx: click.Context) -> None:
 commands.add_command(definitions)
 commands.add_command(api)
 commands.add_command(demo)
+commands.add_command(doctor)
 commands.add_command(enqueue)
 commands.add_command(jobs)
 commands.add_command(keys)

@@ -1,0 +1,130 @@
+"""`tenure doctor`: what is wrong with a database, its workers and this host, and what to do."""
+
+from collections.abc import Iterator, Sequence
+
+import click
+from click.core import ParameterSource
+from msgspec import Struct
+
+from tenure.assemble.host_checkup import SettingInForce, examine_host, settings_in_force
+from tenure.core.errors import SchemaMismatch, StoreError
+from tenure.core.reports.health import Checkup, Fact, Symptom
+from tenure.core.values.text import plain
+from tenure.core.values.urls import masked, masked_in
+from tenure.engine.client.checkup import examine
+from tenure.settings.sources import load
+from tenure.storage.contract.store import Store
+from tenure.surfaces.cli.database import Parts, database_option, with_store
+from tenure.surfaces.cli.output import json_option, moment, print_json
+
+_CURES = {
+    True: "run `tenure migrate`, or use the version of tenure that fits",
+    False: "is its address right, does its server run, may this user reach it?",
+}
+
+
+class Diagnosis(Struct, frozen=True, kw_only=True, rename="camel"):
+    """All that was found, as JSON shows it."""
+
+    database: str
+    is_well: bool
+    settings: Sequence[SettingInForce]
+    host: Sequence[Fact]
+    store: Sequence[Fact]
+    findings: Sequence[Symptom]
+
+
+@click.command()
+@database_option
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, database: str, as_json: bool) -> None:
+    """Say what is wrong, since when, and what to do. Changes nothing.
+
+    Shows settings in force and where they come from, the schema, how attempts are isolated on this host, and
+    what needs a person: workers that are silent or not ready, jobs that wait for a definition that no live
+    worker serves or in a paused queue, jobs that were put aside, a clock that is ahead.
+
+    The exit code is 0 if no person is needed, and 1 if one is. A database that cannot be reached, or whose
+    schema does not fit, ends as for every command, after what is known without it.
+    """
+    parts: Parts = ctx.obj
+    is_given = ctx.get_parameter_source("database") is ParameterSource.COMMANDLINE
+    loaded = load({"database": database if is_given else None})
+    host = examine_host(loaded.settings)
+    error: StoreError | None = None
+    try:
+        found = with_store(parts.store_for(database, create=False), _examine)
+    except StoreError as refused:
+        error, found = refused, Checkup(symptoms=[_refused(refused)])
+    findings = [*found.symptoms, *host.symptoms]
+    diagnosis = Diagnosis(
+        database=masked(database),
+        is_well=not any(finding.needs_person for finding in findings),
+        settings=settings_in_force(loaded),
+        host=host.facts,
+        store=found.facts,
+        findings=sorted(findings, key=lambda finding: not finding.needs_person),
+    )
+    if as_json:
+        print_json(diagnosis)
+    else:
+        for line in _lines(diagnosis):
+            click.echo(line)
+    if error is not None:
+        raise error
+    ctx.exit(0 if diagnosis.is_well else 1)
+
+
+async def _examine(store: Store) -> Checkup:
+    await store.verify()
+    found = await examine(store)
+    return Checkup([Fact("schema", "fits this version of tenure"), *found.facts], found.symptoms)
+
+
+def _refused(error: StoreError) -> Symptom:
+    is_schema = isinstance(error, SchemaMismatch)
+    return Symptom(
+        kind="schema" if is_schema else "unreachable",
+        what=masked_in(" ".join(str(error).split())),
+        cure=_CURES[is_schema],
+    )
+
+
+def _lines(diagnosis: Diagnosis) -> Iterator[str]:
+    yield f"database {plain(diagnosis.database)}"
+    yield from _section("store", [(fact.name, fact.value) for fact in diagnosis.store])
+    yield from _section("this host", [(fact.name, fact.value) for fact in diagnosis.host])
+    chosen = [one for one in diagnosis.settings if one.source is not None]
+    yield from _section(
+        "settings", [(one.name, f"{_written(one.value)}  (from {one.source})") for one in chosen]
+    )
+    others = len(diagnosis.settings) - len(chosen)
+    yield f"  {others}{' others' if chosen else ''} have their defaults; --json lists them"
+    yield ""
+    for finding in diagnosis.findings:
+        yield from _finding(finding)
+    yield "well: no person is needed" if diagnosis.is_well else "a person is needed"
+
+
+def _section(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if not rows and title != "settings":
+        return
+    yield ""
+    yield click.style(title, bold=True)
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        yield f"  {name.ljust(width)}  {plain(value)}"
+
+
+def _finding(finding: Symptom) -> Iterator[str]:
+    mark = click.style("problem", fg="red") if finding.needs_person else click.style("notice", fg="yellow")
+    yield f"{mark} {finding.kind}: {plain(finding.what)}"
+    if finding.since is not None:
+        yield f"  since  {moment(finding.since)}"
+    yield f"  to do  {plain(finding.cure)}"
+    yield ""
+
+
+def _written(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
