@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from tenure.core.errors import InvalidInput, SchemaMismatch
 from tenure.core.values.urls import masked
 from tenure.storage.contract.store import Store
+from tenure.storage.schema.migration import Fit
 
 FORMS = "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
 POOLED = {"true": True, "false": False}
@@ -49,7 +50,7 @@ def is_served(database: str) -> bool:
 async def open_store(database: str) -> Store:
     """The store that an address names, opened, with its schema verified.
 
-    Raises SchemaMismatch, which says what to do, unless the schema is that of this version.
+    Raises SchemaMismatch, which says what to do, unless the schema fits this version.
     """
     fresh = is_fresh(database)
     store = store_for(database)
@@ -64,7 +65,7 @@ async def open_store(database: str) -> Store:
     return store
 
 
-async def _verify(store: Store, patience: float) -> None:
+async def _verify(store: Store, patience: float) -> Fit:
     deadline = asyncio.get_running_loop().time() + patience
     while True:
         try:
