@@ -57,7 +57,8 @@ class Servers:
                 self._order.remove(server)
                 self._order.insert(0, server)
                 return found
-        raise next((error for error in errors if isinstance(error, ServerFull)), errors[-1])
+        full = next((error for error in errors if isinstance(error, ServerFull)), None)
+        raise full or StoreUnavailable("; ".join(map(str, errors)))
 
     async def _open(
         self, server: Server | None, deadline: float, options: dict[str, Any]
