@@ -90,10 +90,9 @@ class Connections:
         """The connection that was used last, if it is idle and usable."""
         while self._idle:
             connection, since = self._idle.pop()
-            if not connection.is_closed():
-                if monotonic() - since < IDLE_FOR:
-                    return connection
-                connection.terminate()
+            if not connection.is_closed() and monotonic() - since < IDLE_FOR:
+                return connection
+            connection.terminate()
             self._open -= 1
         return None
 

@@ -238,7 +238,7 @@ class Pool:
         own: OwnConnection | None = None,
     ) -> T:
         if own is not None and not own.is_lent:
-            return await self._use(await own.take(deadline), own, deadline, task)
+            return await self._use(await own.take(deadline), own, self._deadline(), task)
         connection = self.connections.take_idle()
         if connection is None:
             connection = await self.connections.take(deadline, _urgency(statement))
