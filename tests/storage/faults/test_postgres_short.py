@@ -13,7 +13,7 @@ from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wire import connections
 from tenure.storage.postgres.wire.pool import Connection
 from tests.storage.faults.conftest import TIMEOUT, Opener
-from tests.storage.faults.outages import outage
+from tests.storage.faults.outages import BOUND, outage
 from tests.storage.faults.test_postgres_pool import take_all
 from tests.storage.verbs import claim, enqueue_one, seconds
 from tests.until import until
@@ -179,15 +179,23 @@ async def test_a_turn_goes_before_what_came_earlier(
     assert order == ["heartbeat", "turn", "rest"]
 
 
-async def test_the_heartbeats_connection_is_never_lent(worker: PostgresStore) -> None:
-    """However many statements wait for one, and whether it is in use or not."""
+async def test_the_heartbeats_connection_is_never_lent(worker: PostgresStore, own_dsn: str) -> None:
+    """However many statements wait for one: the last one that it has seen is a heartbeat."""
     await enqueue_one(worker)
     [owned] = await claim(worker, lease_for=seconds(3600))
     kept = await own_pid(worker)
+    assert await beats(worker, owned)
+    looker = await asyncpg.connect(own_dsn)
+    last = "SELECT query_start FROM pg_stat_activity WHERE pid = $1"
+    before = await looker.fetchval(last, kept)
     used = await asyncio.gather(*(worker._pool.run_task(server_process) for _ in range(20)))
     assert kept not in used
+    await asyncio.gather(*(worker.now() for _ in range(20)), *(claim(worker) for _ in range(20)))
+    assert await looker.fetchval(last, kept) == before
     assert await beats(worker, owned)
     assert await own_pid(worker) == kept
+    assert await looker.fetchval(last, kept) > before
+    await looker.close()
 
 
 async def test_heartbeats_go_on_while_all_others_are_in_long_statements(own_dsn: str, opened: Opener) -> None:
@@ -202,8 +210,9 @@ async def test_heartbeats_go_on_while_all_others_are_in_long_statements(own_dsn:
     sleeping = [asyncio.create_task(store._pool.run_task(sleep)) for _ in range(2)]
     asleep = "SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     await until(lambda: looker.fetchval(asleep))
-    for _ in range(5):
-        assert await beats(store, owned)
+    async with asyncio.timeout(BOUND / 2):  # less than they sleep
+        for _ in range(5):
+            assert await beats(store, owned)
     assert await looker.fetchval(asleep)
     for task in sleeping:
         task.cancel()

@@ -7,7 +7,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.values.urls import masked, masked_in
 from tenure.settings.settings import Settings
 from tenure.storage.address import shown
-from tenure.storage.postgres.wire.addresses import ServerAddress, read_address
+from tenure.storage.postgres.wire.addresses import DatabaseServer, read_address
 
 SECRET = "s3cret"
 SEVERAL = [
@@ -22,7 +22,7 @@ SEVERAL = [
 @pytest.mark.parametrize("database", SEVERAL)
 def test_several_servers_are_read_in_every_form(database: str) -> None:
     address = read_address(database)
-    assert address.servers == (ServerAddress("one", 5432), ServerAddress("two", 5433))
+    assert address.servers == (DatabaseServer("one", 5432), DatabaseServer("two", 5433))
     assert address.where == "one:5432,two:5433/jobs"
 
 
@@ -51,7 +51,7 @@ def test_an_address_with_several_servers_is_shown_without_its_password(database:
         ("postgresql:///jobs?host=[::1]:1,[::2]:2", [("::1", 1), ("::2", 2)]),
     ],
 )
-def test_servers_are_read_as_the_driver_reads_them(database: str, servers: list[ServerAddress]) -> None:
+def test_servers_are_read_as_the_driver_reads_them(database: str, servers: list[DatabaseServer]) -> None:
     assert list(read_address(database).servers) == servers
 
 

@@ -25,7 +25,7 @@ _REMEDY = (
 )
 
 
-class ServerAddress(NamedTuple):
+class DatabaseServer(NamedTuple):
     """One of the servers: a host and a port, or the folder of a socket."""
 
     host: str
@@ -39,7 +39,7 @@ class PostgresAddress(NamedTuple):
     """An address: `dsn` is for the driver; without `servers` the driver finds the server by itself."""
 
     dsn: str
-    servers: tuple[ServerAddress, ...]
+    servers: tuple[DatabaseServer, ...]
     name: str
     pooled: bool
     target: str | None
@@ -64,7 +64,7 @@ def read_address(database: str) -> PostgresAddress:
     return PostgresAddress(dsn, servers, unquote(parts.path.lstrip("/")), pooled, _target(dict(parameters)))
 
 
-def _servers(parts: SplitResult, parameters: dict[str, str]) -> tuple[ServerAddress, ...]:
+def _servers(parts: SplitResult, parameters: dict[str, str]) -> tuple[DatabaseServer, ...]:
     # The driver ends user and password at the first such sign, and takes the rest of a password for a host.
     if parts.netloc.count("@") > 1 or "@" in parts.path:
         raise ValueError("an address with a password that is not percent-encoded")
@@ -78,9 +78,9 @@ def _servers(parts: SplitResult, parameters: dict[str, str]) -> tuple[ServerAddr
     return tuple(_server(host, port) for host, port in zip(named, usual, strict=True))
 
 
-def _server(text: str, usual: int, *, unquoted: bool = False) -> ServerAddress:
+def _server(text: str, usual: int, *, unquoted: bool = False) -> DatabaseServer:
     if text.startswith("/"):
-        return ServerAddress(text, usual)
+        return DatabaseServer(text, usual)
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
@@ -90,7 +90,7 @@ def _server(text: str, usual: int, *, unquoted: bool = False) -> ServerAddress:
         host, _, port = text.partition(":")
     if not host:
         raise ValueError("a server without a name")
-    return ServerAddress(unquote(host) if unquoted else host, _port(port) if port else usual)
+    return DatabaseServer(unquote(host) if unquoted else host, _port(port) if port else usual)
 
 
 def _port(text: str) -> int:

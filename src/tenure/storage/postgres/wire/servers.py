@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 
 from tenure.core.errors import StoreUnavailable
-from tenure.storage.postgres.wire.addresses import PostgresAddress, ServerAddress
+from tenure.storage.postgres.wire.addresses import DatabaseServer, PostgresAddress
 from tenure.storage.postgres.wire.errors import DRIVER_ERRORS, translate
 
 _PART = 5.0
@@ -61,7 +61,7 @@ class Servers:
         raise full or StoreUnavailable("; ".join(map(str, errors)))
 
     async def _open(
-        self, server: ServerAddress | None, deadline: float, options: dict[str, Any]
+        self, server: DatabaseServer | None, deadline: float, options: dict[str, Any]
     ) -> asyncpg.Connection:
         named: dict[str, Any] = {} if server is None else {"host": server.host, "port": server.port}
         where = self.where if server is None else f"{server}/{self._address.name}"
