@@ -90,7 +90,7 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         """Raise SchemaMismatch unless the schema is this code's.
 
         All migrations are applied, every table, column and index that they make exists, and the guards match
-        the table of steps.
+        the table of steps. Raises StoreRestored if history is ahead of what the server has counted.
         """
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:

@@ -1,8 +1,9 @@
 """The schema of the PostgreSQL store: applies migrations, and verifies that it is complete and unchanged."""
 
+import re
 from importlib.resources import files
 
-from tenure.core.errors import SchemaMismatch
+from tenure.core.errors import SchemaMismatch, StoreRestored
 from tenure.core.model.states import MOVES, State
 from tenure.storage.postgres.wire.pool import Connection
 from tenure.storage.schema import catalogue, guards, ledger
@@ -28,6 +29,22 @@ _TRIGGERS = """
      WHERE nspname = 'tenure' AND NOT tgisinternal AND tgenabled IN ('O', 'A')
 """
 _BODY = "SELECT prosrc FROM pg_proc WHERE oid = to_regproc($1)"
+COUNTED = "SELECT number + {offset}"
+"""The body of `tenure.counted`: it carries the server's numbers on where a restore has cut them off."""
+
+_MARKS = {
+    "tenure.counted": re.escape(COUNTED).replace(re.escape("{offset}"), "[0-9]+"),
+    "tenure.mark": re.escape("SELECT tenure.counted(pg_catalog.txid_current())"),
+    "tenure.horizon": re.escape(
+        "SELECT tenure.counted(pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()))"
+    ),
+}
+# What one snapshot shows has numbers below its end: transactions in flight, at whatever pace, are not in it.
+_IS_AHEAD = """
+    SELECT greatest((SELECT mark FROM tenure.event ORDER BY mark DESC LIMIT 1),
+                    (SELECT mark FROM tenure.job ORDER BY mark DESC LIMIT 1))
+           >= tenure.counted(txid_snapshot_xmax(txid_current_snapshot()))
+"""
 _LEASE_CHECK = """
     SELECT pg_get_constraintdef(oid) FROM pg_constraint
      WHERE conrelid = 'tenure.job_state'::regclass AND conname = 'lease_while_owned' AND convalidated
@@ -55,7 +72,10 @@ async def by_hand(connection: Connection) -> str:
 
 
 async def verify(connection: Connection) -> None:
-    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code."""
+    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code.
+
+    Raises StoreRestored if there are marks that the server has not come to yet.
+    """
     async with connection.transaction():
         # PostgreSQL omits the schema of every name that the search path finds.
         await connection.execute("SET LOCAL search_path TO pg_catalog")
@@ -64,6 +84,8 @@ async def verify(connection: Connection) -> None:
             files(PACKAGE).joinpath("catalogue.txt").read_text("utf-8").splitlines(), await held(connection)
         )
         await _verify_guards(connection)
+        if await connection.fetchval(_IS_AHEAD):
+            raise StoreRestored
 
 
 async def held(connection: Connection) -> list[str]:
@@ -89,6 +111,9 @@ async def _verify_guards(connection: Connection) -> None:
             raise SchemaMismatch(f"the database's guard {name} is missing, disabled or changed")
     for name, body in (("tenure.refuse", guards.REFUSE), ("tenure.judge", guards.postgres_judge())):
         if await connection.fetchval(_BODY, name) != body:
+            raise SchemaMismatch(f"the database's function {name} is missing or changed")
+    for name, pattern in _MARKS.items():
+        if not re.fullmatch(pattern, await connection.fetchval(_BODY, name) or ""):
             raise SchemaMismatch(f"the database's function {name} is missing or changed")
 
 

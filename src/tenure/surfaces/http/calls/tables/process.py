@@ -21,6 +21,7 @@ ROUTES = (
         handler=process.ready,
         summary="Whether the store answers, with this version's schema",
         answers={200: shapes.Health},
+        problems=("store-restored",),
         any_host=True,
     ),
     reader(
