@@ -2,7 +2,7 @@
 -- when the locks are held (`restore.py`), and what comes waits, and then counts as the new function does.
 
 -- part: seen
-SELECT id, host, seen_at, tenure.now() AS now_at FROM tenure.worker WHERE seen_at > tenure.now() - :alive::interval ORDER BY seen_at DESC, id;
+SELECT id, host, seen_at, tenure.now() AS now_at FROM tenure.worker WHERE seen_at >= tenure.now() - :alive::interval ORDER BY seen_at DESC, id;
 
 -- part: numbers
 -- The last mark there is; how far the store has counted; and the least number of a transaction that may still write.

@@ -1,7 +1,7 @@
 -- Let a file that was restored go on: one transaction, as nobody else writes meanwhile.
 
 -- part: seen
-SELECT id AS worker, host, seen_at FROM tenure_worker WHERE seen_at > :now - :alive ORDER BY seen_at DESC, id;
+SELECT id AS worker, host, seen_at FROM tenure_worker WHERE seen_at >= :now - :alive ORDER BY seen_at DESC, id;
 
 -- part: cut
 INSERT INTO tenure_restore (kept, resumed, at) VALUES (:kept, :resumed, :now)
