@@ -132,11 +132,13 @@ async def test_a_place_that_a_stream_tells_is_known(store: Store) -> None:
 async def test_while_a_worker_was_seen_nothing_is_changed(store: Store, clock: Clock) -> None:
     """Its own word decides, by the store's clock."""
     await store.enlist(WORKER)
+    before = await store.store_id()
     await enqueue_one(store)
     [owned] = await claim(store, lease_for=seconds(300))
     await clock.advance(WORKER_ALIVE)
     answer = await store.resume_after_restore()
     assert isinstance(answer, WorkersSeen)
+    assert await store.store_id() == before
     assert [(worker.id, worker.host) for worker in answer.workers] == [("a", "here")]
     assert answer.now - answer.workers[0].seen_at == WORKER_ALIVE
     assert (await settle(store, [succeeded(owned)])).accepted.keys() == {owned.lease}
@@ -163,3 +165,11 @@ async def test_a_database_that_goes_on_passes_the_check(store: Store) -> None:
         await resume(store)
         await store.verify()
         await enqueue_one(store)
+
+
+async def test_messages_of_the_lost_store_are_told_from_those_that_come(store: Store, backend: Backend) -> None:
+    """A job may take another step under a number that a message already had."""
+    before = await store.store_id()
+    await resume(store)
+    assert await store.store_id() != before
+    assert [str(kept) for (kept,) in await backend.sql("SELECT store FROM tenure.restore")] == [str(before)]

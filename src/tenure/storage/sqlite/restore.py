@@ -1,6 +1,7 @@
 """Lets a file that was restored go on; `sql/after_restore.sql` has the statements."""
 
 from typing import Any
+from uuid import uuid4
 
 import apsw
 
@@ -26,6 +27,7 @@ def resume(
     kept = turn.mark - 1
     resumed = kept + LIFT
     run("cut", kept=kept, resumed=resumed, now=turn.now)
+    run("name", id=str(uuid4()))
     # A stream tells its place as one below a mark: that is not to fall into the gap.
     run("lift", counted=resumed + 2, lift=LIFT)
     return Resumed(len(run("end", now=turn.now)))

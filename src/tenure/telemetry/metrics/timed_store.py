@@ -39,6 +39,7 @@ TABLES = {
     "resume": "pause",
     "resume_after_restore": "schema",
     "set_limit": "limit",
+    "store_id": "store",
     "tidy": "tally",
     "verify": "schema",
     "workers": "worker",

@@ -12,8 +12,13 @@ SELECT greatest((SELECT mark FROM tenure.event ORDER BY mark DESC LIMIT 1),
        txid_snapshot_xmin(txid_current_snapshot()) AS oldest;
 
 -- part: cut
-INSERT INTO tenure.restore (kept, resumed, at) VALUES (:kept::bigint, :resumed::bigint, tenure.now())
+INSERT INTO tenure.restore (kept, resumed, at, store)
+SELECT :kept::bigint, :resumed::bigint, tenure.now(), id FROM tenure.store
 ON CONFLICT (kept) DO UPDATE SET resumed = excluded.resumed, at = excluded.at;
+
+-- part: name
+-- Who remembers messages by the store and their number must not take what comes for what was lost.
+UPDATE tenure.store SET id = gen_random_uuid();
 
 -- part: lift
 -- Above all that was given out after the backup was made. A sequence is not rolled back: to lift it twice does no harm.

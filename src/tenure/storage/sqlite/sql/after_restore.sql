@@ -4,8 +4,12 @@
 SELECT id AS worker, host, seen_at FROM tenure_worker WHERE seen_at >= :now - :alive ORDER BY seen_at DESC, id;
 
 -- part: cut
-INSERT INTO tenure_restore (kept, resumed, at) VALUES (:kept, :resumed, :now)
+INSERT INTO tenure_restore (kept, resumed, at, store) SELECT :kept, :resumed, :now, id FROM tenure_store WHERE true
 ON CONFLICT (kept) DO UPDATE SET resumed = excluded.resumed, at = excluded.at;
+
+-- part: name
+-- Who remembers messages by the store and their number must not take what comes for what was lost.
+UPDATE tenure_store SET id = :id;
 
 -- part: lift
 -- Above all that was given out after the copy was made.
