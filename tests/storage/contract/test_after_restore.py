@@ -167,7 +167,9 @@ async def test_a_database_that_goes_on_passes_the_check(store: Store) -> None:
         await enqueue_one(store)
 
 
-async def test_messages_of_the_lost_store_are_told_from_those_that_come(store: Store, backend: Backend) -> None:
+async def test_messages_of_the_lost_store_are_told_from_those_that_come(
+    store: Store, backend: Backend
+) -> None:
     """A job may take another step under a number that a message already had."""
     before = await store.store_id()
     await resume(store)
