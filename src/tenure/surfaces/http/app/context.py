@@ -15,10 +15,10 @@ from tenure.engine.client.client import JobClient
 from tenure.engine.client.flow_cache import FlowCache
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.store import Store
+from tenure.surfaces.http.app.caller import Caller
+from tenure.surfaces.http.app.concurrency_limit import ConcurrencyLimit
+from tenure.surfaces.http.app.page_request import PageRequest
 from tenure.surfaces.http.app.problems import NO_SUCH_JOB, Refusal
-from tenure.surfaces.http.auth.browser_sessions import PageRequest
-from tenure.surfaces.http.auth.caller import Caller
-from tenure.surfaces.http.server.concurrency_limit import ConcurrencyLimit
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.api_metrics import ApiMetrics
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics

@@ -33,13 +33,13 @@ from tenure.core.values.bounds import named, printable
 from tenure.core.values.documents import NULL
 from tenure.engine.client.remote_leases import RemoteLease, ReportAnswer, SentLine
 from tenure.engine.config import served_lines
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.first_of import until_first
 from tenure.surfaces.http.app.problems import Refusal, invalid
+from tenure.surfaces.http.app.request_body import ClientGone
 from tenure.surfaces.http.auth.authentication import no_key
-from tenure.surfaces.http.auth.caller import Caller
 from tenure.surfaces.http.calls.intent import document, spec_of
-from tenure.surfaces.http.server.first_of import until_first
-from tenure.surfaces.http.server.request_body import ClientGone
 
 FIELDS = {"definition": "definitions", "type": "error/type"}
 VERSION = "http"
