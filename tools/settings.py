@@ -17,6 +17,7 @@ MEANINGS = {
     "lost_margin_seconds": "how much longer than that the store waits before it takes the jobs of a silent "
     "worker for lost",
     "heartbeat_seconds": "how often a worker says that it is alive",
+    "lock_timeout_seconds": "how long a claim over HTTP holds for a worker that says it sends no heartbeats",
     "poll_seconds": "how late a due job may be seen; an idle worker that hears hints looks ten times more "
     "seldom",
     "slots": "how many jobs a worker runs at once in processes of their own",
