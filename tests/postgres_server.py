@@ -271,7 +271,7 @@ def _spawn(
                 extra_groups=[] if account else None,
                 # The folder may lie on a disk of another namespace, where its name is not known.
                 cwd="/",
-                env={**_clean_environment(), "LC_ALL": "C"},
+                env={**clean_environment(), "LC_ALL": "C"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -289,7 +289,8 @@ def _log(folder: Path) -> str:
     return (folder / "log").read_text(errors="replace")
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
+    """The environment without what steers PostgreSQL's programs."""
     # PGDATA, PGPORT and their kin would steer the programs elsewhere.
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 

@@ -36,6 +36,7 @@ KINDS = {
     "lease-lost": Kind(409, "The lease does not hold any more"),
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "no-result": Kind(409, "The job ended without a result"),
+    "event-id-gone": Kind(410, "What stood at this event id was lost when the database was restored"),
     "too-large": Kind(413, "The body is too large"),
     "uri-too-long": Kind(414, "The address is too long"),
     "unsupported-media-type": Kind(415, "The body is in a form that is not taken"),
@@ -59,6 +60,7 @@ KINDS = {
     "busy": Kind(503, "The server has no room at present"),
     "storage-unavailable": Kind(503, "The store does not answer at present"),
     "schema-mismatch": Kind(503, "The schema of the database does not fit this version"),
+    "store-restored": Kind(503, "The store was restored from a backup and cannot go on yet"),
 }
 """Every kind by its name."""
 

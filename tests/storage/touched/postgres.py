@@ -48,7 +48,7 @@ _STAGE = f"""
            END AS due_at,
            (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000'
             || lpad(to_hex(i), 12, '0'))::uuid AS id
-      FROM (SELECT i, ({{first_mark}} + i / 10)::text::xid8 AS mark,
+      FROM (SELECT i, {{first_mark}} + i / 10 AS mark,
                    '{{now}}'::timestamptz - interval '60 days' + i * interval '30 days' / {{all}} AS at,
                    CASE WHEN i % 5 = 0 THEN '["red"]' END AS tags,
                    CASE WHEN i <= {{jobs}} THEN 0 WHEN i % 4 = 0 THEN -10 ELSE -20 END AS rank,

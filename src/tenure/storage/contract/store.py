@@ -91,7 +91,8 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
 
         All migrations are applied, every table, column and index that they make exists, and the guards match
         the table of steps. The schema may be newer, with more in it, if all that this code does not know says
-        that this code can read it; the guards may then have become stricter.
+        that this code can read it; the guards may then have become stricter. Raises StoreRestored if history
+        is ahead of what the server has counted.
         """
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
@@ -106,7 +107,7 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         """The store's time: the only time that counts."""
 
     async def store_id(self) -> UUID:
-        """The id of the store itself: random, made with its schema, the same for all who use it."""
+        """The id of the store itself: random, the same for all who use it, and a new one after a restore."""
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Record jobs, all or none; answers in their order. At most 10,000 a call, else InvalidInput.

@@ -268,6 +268,21 @@ def test_a_newer_schema_that_this_version_can_read_takes_nothing_out_of_rotation
         assert client.get("/readyz").status_code == 200
 
 
+def test_a_store_that_was_restored_is_not_ready(start: Start, postgres_database: str) -> None:
+    """The server runs on while the database is put back under it: its operator is told what to do."""
+    register(postgres_database, MAIL)
+    with serving(start, postgres_database) as (_, client):
+        client.post("/jobs", json=WISH)
+        sql(postgres_database, "ALTER TABLE tenure.job DISABLE TRIGGER USER")
+        sql(postgres_database, "UPDATE tenure.job SET mark = mark + 1000000000")
+        sql(postgres_database, "ALTER TABLE tenure.job ENABLE TRIGGER USER")
+        until_sync(lambda: client.get("/readyz").json().get("type") == "/docs#store-restored")
+        reply = client.get("/readyz")
+        assert reply.status_code == 503
+        assert "tenure migrate --after-restore" in reply.json()["detail"]
+        assert client.get("/healthz").status_code == 200
+
+
 def test_it_refuses_to_be_reached_by_others(tmp_path: Path) -> None:
     """Row 69."""
     for host in ("0.0.0.0", "::"):  # noqa: S104

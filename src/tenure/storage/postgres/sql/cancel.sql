@@ -18,7 +18,7 @@ moved AS (
     UPDATE tenure.job_state s
        SET state               = found.target,
            n                   = s.n + 1,
-           mark                = greatest(pg_current_xact_id(), s.mark),
+           mark                = greatest(tenure.mark(), s.mark),
            cancel_requested_at = found.at,
            due_at              = NULL,
            finished_at         = CASE WHEN found.target = 'cancelled' THEN found.at END,

@@ -37,7 +37,7 @@ moved AS (
     UPDATE tenure.job_state s
        SET state       = CASE due.kind WHEN 'give_up' THEN 'failed' ELSE 'queued' END::tenure.state,
            n           = s.n + 1,
-           mark        = greatest(pg_current_xact_id(), s.mark),
+           mark        = greatest(tenure.mark(), s.mark),
            seq         = due.seq,
            due_at      = NULL,
            queued_at   = CASE due.kind WHEN 'give_up' THEN s.queued_at ELSE due.at END,

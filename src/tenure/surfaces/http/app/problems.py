@@ -20,9 +20,11 @@ from tenure.core.errors import (
     JobNotFound,
     JobUnfinished,
     NoRoom,
+    PositionGone,
     SchemaMismatch,
     StoreError,
     StoreRefused,
+    StoreRestored,
     UnknownDefinition,
 )
 from tenure.core.model.aside import JobsAside
@@ -130,6 +132,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
         case IdempotencyConflict():
             message = f"was used before for a different job, {error.job}; send a new key"
             return invalid("idempotency-key-reused", message, pointer=f"{within}/idempotencyKey")
+        case PositionGone():
+            return Refusal("event-id-gone", f"Last-Event-ID {problem_and_remedy(error)}")
         case InvalidInput():
             name = names.get(error.field, error.field)
             return invalid(
@@ -141,12 +145,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             return Refusal("quota", f"{error}; nothing was recorded, try again later")
         case SchemaMismatch():
             return Refusal("schema-mismatch", _schemas(error), schemas=error)
-        case StoreError() if not isinstance(error, StoreRefused):
-            detail = f"the database did not answer, so the request may or may not be done; {TRY_AGAIN}"
-            return Refusal("storage-unavailable", detail)
-        case TimeoutError():
-            detail = f"the database took too long, so the request may or may not be done; {TRY_AGAIN}"
-            return Refusal("storage-unavailable", detail)
+        case StoreError() | TimeoutError() if not isinstance(error, StoreRefused):
+            return _refusal_of_store(error)
         case _:
             return Refusal(
                 "internal",
@@ -176,6 +176,17 @@ def _refusal_of_job(error: JobNotFound | JobUnfinished | JobIsAside | JobsAside)
             return Refusal(
                 "job-aside", "the job was put aside together with this report; GET /v1/aside says why"
             )
+
+
+def _refusal_of_store(error: StoreError | TimeoutError) -> Refusal:
+    match error:
+        case StoreRestored():
+            return Refusal("store-restored", str(error))
+        case TimeoutError():
+            detail = f"the database took too long, so the request may or may not be done; {TRY_AGAIN}"
+        case _:
+            detail = f"the database did not answer, so the request may or may not be done; {TRY_AGAIN}"
+    return Refusal("storage-unavailable", detail)
 
 
 def problem_and_remedy(error: InvalidInput) -> str:

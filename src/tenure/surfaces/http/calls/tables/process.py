@@ -21,6 +21,7 @@ HEALTH = (
         handler=process.ready,
         summary="Whether the store answers, with a schema that fits this version",
         answers={200: shapes.Health},
+        problems=("store-restored",),
         any_host=True,
     ),
 )
