@@ -228,6 +228,13 @@ def test_a_schema_that_does_not_fit_ends_with_6_behind_the_report(tmp_path: Path
     assert "9999" in finding["what"]
 
 
+def test_a_newer_schema_that_can_be_read_is_well(tmp_path: Path, migrated: str) -> None:
+    [(newest,)] = sql(migrated, "SELECT max(number) FROM tenure.migration")
+    make_newer(migrated, reads_from=newest)
+    [schema] = [fact["value"] for fact in examined(tmp_path, migrated, 0)["store"] if fact["name"] == "schema"]
+    assert schema == f"newer, and compatible: it is 9999, this version of tenure knows {newest}"
+
+
 def test_a_database_without_schema_ends_with_6(tmp_path: Path, postgres_database: str) -> None:
     ran = tenure(tmp_path, "doctor", "--database", postgres_database)
     assert ran.returncode == 6

@@ -7,7 +7,7 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from tenure.assemble.host_checkup import SettingInForce, examine_host, settings_in_force
-from tenure.core.errors import SchemaMismatch, StoreError
+from tenure.core.errors import SchemaMismatch, StoreError, StoreRestored
 from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked, masked_in
@@ -17,10 +17,12 @@ from tenure.storage.contract.store import Store
 from tenure.surfaces.cli.database import Parts, database_option, with_store
 from tenure.surfaces.cli.output import json_option, moment, print_json
 
-_CURES = {
-    True: "run `tenure migrate`, or use the version of tenure that fits",
-    False: "is its address right, does its server run, may this user reach it?",
-}
+_CURES: tuple[tuple[type[StoreError], str, str], ...] = (
+    (SchemaMismatch, "schema", "run `tenure migrate`, or use the version of tenure that fits"),
+    (StoreRestored, "restored", "stop workers and servers, then run `tenure migrate --after-restore`"),
+    (StoreError, "unreachable", "is its address right, does its server run, may this user reach it?"),
+)
+"""The kind of each error and what to do; the first class that matches decides."""
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -77,18 +79,16 @@ def doctor(ctx: click.Context, database: str, as_json: bool) -> None:
 
 
 async def _examine(store: Store) -> Checkup:
-    await store.verify()
+    fit = await store.verify()
+    newer = f"newer, and compatible: it is {fit.found}, this version of tenure knows {fit.known}"
+    schema = Fact("schema", newer if fit.is_newer else "fits this version of tenure")
     found = await examine(store)
-    return Checkup([Fact("schema", "fits this version of tenure"), *found.facts], found.symptoms)
+    return Checkup([schema, *found.facts], found.symptoms)
 
 
 def _refused(error: StoreError) -> Symptom:
-    is_schema = isinstance(error, SchemaMismatch)
-    return Symptom(
-        kind="schema" if is_schema else "unreachable",
-        what=masked_in(" ".join(str(error).split())),
-        cure=_CURES[is_schema],
-    )
+    kind, cure = next((kind, cure) for one, kind, cure in _CURES if isinstance(error, one))
+    return Symptom(kind=kind, what=masked_in(" ".join(str(error).split())), cure=cure)
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
