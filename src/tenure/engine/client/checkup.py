@@ -7,23 +7,29 @@ from tenure.core.model.aside import Aside
 from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.core.reports.operations import WORKER_ALIVE, WorkerStatus
 from tenure.engine.client.attention import Attention, AttentionCheck, PausedQueue, Unserved
+from tenure.engine.client.stuck_jobs import find_stuck
 from tenure.storage.contract.store import Store
 
 MOST_AHEAD = timedelta(seconds=60)
 """How far a store's clock may be ahead of the machine's."""
 
 
-async def examine(store: Store) -> Checkup:
-    """Look at a store whose schema fits: its clock, workers, pauses, lines and jobs put aside."""
+async def examine(store: Store, *, deep: bool = False) -> Checkup:
+    """Look at a store whose schema fits: its clock, workers, pauses, lines, and jobs that are stuck.
+
+    Only the newest jobs are looked at one by one, unless `deep`.
+    """
     ahead = await store.now() - datetime.now(UTC)
     attention = await AttentionCheck(store).look()
     workers = await store.workers()
     alive = sum(worker.is_alive for worker in workers)
+    stuck = await find_stuck(store, deep=deep)
     return Checkup(
         facts=[
             Fact("store", str(await store.store_id())),
             Fact("clock", f"{round(ahead.total_seconds()):+,} s from this machine's"),
             Fact("workers", f"{alive} alive, {len(workers) - alive} silent"),
+            *stuck.facts,
         ],
         symptoms=[
             *_clock(ahead),
@@ -37,6 +43,7 @@ async def examine(store: Store) -> Checkup:
             *map(_aside, attention.aside),
             *_more("aside", "jobs", attention.aside_in_all - len(attention.aside)),
             *_overdue(attention, alive),
+            *stuck.symptoms,
         ],
     )
 

@@ -36,6 +36,7 @@ from tenure.core.values.documents import Document
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.aside import AsideStore
 from tenure.storage.contract.draft import Draft
+from tenure.storage.contract.health import HealthStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
@@ -60,12 +61,12 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStore, Protocol):
+class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStore, HealthStore, Protocol):
     """A place that keeps jobs.
 
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
     verbs are in modules beside this one: `reading` jobs, `operations` of the store, `access` over HTTP, the
-    `overview` of many jobs, and jobs `aside`, which cannot be moved.
+    `overview` of many jobs, jobs `aside`, which cannot be moved, and the store's own `health`.
     """
 
     async def open(self) -> None:

@@ -4,7 +4,8 @@ Jobs that nothing will ever move on, and records that no step has written: reade
 occupy the place of a row that a step would write.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -40,9 +41,42 @@ class Finding(NamedTuple):
     kind: str
     problem: str
     cure: str
+    since: datetime | None = None
+    """When the job was last moved, where that was asked for."""
 
     def __str__(self) -> str:
         return f"job {self.job}: {self.problem}; {self.cure}"
+
+
+class Portion(NamedTuple):
+    """What is wrong among the jobs of one portion; how many they were; before which id the next begins."""
+
+    findings: Sequence[Finding]
+    jobs: int
+    next: UUID | None
+
+
+class LooseSlots(NamedTuple):
+    """Places under a key of a limit that no running job holds: how many, and the SQL that frees them."""
+
+    name: str
+    key: str
+    places: int
+    cure: str
+
+
+def portion_from(rows: Sequence[Row], limit: int) -> Portion:
+    """The rows of `inspect_jobs`, whose last one says what was read."""
+    *found, end = rows
+    findings = [
+        _finding(row["job"], row["kind"], None, "")._replace(since=row["updated_at"]) for row in found
+    ]
+    return Portion(findings, end["number"], end["job"] if end["number"] == limit else None)
+
+
+def loose_slots_from(rows: Iterable[Row], freeing: str) -> list[LooseSlots]:
+    """The rows of `loose_slots`; `freeing` is the store's SQL for a row."""
+    return [LooseSlots(row["name"], row["key"], row["n"], freeing.format(**dict(row))) for row in rows]
 
 
 def findings_from(rows: Iterable[Row], removal: str) -> list[Finding]:

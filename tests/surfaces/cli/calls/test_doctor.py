@@ -2,27 +2,23 @@
 
 import json
 import os
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
 
 from tenure.core.model.aside import JobsAside
-from tenure.core.model.lease import Line, Pulse
-from tenure.core.reports.operations import WorkerInfo
+from tenure.core.model.lease import Line
 from tenure.core.values.urls import masked
 from tenure.storage.contract.store import Store
 from tests.storage import damaged_rows
-from tests.storage.verbs import MAIL, claim, enqueue_one
+from tests.storage.verbs import claim, enqueue_one
+from tests.surfaces.cli.calls.examination import examined, found, serve
 from tests.surfaces.command import fails, make_newer, sql, tenure
 from tests.surfaces.store_behind import on
 
 pytestmark = pytest.mark.both_stores
-
-CHECKED = {"kind", "what", "since", "cure", "needsPerson"}
 
 
 def ago(database: str, seconds: int) -> str:
@@ -30,28 +26,6 @@ def ago(database: str, seconds: int) -> str:
     if database.startswith("sqlite:"):
         return f"(CAST(strftime('%s', 'now') AS INTEGER) - ({seconds})) * 1000000"
     return f"(clock_timestamp() - interval '{seconds} seconds')"
-
-
-def examined(folder: Path, database: str, code: int, *options: str) -> dict[str, Any]:
-    """What the command says as JSON, after its exit code was this."""
-    ran = tenure(folder, "doctor", "--json", *options, "--database", database)
-    assert (ran.returncode, ran.stderr) == (code, ""), ran
-    said: dict[str, Any] = json.loads(ran.stdout)
-    assert said["isWell"] is (code == 0)
-    return said
-
-
-def found(said: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The findings of one kind, each of them whole."""
-    findings = [finding for finding in said["findings"] if finding["kind"] == kind]
-    assert all(finding.keys() == CHECKED and finding["what"] and finding["cure"] for finding in findings)
-    return findings
-
-
-async def serve(store: Store, *, ready: bool = True) -> None:
-    """A worker that serves mail, has just sent a heartbeat, and started long ago."""
-    await store.enlist(WorkerInfo(id="ann", host="here", pid=7, version="1.2", slots=4, lines=(MAIL,)))
-    await store.heartbeat(Pulse(worker="ann", leases=[], ready=ready))
 
 
 def test_a_store_that_is_well_needs_nobody(tmp_path: Path, migrated: str) -> None:
@@ -231,7 +205,9 @@ def test_a_schema_that_does_not_fit_ends_with_6_behind_the_report(tmp_path: Path
 def test_a_newer_schema_that_can_be_read_is_well(tmp_path: Path, migrated: str) -> None:
     [(newest,)] = sql(migrated, "SELECT max(number) FROM tenure.migration")
     make_newer(migrated, reads_from=newest)
-    [schema] = [fact["value"] for fact in examined(tmp_path, migrated, 0)["store"] if fact["name"] == "schema"]
+    [schema] = [
+        fact["value"] for fact in examined(tmp_path, migrated, 0)["store"] if fact["name"] == "schema"
+    ]
     assert schema == f"newer, and compatible: it is 9999, this version of tenure knows {newest}"
 
 

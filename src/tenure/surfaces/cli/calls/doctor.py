@@ -39,13 +39,19 @@ class Diagnosis(Struct, frozen=True, kw_only=True, rename="camel"):
 @click.command()
 @database_option
 @json_option
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Look at every job, in portions, and count all that are stuck; without it, at the newest 100,000.",
+)
 @click.pass_context
-def doctor(ctx: click.Context, database: str, as_json: bool) -> None:
+def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool) -> None:
     """Say what is wrong, since when, and what to do. Changes nothing.
 
     Shows settings in force and where they come from, the schema, how attempts are isolated on this host, and
     what needs a person: workers that are silent or not ready, jobs that wait for a definition that no live
-    worker serves or in a paused queue, jobs that were put aside, a clock that is ahead.
+    worker serves or in a paused queue, jobs that were put aside or that nothing moves on because their rows
+    were changed by hand, places under limits that nobody frees, a clock that is ahead.
 
     The exit code is 0 if no person is needed, and 1 if one is. A database that cannot be reached, or whose
     schema does not fit, ends as for every command, after what is known without it.
@@ -56,7 +62,7 @@ def doctor(ctx: click.Context, database: str, as_json: bool) -> None:
     host = examine_host(loaded.settings)
     error: StoreError | None = None
     try:
-        found = with_store(parts.store_for(database, create=False), _examine)
+        found = with_store(parts.store_for(database, create=False), lambda store: _examine(store, deep=deep))
     except StoreError as refused:
         error, found = refused, Checkup(symptoms=[_refused(refused)])
     findings = [*found.symptoms, *host.symptoms]
@@ -78,11 +84,11 @@ def doctor(ctx: click.Context, database: str, as_json: bool) -> None:
     ctx.exit(0 if diagnosis.is_well else 1)
 
 
-async def _examine(store: Store) -> Checkup:
+async def _examine(store: Store, *, deep: bool) -> Checkup:
     fit = await store.verify()
     newer = f"newer, and compatible: it is {fit.found}, this version of tenure knows {fit.known}"
     schema = Fact("schema", newer if fit.is_newer else "fits this version of tenure")
-    found = await examine(store)
+    found = await examine(store, deep=deep)
     return Checkup([schema, *found.facts], found.symptoms)
 
 

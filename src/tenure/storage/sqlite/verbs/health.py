@@ -1,0 +1,24 @@
+"""The verbs of the SQLite store about its own health."""
+
+from uuid import UUID
+
+from tenure.core.values.bounds import LARGEST_BATCH, whole
+from tenure.storage.mapping.findings import LooseSlots, Portion, loose_slots_from, portion_from
+from tenure.storage.mapping.paging import LAST
+from tenure.storage.sqlite.file.database import Database
+
+FREEING = "UPDATE tenure_limited SET held = held - {n} WHERE id = {number}"
+"""The SQL that frees places under a limit by hand."""
+
+
+class Health(Database):
+    """Jobs that nothing moves on, and places that nobody frees."""
+
+    async def inspect_jobs(self, *, before: UUID | None = None, limit: int = LARGEST_BATCH) -> Portion:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        found = await self._read("inspect_jobs", lambda row: row, before=str(before or LAST), limit=limit)
+        return portion_from(found, limit)
+
+    async def loose_slots(self, *, limit: int = 20) -> list[LooseSlots]:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        return loose_slots_from(await self._read("loose_slots", lambda row: row, limit=limit), FREEING)
