@@ -24,12 +24,14 @@ async def examine(store: Store, *, deep: bool = False) -> Checkup:
     workers = await store.workers()
     alive = sum(worker.is_alive for worker in workers)
     stuck = await find_stuck(store, deep=deep)
+    vitals = await store.vitals()
     return Checkup(
         facts=[
             Fact("store", str(await store.store_id())),
             Fact("clock", f"{round(ahead.total_seconds()):+,} s from this machine's"),
             Fact("workers", f"{alive} alive, {len(workers) - alive} silent"),
             *stuck.facts,
+            *vitals.facts,
         ],
         symptoms=[
             *_clock(ahead),
@@ -44,6 +46,7 @@ async def examine(store: Store, *, deep: bool = False) -> Checkup:
             *_more("aside", "jobs", attention.aside_in_all - len(attention.aside)),
             *_overdue(attention, alive),
             *stuck.symptoms,
+            *vitals.symptoms,
         ],
     )
 

@@ -21,7 +21,7 @@ from tenure.storage.postgres import rows
 from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
 from tenure.storage.postgres.verbs.creation import Creation
-from tenure.storage.postgres.verbs.health import Health
+from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
@@ -31,7 +31,7 @@ from tenure.storage.postgres.wire.addresses import PostgresAddress, read_address
 from tenure.storage.postgres.wire.pool import Pool
 
 
-class PostgresStore(Creation, Turn, Reading, Overview, Operations, Trails, Access, Health):
+class PostgresStore(Creation, Turn, Reading, Overview, Operations, Trails, Access, Inspection):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(

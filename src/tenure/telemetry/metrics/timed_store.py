@@ -44,6 +44,7 @@ TABLES = {
     "store_id": "store",
     "tidy": "tally",
     "verify": "schema",
+    "vitals": "store",
     "workers": "worker",
 }
 """The table of each verb, where that is not `job`."""

@@ -60,13 +60,27 @@ def network_kind(mounts: str, device: int) -> str | None:
     `mounts` is the text of /proc/self/mountinfo. By device and not by path, so that links, mounts on top of
     mounts and changed roots do not matter.
     """
+    kind, options = _mounted(mounts, device)
+    return kind if _is_of_network(kind, options) else None
+
+
+def kind_of(path: Path) -> str:
+    """The kind of the file system that a file lies on; empty if that is not known."""
+    try:
+        return _mounted(_mounts(), path.stat().st_dev)[0]
+    except OSError:
+        return ""
+
+
+def _mounted(mounts: str, device: int) -> tuple[str, str]:
+    """The kind and the options of the file system with this device number; empty if there is none."""
     number = f"{os.major(device)}:{os.minor(device)}"
     for line in mounts.splitlines():
         mount, _, file_system = line.partition(" - ")
         if number in mount.split()[2:3]:
             kind, _, options = (*file_system.split(), "", "", "")[:3]
-            return kind if _is_of_network(kind, options) else None
-    return None
+            return kind, options
+    return "", ""
 
 
 def _is_of_network(kind: str, options: str) -> bool:

@@ -51,7 +51,8 @@ def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool) -> None
     Shows settings in force and where they come from, the schema, how attempts are isolated on this host, and
     what needs a person: workers that are silent or not ready, jobs that wait for a definition that no live
     worker serves or in a paused queue, jobs that were put aside or that nothing moves on because their rows
-    were changed by hand, places under limits that nobody frees, a clock that is ahead.
+    were changed by hand, places under limits that nobody frees, a clock that is ahead; and what the
+    database's server, or its file and disk, look like.
 
     The exit code is 0 if no person is needed, and 1 if one is. A database that cannot be reached, or whose
     schema does not fit, ends as for every command, after what is known without it.
