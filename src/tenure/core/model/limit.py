@@ -46,6 +46,26 @@ class LimitUse(Struct, frozen=True):
     size: int
     held: int
 
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that the key is bound to, if it is."""
+        return self.key.rpartition(_SEPARATOR)[0] or None
+
+    @property
+    def plain_key(self) -> str:
+        """The key as the caller named it."""
+        return self.key.rpartition(_SEPARATOR)[2]
+
+
+class LimitPage(Struct, frozen=True):
+    """A part of all limits and keys, by name and key; `next` is where to go on, None at the end.
+
+    A place is a limit's name and the number of a key: keys are too long for cursors.
+    """
+
+    uses: Sequence[LimitUse]
+    next: tuple[str, int] | None
+
 
 def checked_keys(keys: Sequence[str], most: int) -> Sequence[str]:
     """Check the keys under which a caller wants a job to count."""
