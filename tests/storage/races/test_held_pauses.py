@@ -60,7 +60,9 @@ async def test_a_limit_that_is_raised_while_a_claim_is_under_way_has_its_room_af
     assert await faults(stage.backend) == []
 
 
-async def test_a_key_that_comes_while_its_limit_is_raised_has_the_new_room(store: Store, stage: Stage) -> None:
+async def test_a_key_that_comes_while_its_limit_is_raised_has_the_new_room(
+    store: Store, stage: Stage
+) -> None:
     """The job that brings the key is not committed yet when the new size is set."""
     await store.enqueue([NewJob(definition="mail", limits=(Limit("tenant", "a", 1),))])
     jobs = [NewJob(definition="mail", limits=(Limit("tenant", "b", 1),)) for _ in range(5)]

@@ -65,7 +65,7 @@ class OperationsStore(Protocol):
         """
 
     async def limit_page(self, *, after: tuple[str, int] | None = None, limit: int = 50) -> LimitPage:
-        """The same in parts, from behind a place on; at most 200. Behind an unknown key comes the next limit."""
+        """The same in parts, behind a place; at most 200. Behind an unknown key comes the next limit."""
 
     async def put_definitions(
         self, definitions: Sequence[Definition], *, replace: bool = True

@@ -11,6 +11,7 @@ from tenure.api.definition_views import PARTS, Defined, name_of, override_of, pa
 from tenure.core.model.override import Override
 from tenure.core.reports.operations import Definition
 from tenure.surfaces.cli.calls.definition_lookup import definition_named
+from tenure.surfaces.cli.calls.definitions_pause import pause, resume
 from tenure.surfaces.cli.calls.definitions_show import list_definitions, show
 from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, database_option
@@ -20,15 +21,17 @@ from tenure.surfaces.cli.output import json_option, print_json
 
 @click.group()
 def definitions() -> None:
-    """Show registered definitions, and change their policies without a deploy.
+    """Show registered definitions, pause them, and change their policies without a deploy.
 
-    KEY is the key of a definition. Commands act on its newest version, unless --version names another. A
-    change applies to jobs accepted from then on, everywhere within ten seconds. Options given with a job take
-    precedence, and jobs accepted earlier keep their policy.
+    KEY is the key of a definition. Commands act on its newest version, unless --version names another; a
+    pause holds all versions. A change of policy applies to jobs accepted from then on, everywhere within ten
+    seconds. Options given with a job take precedence, and jobs accepted earlier keep their policy.
     """
 
 
 definitions.add_command(list_definitions)
+definitions.add_command(pause)
+definitions.add_command(resume)
 definitions.add_command(show)
 
 
