@@ -22,9 +22,9 @@ from tenure.engine.client.attention import Attention, AttentionCheck
 from tenure.engine.client.bulk import BulkChanges
 from tenure.engine.client.completions import Completions
 from tenure.engine.client.feed import Feed
-from tenure.engine.client.limits import Limits
+from tenure.engine.client.limits import OperatorLimits
 from tenure.engine.client.log_tail import AttemptLine
-from tenure.engine.client.pauses import Pauses
+from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
@@ -50,8 +50,8 @@ class JobClient:
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
         self.aside_jobs = AsideJobs(store)
-        self.pauses = Pauses(store)
-        self.limits = Limits(store)
+        self.pauses = OperatorPauses(store)
+        self.limits = OperatorLimits(store)
         self._attention = AttentionCheck(store)
         self._store = store
         self._completions = Completions(store)

@@ -17,7 +17,7 @@ class UnknownLimit(TenureError, LookupError):
         return f"there is no limit {self.name:.120}: no job and no registered definition has named it"
 
 
-class Limits:
+class OperatorLimits:
     """The limits of a store."""
 
     def __init__(self, store: Store) -> None:

@@ -8,7 +8,7 @@ from tenure.core.values.bounds import printable
 from tenure.storage.contract.store import Store
 
 
-class Pauses:
+class OperatorPauses:
     """The pauses of a store."""
 
     def __init__(self, store: Store) -> None:
