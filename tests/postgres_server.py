@@ -302,8 +302,11 @@ def _is_ready(process: subprocess.Popen[bytes], pid_file: Path) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the server, disconnecting the clients that are left; by force when it does not obey in time."""
-    process.send_signal(signal.SIGINT)
+    """End the server, disconnecting the clients that are left; by force when it does not obey in time.
+
+    At once: it writes nothing more to files that are about to be deleted.
+    """
+    process.send_signal(signal.SIGQUIT)
     try:
         process.wait(timeout=STOP_SECONDS)
     except subprocess.TimeoutExpired:
