@@ -1,6 +1,7 @@
 """Limits over HTTP."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -11,10 +12,11 @@ from tenure.core.values.bounds import LARGEST_LIMIT
 Size = Annotated[int, Meta(ge=1, le=LARGEST_LIMIT)]
 
 
-class LimitItem(Struct, frozen=True, kw_only=True):
+class LimitItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """A limit and one of its keys: how many may run under it at once, and how many do.
 
     The key is empty if jobs bring none. `namespace` is the one whose jobs alone count under the key.
+    `opensAt` is until when none starts, if the limit is closed.
     """
 
     name: str
@@ -22,6 +24,7 @@ class LimitItem(Struct, frozen=True, kw_only=True):
     namespace: str | None
     size: int
     held: int
+    opens_at: datetime | None
 
 
 class Limits(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -46,4 +49,11 @@ class LimitSize(Struct, frozen=True):
 
 def limit_item(use: LimitUse) -> LimitItem:
     """A limit as it is sent."""
-    return LimitItem(name=use.name, key=use.plain_key, namespace=use.namespace, size=use.size, held=use.held)
+    return LimitItem(
+        name=use.name,
+        key=use.plain_key,
+        namespace=use.namespace,
+        size=use.size,
+        held=use.held,
+        opens_at=use.opens_at,
+    )

@@ -5,7 +5,9 @@ import pytest
 from tenure.core.errors import InvalidInput
 from tenure.core.model.limit import Limit, LimitUse
 from tenure.storage.contract.store import Store
-from tests.storage.verbs import claim, enqueue_one
+from tests.storage.backends import Backend
+from tests.storage.clock import START, Clock
+from tests.storage.verbs import claim, enqueue_one, seconds
 
 
 async def bring(store: Store, *limits: Limit) -> None:
@@ -45,6 +47,20 @@ async def test_behind_a_key_that_is_not_there_comes_the_next_limit(store: Store)
     for size in (0, 201):
         with pytest.raises(InvalidInput, match="limit"):
             await store.limit_page(limit=size)
+
+
+async def test_a_limit_that_is_closed_tells_until_when(store: Store, backend: Backend, clock: Clock) -> None:
+    """While that is to come."""
+    await bring(store, Limit("api"))
+    opens_at = START + seconds(60)
+    micros = int(opens_at.timestamp() * 1_000_000)
+    if backend.kind == "sqlite":
+        await backend.sql(f"UPDATE tenure_limited SET opens_at = {micros}")
+    else:
+        await backend.sql(f"UPDATE tenure.limited SET opens_at = to_timestamp({micros} / 1000000.0)")
+    assert [use.opens_at for use in await store.limits()] == [opens_at]
+    await clock.advance(seconds(60))
+    assert [use.opens_at for use in await store.limits()] == [None]
 
 
 async def test_a_limit_that_is_not_there_is_made_only_if_asked_to(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -45,6 +46,8 @@ class LimitUse(Struct, frozen=True):
     key: str
     size: int
     held: int
+    opens_at: datetime | None = None
+    """Until when no job starts under it, if it is closed."""
 
     @property
     def namespace(self) -> str | None:

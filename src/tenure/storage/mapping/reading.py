@@ -105,7 +105,7 @@ def _pause_from(row: Row, prefix: str = "") -> Pause:
 
 def limit_from(row: Row) -> LimitUse:
     """A row of `limits`."""
-    return LimitUse(row["name"], row["key"], row["size"], row["held"])
+    return LimitUse(row["name"], row["key"], row["size"], row["held"], row["opens_at"])
 
 
 def limit_page_from(rows: Sequence[Row], limit: int) -> LimitPage:

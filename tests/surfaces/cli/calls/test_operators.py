@@ -104,7 +104,7 @@ def test_limits_are_listed_and_set(tmp_path: Path, migrated: str) -> None:
     assert (ran.returncode, ran.stdout) == (0, "limit api is 5\n")
     one = tenure(tmp_path, "limits", "list", "api", "--json", "--database", migrated)
     assert json.loads(one.stdout)["items"] == [
-        {"name": "api", "key": "", "namespace": None, "size": 5, "held": 0}
+        {"name": "api", "key": "", "namespace": None, "size": 5, "held": 0, "opensAt": None}
     ]
     assert fails(tenure(tmp_path, "limits", "set", "nope", "5", "--database", migrated), 1, "no limit nope")
     assert audit_of(migrated) == [

@@ -103,9 +103,9 @@ async def test_limits_are_listed_a_page_at_a_time(api: Api, store: Store) -> Non
         page = (await api.get(f"/v1/limits?limit=1&cursor={cursor}")).json
         items += page["items"]
     assert items == [
-        {"name": "api", "key": "", "namespace": None, "size": 2, "held": 1},
-        {"name": "tenant", "key": "a", "namespace": "acme", "size": 3, "held": 1},
-        {"name": "tenant", "key": "ü" * 255, "namespace": "acme", "size": 3, "held": 1},
+        {"name": "api", "key": "", "namespace": None, "size": 2, "held": 1, "opensAt": None},
+        {"name": "tenant", "key": "a", "namespace": "acme", "size": 3, "held": 1, "opensAt": None},
+        {"name": "tenant", "key": "ü" * 255, "namespace": "acme", "size": 3, "held": 1, "opensAt": None},
     ]
     for cursor in ("x", "AAAA", "A" * 600):
         assert (await api.get(f"/v1/limits?cursor={cursor}")).kind == "invalid-cursor"
