@@ -38,6 +38,7 @@ TABLES = {
     "record": "log",
     "resume": "pause",
     "set_limit": "limit",
+    "store_id": "store",
     "tidy": "tally",
     "verify": "schema",
     "workers": "worker",

@@ -73,7 +73,7 @@ SELECT wanted.position, line.id AS line
        ) under
  CROSS JOIN LATERAL (SELECT id FROM tenure.line
                       WHERE line.queue = wanted.queue AND line.definition = wanted.definition
-                        AND line.version = wanted.version AND line.limits = under.limits LIMIT 1) line;
+                        AND line.version = wanted.version AND line.limits = under.limits AND line.share = '' LIMIT 1) line;
 
 -- part: record
 WITH
@@ -106,7 +106,7 @@ given AS MATERIALIZED (
       LEFT JOIN LATERAL (
                SELECT id FROM tenure.line
                 WHERE line.id = asked.known_line AND line.queue = asked.queue AND line.definition = asked.definition
-                  AND line.version = asked.version
+                  AND line.version = asked.version AND line.share = ''
                   AND line.limits = CASE WHEN asked.limits IS NULL THEN '{}'
                                          ELSE ARRAY(SELECT limited.id
                                                       FROM (SELECT *
@@ -185,7 +185,8 @@ recorded AS (
     SELECT :id::uuid,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
-               AND line.version = :version::integer AND cardinality(line.limits) = 0),
+               AND line.version = :version::integer AND cardinality(line.limits) = 0
+               AND line.share = ''),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, :params::text, :hash::bytea, :key::text,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
@@ -230,7 +231,8 @@ recorded AS (
     SELECT asked.id,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
-               AND line.version = :version::integer AND cardinality(line.limits) = 0),
+               AND line.version = :version::integer AND cardinality(line.limits) = 0
+               AND line.share = ''),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, asked.params,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
