@@ -93,9 +93,12 @@ class Product:
         return [float(each) for each in self._call("starts", str(jobs), str(stamps.path))]
 
     def paced(self, jobs: int, *, seconds: float, callers: int) -> dict[str, list[float]]:
-        """Milliseconds to the first line (`starts`) and to the answer (`calls`) of jobs that come at a pace."""
+        """Milliseconds to the first line (`starts`) and the answer (`calls`) of jobs that come at a pace."""
         folder = self._folder / f"paced-{next(_files)}"
-        answer: dict[str, list[float]] = self._call("paced", str(jobs), str(folder), str(seconds), str(callers))
+        folder.mkdir()
+        answer: dict[str, list[float]] = self._call(
+            "paced", str(jobs), str(folder), str(seconds), str(callers)
+        )
         return answer
 
     def _settle(self, at: Place) -> Home:

@@ -123,9 +123,8 @@ async def _paced(
     """Milliseconds from before each call to the job's first line, and to the call's return.
 
     A job comes every so many seconds on average, from one of the callers, which share a process. Each leaves
-    its stamp in a file of its own, so that none is taken for another. The first jobs are to wake everybody up.
+    its stamp in a file of its own, so that none is taken for another. The first ones wake everybody up.
     """
-    folder.mkdir()
     await asyncio.gather(*(product.one(str(folder / f"first-{number}")) for number in range(callers)))
     for number in range(callers):
         await _begun(folder / f"first-{number}")
@@ -150,8 +149,9 @@ async def _paced(
 
 async def _begun(path: Path) -> float:
     deadline = time.monotonic() + LONGEST
-    while not path.exists() or not (moments := Stamps(path).read()):
+    stamps = Stamps(path)
+    while not len(stamps):
         if time.monotonic() > deadline:
             raise SystemExit(f"a job had not begun {LONGEST:g} s after it was enqueued")
         await asyncio.sleep(0.001)
-    return moments[0]
+    return stamps.read()[0]

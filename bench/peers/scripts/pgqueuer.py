@@ -14,7 +14,7 @@ BATCH = 100
 
 
 class Product:
-    """Its queries on a pool, as of a program with several callers; a single caller has one connection of it."""
+    """Its queries on a pool, as of a program with several callers; a single one uses one connection."""
 
     async def prepare(self) -> None:
         connection = await asyncpg.connect(ADDRESS)

@@ -6,6 +6,7 @@ a plan must be good whichever it was.
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import asyncpg
@@ -15,7 +16,7 @@ from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wire.pool import Connection, Pool
 
 KNOWN = ("nothing", "that they were empty", "that they held one row", "that they held a few", "all")
-"""What PostgreSQL knows of the tables by the time they are full; it had a few rows in the third and fourth."""
+"""What PostgreSQL knows of the tables by the time they are full."""
 
 ROWS_KNOWN = {"that they were empty": 0, "that they held one row": 1, "that they held a few": 50}
 
@@ -51,7 +52,7 @@ class ExplainedPool(Pool):
         return await super().run_with(statement, values)
 
     async def _explain_prepared(
-        self, connection: Connection, statement: str, text: str, arguments: list[Any]
+        self, connection: Connection, statement: str, text: str, arguments: Sequence[Any]
     ) -> str:
         """A plan that is made once and for all values, as the statements of a direct connection have it."""
         if statement not in self._prepared:

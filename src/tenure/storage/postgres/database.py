@@ -83,7 +83,7 @@ class Database:
     def _note_places(
         self, places: Mapping[Place, NewJob | None], jobs: int, sent: CommitHint | None = None
     ) -> None:
-        """So many jobs were put in line at these places; `sent` is the hint that went along with the commit."""
+        """So many jobs were put in line at these places; `sent` is the hint that went along."""
         self._scans.note_queued(places)
         if places:
             self._wakeups.queued(places, jobs=jobs, sent=sent)

@@ -19,8 +19,7 @@ from tests.storage.verbs import MAIL, succeeded
 database_kind = each_version
 KEYS = 2_000
 MOST_A_KEY = 150
-"""Rows for each key, over all calls of a statement in this test. Compared with all others they would be more than
-`KEYS`."""
+"""Rows for each key, over all calls of a statement. All compared with all, they would be `KEYS` or more."""
 
 MOST_IN_FEW_PAGES = 1_500
 """Planned anew, a table of few pages may be read as a whole, if it was known with less in each page: no more

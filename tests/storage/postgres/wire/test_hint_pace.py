@@ -62,15 +62,13 @@ def test_jobs_that_come_while_a_hint_is_sent_are_for_the_next() -> None:
 
 def test_the_hint_of_a_lone_job_goes_along_with_every_commit() -> None:
     """As long as those that wait for a hint of their own are few; behind a crowd it waits, too."""
-    hinting = Hinting()
+    hinting, found = Hinting(), []
     hinting.tell()
-    assert hinting.pace.may_go_along
-    hinting.pace.note(FEW - 1)
-    assert hinting.pace.may_go_along
-    hinting.pace.note(1)
-    assert not hinting.pace.may_go_along
-    hinting.now += LONG - SHORT + MOMENT
-    assert hinting.pace.may_go_along
+    for jobs, later in ((0, 0.0), (FEW - 1, 0.0), (1, 0.0), (0, LONG - SHORT + MOMENT)):
+        hinting.pace.note(jobs)
+        hinting.now += later
+        found.append(hinting.pace.may_go_along)
+    assert found == [True, True, False, True]
 
 
 @pytest.mark.parametrize(("every", "most"), [(0.001, 250), (0.005, 250), (0.1, 12), (0.0001, 60)])

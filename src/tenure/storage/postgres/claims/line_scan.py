@@ -206,7 +206,9 @@ class LineScan:
                         break
             for place in equals.unlimited_behind(turn, reached):
                 self._offer(place, limit, returning, offers)
-        self._turn += bool(offers)
+        if offers:
+            self._turn += 1
+            self.freshness.note_offers()
         return offers
 
     def _offer(self, place: Place, limit: int, returning: int, offers: list[Offer]) -> int:

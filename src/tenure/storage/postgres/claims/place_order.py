@@ -39,7 +39,7 @@ class Equals(NamedTuple):
 
 
 class PlaceOrder:
-    """Sorts places by rank. The order may name places that are gone: whoever goes through it leaves them out."""
+    """Sorts places by rank. The order may name places that are gone: its reader leaves them out."""
 
     def __init__(self) -> None:
         self._kept: list[Equals] | None = None

@@ -2,9 +2,9 @@
 
 Most hints are sent after the commit that they report, not inside its transaction: PostgreSQL serializes
 commits that notify. The first hint is sent at once, in one round trip even on a new connection; those that
-follow within a few milliseconds are sent together, so that their number stays small (`HintPace`). The hint for
-a single job goes along with its commit, if this process is sending no others and its jobs are few; so do the hints
-of a caller that enqueues one job after the other.
+follow within a few milliseconds are sent together, so that their number stays small (`HintPace`). The hint
+for a single job goes along with its commit, if this process is sending no others and its jobs are few; so do
+the hints of a caller that enqueues one job after the other.
 
 A hint that jobs were put in line names their places, if they are few: an idle worker that knows the line
 claims there without a look-up.
@@ -107,7 +107,7 @@ class WakeupChannel:
     def queued(
         self, places: Collection[Place] = (), *, jobs: int = 0, sent: CommitHint | None = None
     ) -> None:
-        """Jobs were put in line, so many at these places, or somewhere; `sent` is the hint that went along."""
+        """So many jobs were put in line there, or somewhere; `sent` is the hint that went along."""
         self._wake(_QUEUED)
         if sent is None:
             self._noted += 1
