@@ -182,7 +182,7 @@ async def fill_postgres(dsn: str, jobs: int) -> None:
         names = {
             **_POSTGRES,
             "begin": f"'{_begin().isoformat()}'::timestamptz",
-            "mark": f"({first} + i / {_TOGETHER})::text::xid8",
+            "mark": f"{first} + i / {_TOGETHER}",
         }
         await connection.execute("SET session_replication_role = replica")
         await connection.execute(_past(jobs, names))

@@ -36,6 +36,7 @@ KINDS = {
     "lease-lost": Kind(409, "The lease does not hold any more"),
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "no-result": Kind(409, "The job ended without a result"),
+    "event-id-gone": Kind(410, "What stood at this event id was lost when the database was restored"),
     "too-large": Kind(413, "The body is too large"),
     "uri-too-long": Kind(414, "The address is too long"),
     "unsupported-media-type": Kind(415, "The body is in a form that is not taken"),
@@ -58,6 +59,8 @@ KINDS = {
     "internal": Kind(500, "Something went wrong inside"),
     "busy": Kind(503, "The server has no room at present"),
     "storage-unavailable": Kind(503, "The store does not answer at present"),
+    "schema-mismatch": Kind(503, "The schema of the database does not fit this version"),
+    "store-restored": Kind(503, "The store was restored from a backup and cannot go on yet"),
 }
 """Every kind by its name."""
 
@@ -72,7 +75,10 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The answer to a request that was refused or failed; `jobStatus` is the status of its job, if any."""
+    """The answer to a request that was refused or failed; `jobStatus` is the status of its job, if any.
+
+    Where schemas do not fit, `schemaFound` is the database's and `schemaKnown` that of the server.
+    """
 
     type: str
     title: str
@@ -82,3 +88,5 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     request_id: str
     errors: Sequence[Fault] = ()
     job_status: State | None = None
+    schema_found: int | None = None
+    schema_known: int | None = None

@@ -4,6 +4,7 @@
     ├── InvalidInput            a value that is refused; names field, problem and way out
     │   ├── InvalidJson         the same for a JSON document, with a pointer into it
     │   │   └── InvalidParams   params that do not fit their definition; every problem with its pointer
+    │   ├── PositionGone        a place in the feed that the database does not know, or no longer
     │   ├── UnknownDefinition   no definition of that key and version is known
     │   └── IdempotencyConflict the key was used before, with another request
     ├── JobNotFound             there is no such job, or no longer
@@ -23,6 +24,7 @@
     │   │   └── DataRefused     because of data: in a stored row, or in what was sent
     │   ├── JobsAside           jobs that cannot be moved were put aside; nothing else was done, try again
     │   ├── SchemaMismatch      the database's schema does not fit this code
+    │   ├── StoreRestored       the database was restored from a backup, and not yet made to go on
     │   └── StoreForbidden      a handler's process tried to open a store
     ├── ProgramFailed           a program that ran as a job failed
     ├── LeaseLost               an attempt tried to act after it lost its lease
@@ -91,6 +93,18 @@ class InvalidParams(InvalidJson):
 
     def __str__(self) -> str:
         return f"{self.definition}: {self.problem}"
+
+
+class PositionGone(InvalidInput):
+    """A place in the feed that this database does not know: what stood there was lost in a restore."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "after",
+            "is a place in a history that was lost when the database was restored",
+            "begin anew: at 0, or with what comes from now on",
+        )
+        self.args = ()
 
 
 class UnknownDefinition(InvalidInput):
@@ -236,6 +250,19 @@ class SchemaMismatch(StoreError):
         super().__init__(message)
         self.found = found
         self.known = known
+
+
+class StoreRestored(StoreError):
+    """The database was restored into a server that has not counted as far as its history."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __str__(self) -> str:
+        return (
+            "the database was restored from a backup, and its history is ahead of what this server has "
+            "counted: stop all workers and servers, then run `tenure migrate --after-restore`"
+        )
 
 
 class StoreForbidden(StoreError):

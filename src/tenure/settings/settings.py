@@ -22,8 +22,11 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
     """The settings in force. Empty `queues` means those of the app's definitions."""
 
     database: str = DEFAULT
+    connections: int = 10
+    api_connections: int = 10
     lease_seconds: float = 30.0
     heartbeat_seconds: float | None = None
+    lock_timeout_seconds: float = 600.0
     poll_seconds: float = 1.0
     slots: int = 10
     warm_slots: int | None = None
@@ -107,8 +110,11 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
 
 
 BOUNDS: dict[str, tuple[float, float]] = {
+    "connections": (3, 1000),
+    "api_connections": (3, 1000),
     "lease_seconds": (1, _DAY),
     "heartbeat_seconds": (0.1, 30),
+    "lock_timeout_seconds": (1, _DAY),
     "poll_seconds": (0.01, 60),
     "slots": (1, 1000),
     "warm_slots": (1, 1000),

@@ -82,6 +82,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "drain": lambda store: store.drain("a"),
     "workers": lambda store: store.workers(),
     "prune": lambda store: store.prune(Retention()),
+    "resume_after_restore": lambda store: store.resume_after_restore(),
     "tidy": lambda store: store.tidy(),
     "record": lambda store: store.record("a", [Trail(LEASE, notes=(Note("custom:seen"),))]),
     "add_lines": lambda store: store.add_lines(Lease(JOB, 1), [LogLine(1, START, "info", "late")]),

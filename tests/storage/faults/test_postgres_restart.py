@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+import asyncpg
+
 from tenure.core.errors import StoreUnavailable
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Lease
@@ -12,7 +14,7 @@ from tenure.storage.postgres.store import PostgresStore
 from tests.storage.faults.conftest import Opener
 from tests.storage.faults.outages import BOUND, outage, recovered
 from tests.storage.faults.own_server import OwnServer
-from tests.storage.verbs import claim, enqueue_one, hold_together, seconds, settle, state_of, succeeded
+from tests.storage.verbs import claim, enqueue_one, fed, hold_together, seconds, settle, state_of, succeeded
 
 PRODUCERS, WORKERS = 20, 4
 
@@ -145,3 +147,20 @@ async def test_while_the_server_is_down_nothing_is_written_and_that_is_said(
     assert not set(jobs[1:]) & (await jobs_in(store)).keys()
     assert (await settle(store, [succeeded(owned)])).accepted == {owned.lease: State.SUCCEEDED}
     assert await state_of(store, before) is State.SUCCEEDED
+
+
+async def test_a_reader_goes_on_after_a_crash(own_server: OwnServer, own_dsn: str, opened: Opener) -> None:
+    """The server forgets numbers that were given to nobody who wrote: no place of a reader is one of them."""
+    store = await opened(own_dsn)
+    await enqueue_one(store)
+    await fed(store, 1)
+    connection = await asyncpg.connect(own_dsn)
+    for _ in range(50):
+        await connection.execute("BEGIN; SELECT tenure.mark(); ROLLBACK")
+    end = await store.end_of_feed()
+    await connection.close()
+    await asyncio.to_thread(own_server.stop_at_once)
+    await asyncio.to_thread(own_server.start_again)
+    later = [await recovered(store), await enqueue_one(store)]
+    await store.verify()
+    assert [entry.event.job for entry in await fed(store, 2, after=end)] == later

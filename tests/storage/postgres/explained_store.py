@@ -13,6 +13,7 @@ import asyncpg
 
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Connection, Pool
 
 KNOWN = ("nothing", "that they were empty", "that they held one row", "that they held a few", "all")
@@ -30,7 +31,7 @@ class ExplainedPool(Pool):
     """Counts the rows that pass through the steps of each statement's plan, filtered ones too."""
 
     def __init__(self, dsn: str, *, pooled: bool) -> None:
-        super().__init__(dsn, pooled=pooled, size=1, timeout=60)
+        super().__init__(read_address(dsn)._replace(pooled=pooled), size=1, timeout=60)
         self.rows: Counter[str] = Counter()
         self._is_pooled = pooled
         self._prepared: dict[str, str] = {}

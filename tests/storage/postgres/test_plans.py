@@ -58,7 +58,6 @@ SAMPLES: dict[str, Any] = {
     "interval": timedelta(0),
     "timestamptz": START,
     "tenure.state": "failed",
-    "xid8": 1,
 }
 BATCH = 10
 

@@ -17,6 +17,7 @@ from tenure.core.reports.reading import Position
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Connection, Pool
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend
@@ -47,7 +48,7 @@ _STAGE = f"""
            END AS due_at,
            (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000'
             || lpad(to_hex(i), 12, '0'))::uuid AS id
-      FROM (SELECT i, ({{first_mark}} + i / 10)::text::xid8 AS mark,
+      FROM (SELECT i, {{first_mark}} + i / 10 AS mark,
                    '{{now}}'::timestamptz - interval '60 days' + i * interval '30 days' / {{all}} AS at,
                    CASE WHEN i % 5 = 0 THEN '["red"]' END AS tags,
                    CASE WHEN i <= {{jobs}} THEN 0 WHEN i % 4 = 0 THEN -10 ELSE -20 END AS rank,
@@ -123,7 +124,7 @@ class WatchedPool(Pool):
     """Counts what statements touch, and undoes them."""
 
     def __init__(self, dsn: str, *, pooled: bool) -> None:
-        super().__init__(dsn, pooled=pooled, size=1, timeout=60)
+        super().__init__(read_address(dsn)._replace(pooled=pooled), size=1, timeout=60)
         self.costs: Costs = {}
 
     async def run_with(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:

@@ -58,8 +58,13 @@ class Feed:
         self._task: asyncio.Task[None] | None = None
 
     async def subscribe(self, interest: Interest = EVERYTHING, *, after: Position | None = None) -> "Reader":
-        """A reader of what comes after a position, or from now on; the caller closes it."""
+        """A reader of what comes after a position, or from now on; the caller closes it.
+
+        Raises PositionGone for a position that the store does not know.
+        """
         start = await self.end() if after is None else after
+        if after is not None:
+            await self.check(after)
         reader = Reader(self, interest, start)
         self._readers.add(reader)
         if after is None and self.tail.head is None:
@@ -83,6 +88,10 @@ class Feed:
         """What the store has after a position, for a reader outside the tail."""
         return await self._store.feed(after, limit=limit)
 
+    async def check(self, position: Position) -> None:
+        """Raise PositionGone unless the store knows this position: the tail alone cannot tell."""
+        await self._store.feed(position, limit=1)
+
     def leave(self, reader: "Reader") -> None:
         """Forget a reader."""
         self._readers.discard(reader)
@@ -104,7 +113,7 @@ class Feed:
                         self._fail_all(error)
                     await asyncio.sleep(GLANCE)
         except Exception as error:
-            # A bug: readers must not wait for ever.
+            # The store was restored meanwhile, or a bug: readers must not wait for ever.
             self._fail_all(error)
         finally:
             self._task = None

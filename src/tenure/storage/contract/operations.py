@@ -8,6 +8,7 @@ from uuid import UUID
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitUse
 from tenure.core.reports.operations import Definition, LineStatus, Pruned, Retention, WorkerInfo, WorkerStatus
+from tenure.core.reports.restores import Resumed, WorkersSeen
 
 
 class OperationsStore(Protocol):
@@ -69,6 +70,16 @@ class OperationsStore(Protocol):
         it stops where jobs are too young by the time in their ids, with a day of tolerance: jobs to be kept
         are not read, and neither are jobs whose caller chose an id with another time. Locked jobs are left
         for a later round. So are children in the scope of `CHILDREN` whose parent has not finished.
+        """
+
+    async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
+        """Let a database that was restored from a backup go on; without a restore it is safe, but of no use.
+
+        What was accepted, done and given out after the backup is lost: so all leases are ended, fences,
+        places and marks are lifted above any that may have been given out, and readers of the feed that have
+        seen what is lost get PositionGone. The store gets a new id. Nothing is done while a worker was seen
+        within WORKER_ALIVE, unless `forced`: its row may have come with the backup. Nobody writes meanwhile,
+        and what comes afterwards counts on from the new numbers.
         """
 
     async def tidy(self) -> int:

@@ -64,6 +64,7 @@ class ReadingStore(Protocol):
         A reader that goes on from the last position misses nothing and sees nothing twice, however late a
         transaction commits; the events of one job come by n. On PostgreSQL an open transaction that has
         written anything, in this database or another one of the server, holds the feed back until it ends.
+        Raises PositionGone for a position that this database has not given, or that a restore has cut off.
         """
 
     async def end_of_feed(self) -> Position:

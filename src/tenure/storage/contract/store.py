@@ -40,7 +40,7 @@ from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.mapping.findings import MOST, Finding
-from tenure.storage.schema.migration import Applied
+from tenure.storage.schema.migration import Applied, Fit
 
 KeyName = tuple[str, str, str]
 """An idempotency key in full: namespace, scope, key."""
@@ -79,18 +79,20 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
 
         Several at once are safe: they take turns, and each migration is applied by exactly one of them, in a
         transaction of its own; `on_applied` is called after its commit. A migration that was killed half-way
-        has changed nothing, and the next call goes on from there. A schema newer than the code is refused
-        with SchemaMismatch.
+        has changed nothing, and the next call goes on from there. A newer schema that this code cannot read
+        is refused with SchemaMismatch.
         """
 
     async def migration_sql(self) -> str:
         """The SQL that `migrate` would run, its own bookkeeping included, to be run by hand."""
 
-    async def verify(self) -> None:
-        """Raise SchemaMismatch unless the schema is this code's.
+    async def verify(self) -> Fit:
+        """Raise SchemaMismatch unless the schema fits this code; returns the newest migrations of both.
 
         All migrations are applied, every table, column and index that they make exists, and the guards match
-        the table of steps.
+        the table of steps. The schema may be newer, with more in it, if all that this code does not know says
+        that this code can read it; the guards may then have become stricter. Raises StoreRestored if history
+        is ahead of what the server has counted.
         """
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
@@ -105,7 +107,7 @@ class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStor
         """The store's time: the only time that counts."""
 
     async def store_id(self) -> UUID:
-        """The id of the store itself: random, made with its schema, the same for all who use it."""
+        """The id of the store itself: random, the same for all who use it, and a new one after a restore."""
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Record jobs, all or none; answers in their order. At most 10,000 a call, else InvalidInput.

@@ -1,8 +1,9 @@
 """The schema of the PostgreSQL store: applies migrations, and verifies that it is complete and unchanged."""
 
+import re
 from importlib.resources import files
 
-from tenure.core.errors import SchemaMismatch
+from tenure.core.errors import SchemaMismatch, StoreRestored
 from tenure.core.model.states import MOVES, State
 from tenure.storage.postgres.wire.pool import Connection
 from tenure.storage.schema import catalogue, guards, ledger
@@ -32,6 +33,22 @@ _TRIGGERS = """
      WHERE nspname = 'tenure' AND NOT tgisinternal AND tgenabled IN ('O', 'A')
 """
 _BODY = "SELECT prosrc FROM pg_proc WHERE oid = to_regproc($1)"
+COUNTED = "SELECT number + {offset}"
+"""The body of `tenure.counted`: it carries the server's numbers on where a restore has cut them off."""
+
+_MARKS = {
+    "tenure.counted": re.escape(COUNTED).replace(re.escape("{offset}"), "[0-9]+"),
+    "tenure.mark": re.escape("SELECT tenure.counted(pg_catalog.txid_current())"),
+    "tenure.horizon": re.escape(
+        "SELECT tenure.counted(pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()))"
+    ),
+}
+# What one snapshot shows has numbers below its end: transactions in flight, at whatever pace, are not in it.
+_IS_AHEAD = """
+    SELECT greatest((SELECT mark FROM tenure.event ORDER BY mark DESC LIMIT 1),
+                    (SELECT mark FROM tenure.job ORDER BY mark DESC LIMIT 1))
+           >= tenure.counted(txid_snapshot_xmax(txid_current_snapshot()))
+"""
 _LEASE_CHECK = """
     SELECT pg_get_constraintdef(oid) FROM pg_constraint
      WHERE conrelid = 'tenure.job_state'::regclass AND conname = 'lease_while_owned' AND convalidated
@@ -61,16 +78,23 @@ async def by_hand(connection: Connection) -> str:
     return ledger.by_hand(ledger.POSTGRES, await _numbers(connection))
 
 
-async def verify(connection: Connection) -> None:
-    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code."""
+async def verify(connection: Connection) -> migrations.Fit:
+    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code.
+
+    What a newer version has added does no harm. It may have made guards stricter: they must be there.
+    Raises StoreRestored if there are marks that the server has not come to yet.
+    """
     async with connection.transaction():
         # PostgreSQL omits the schema of every name that the search path finds.
         await connection.execute("SET LOCAL search_path TO pg_catalog")
-        migrations.require_current(PACKAGE, await _numbers(connection))
+        fit = migrations.require_current(PACKAGE, await _numbers(connection))
         catalogue.require(
             files(PACKAGE).joinpath("catalogue.txt").read_text("utf-8").splitlines(), await held(connection)
         )
-        await _verify_guards(connection)
+        await _verify_guards(connection, by_name=fit.is_newer)
+        if await connection.fetchval(_IS_AHEAD):
+            raise StoreRestored
+    return fit
 
 
 async def held(connection: Connection) -> list[str]:
@@ -79,7 +103,7 @@ async def held(connection: Connection) -> list[str]:
     return sorted(row[0] for row in await connection.fetch(text))
 
 
-async def _verify_guards(connection: Connection) -> None:
+async def _verify_guards(connection: Connection, *, by_name: bool) -> None:
     steps = {(State(row["source"]), State(row["target"])) for row in await connection.fetch(_STEPS)}
     if differing := steps ^ set(MOVES):
         source, target = min(differing)
@@ -92,10 +116,15 @@ async def _verify_guards(connection: Connection) -> None:
         "lease_while_owned": guards.postgres_lease_check(),
     }
     for name, text in ours.items():
-        if not guards.same_wording(text, found.get(name, "")):
+        held = found.get(name, "")
+        if not (held and by_name) and not guards.same_wording(text, held):
             raise SchemaMismatch(f"the database's guard {name} is missing, disabled or changed")
     for name, body in (("tenure.refuse", guards.REFUSE), ("tenure.judge", guards.postgres_judge())):
-        if await connection.fetchval(_BODY, name) != body:
+        held = await connection.fetchval(_BODY, name)
+        if not (held and by_name) and held != body:
+            raise SchemaMismatch(f"the database's function {name} is missing or changed")
+    for name, pattern in _MARKS.items():
+        if not re.fullmatch(pattern, await connection.fetchval(_BODY, name) or ""):
             raise SchemaMismatch(f"the database's function {name} is missing or changed")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, TenureError
+from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, StoreRestored, TenureError
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked_in
 from tenure.execution.handler.handler import AppFailed
@@ -32,6 +32,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInput, 2),
     (AppFailed, 2),
     (SchemaMismatch, 6),
+    (StoreRestored, 6),
     (StoreError, 3),
     (Exception, 1),
 )

@@ -37,6 +37,7 @@ TABLES = {
     "put_definitions": "definition",
     "record": "log",
     "resume": "pause",
+    "resume_after_restore": "schema",
     "set_limit": "limit",
     "store_id": "store",
     "tidy": "tally",

@@ -12,12 +12,15 @@ from tenure.core.errors import StoreUnavailable
 from tenure.core.model.job import NewJob
 from tenure.core.model.trail import Note
 from tenure.core.reports.access import AuditEntry
+from tenure.core.reports.reading import Position
+from tenure.core.reports.restores import Resumed
 from tenure.settings.http_limits import HttpLimits
 from tenure.storage.contract.store import Store
-from tenure.surfaces.http.app import sse
+from tenure.surfaces.http.app import cursors, sse
 from tenure.surfaces.http.app.context import AppContext, Request, StreamedResponse
 from tenure.surfaces.http.app.routes import EVENT_STREAM, Route
 from tenure.surfaces.http.calls import streams
+from tests.storage.backends import Backend
 from tests.storage.verbs import PATIENCE, claim, enqueue_one, fed, note, settle, succeeded, trail
 from tests.surfaces.http.auth.test_keys import bearing, make
 from tests.surfaces.http.http_server import Api, ReceivedEvent, request, serving
@@ -186,6 +189,36 @@ async def test_an_id_of_another_stream_is_refused(api: Api, store: Store) -> Non
         assert (reply.status, reply.kind) == (400, "invalid-event-id"), (path, last)
     async with api.listen("/v1/events", last=of_feed, **key) as listener:
         assert len(await listener.take(1)) == 1
+
+
+async def test_an_id_from_before_a_restore_is_gone(api: Api, store: Store) -> None:
+    """Of what was lost: before the store goes on, and for ever after; who begins anew sees everything."""
+    job = await enqueue_one(store)
+    [entry] = await fed(store, 1)
+    lost = cursors.write(str(Position.behind(entry.position.mark + 2**20)).encode(), b"feed")
+    for _ in range(2):
+        reply = await api.get("/v1/events", headers={"accept": EVENT_STREAM, "last-event-id": lost})
+        assert (reply.status, reply.kind) == (410, "event-id-gone")
+        assert "begin anew" in reply.json["detail"]
+        assert isinstance(await store.resume_after_restore(), Resumed)
+        await enqueue_one(store)
+    async with api.listen("/v1/events", last="0") as listener:
+        assert told_of(await listener.take(1)) == [(str(job), 1)]
+
+
+async def test_a_stream_ends_when_its_place_is_lost(api: Api, store: Store, backend: Backend) -> None:
+    """The database was put back under a server that runs on: its readers must not wait for ever."""
+    async with api.listen("/v1/events", last="0") as listener:
+        await enqueue_one(store)
+        [last] = await listener.take(1)
+        if backend.kind == "sqlite":
+            await backend.forge("UPDATE tenure.sequence SET n = 0 WHERE name = 'mark'")
+        else:
+            [[mark]] = await backend.sql("SELECT max(mark) FROM tenure.job")
+            await backend.sql(f"INSERT INTO tenure.restore VALUES (0, {mark + 1}, now(), gen_random_uuid())")
+        assert await listener.rest() == []
+    reply = await api.get("/v1/events", headers={"accept": EVENT_STREAM, "last-event-id": last.id})
+    assert (reply.status, reply.kind) == (410, "event-id-gone")
 
 
 async def test_a_key_of_a_namespace_hears_of_its_own(api: Api, store: Store) -> None:

@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.surfaces.command import tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.http.server.test_command import BOUND, serving
 from tests.until import until_sync
 
+pytestmark = pytest.mark.both_stores
+
 APP = """
 from tenure import Context, Tenure, backoff
-
-pytestmark = pytest.mark.both_stores
 
 app = Tenure()
 
@@ -29,8 +31,12 @@ def test_a_request_becomes_a_job_and_the_job_a_result(start: Start, database: st
     tenure(tmp_path, "migrate", "--database", database)
     worker = start("worker", "jobs:app", "--database", database)
     with serving(start, database) as (_, client):
-        until_sync(lambda: "greet" in client.get("/v1/definitions").text)
-        assert worker.poll() is None
+
+        def is_registered() -> bool:
+            assert worker.poll() is None, worker.communicate()
+            return "greet" in client.get("/v1/definitions").text
+
+        until_sync(is_registered)
         ends = {}
         for failures in range(3):
             body = {"definitionKey": "greet", "params": {"failures": failures}}

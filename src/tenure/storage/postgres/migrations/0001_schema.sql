@@ -13,7 +13,8 @@
 --
 -- `mark` puts events in an order for whoever reads them all: the number of the transaction that wrote the
 -- event, or that of the job's event before if it is higher, so that a job's own events stay in order. Below the
--- oldest transaction in flight nothing can be added any more: that far the feed may be read.
+-- oldest transaction in flight nothing can be added any more: that far the feed may be read. Numbers of
+-- transactions are the server's own: `counted` carries them on where a database was restored into another one.
 
 CREATE TYPE tenure.state AS ENUM (
     'created', 'scheduled', 'queued', 'running', 'cancelling', 'retrying', 'suspended',
@@ -22,6 +23,24 @@ CREATE TYPE tenure.state AS ENUM (
 
 -- The store's time. Every comparison with the present goes through here, so that tests can move it.
 CREATE FUNCTION tenure.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT pg_catalog.now()';
+
+-- A number of the server's as this store counts. `tenure migrate --after-restore` replaces the summand, so that all
+-- that comes has higher marks than all there is. Each of these is one expression, which the planner puts in place of
+-- the call. (The functions with `xact` in their names give a type that cannot be added to.)
+CREATE FUNCTION tenure.counted(number bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT number + 0';
+CREATE FUNCTION tenure.mark() RETURNS bigint LANGUAGE sql STABLE
+    AS 'SELECT tenure.counted(pg_catalog.txid_current())';
+CREATE FUNCTION tenure.horizon() RETURNS bigint LANGUAGE sql STABLE
+    AS 'SELECT tenure.counted(pg_catalog.txid_snapshot_xmin(pg_catalog.txid_current_snapshot()))';
+
+-- Where a restore has cut history off: what followed `kept` is lost, and what came after the restore is above
+-- `resumed`. A reader that stands in between has seen what never happened.
+CREATE TABLE tenure.restore (
+    kept     bigint      PRIMARY KEY,
+    resumed  bigint      NOT NULL,
+    at       timestamptz NOT NULL,
+    store    uuid        NOT NULL                 -- the id of the store until then
+);
 
 -- Where queued jobs of one kind stand: the unit of claiming. Jobs under different limits stand in lines of
 -- their own, so that one whose limit is used up is in nobody's way. Lines are never deleted.
@@ -96,7 +115,7 @@ CREATE TABLE tenure.job (
     replay_of        uuid,
     traceparent      text,
     tags             text,                        -- a JSON array; `tag` is for finding
-    mark             xid8        NOT NULL DEFAULT pg_current_xact_id()
+    mark             bigint      NOT NULL DEFAULT tenure.mark()
 );
 CREATE UNIQUE INDEX job_key ON tenure.job (namespace, scope, key) WHERE key IS NOT NULL;
 CREATE INDEX job_line ON tenure.job (line, id);
@@ -121,7 +140,7 @@ CREATE TABLE tenure.job_state (
     fence                bigint       NOT NULL DEFAULT 0,
     lease                bigint,
     seq                  bigint       NOT NULL DEFAULT 0,
-    mark                 xid8         NOT NULL DEFAULT pg_current_xact_id(),
+    mark                 bigint       NOT NULL DEFAULT tenure.mark(),
     updated_at           timestamptz  NOT NULL,
     due_at               timestamptz,
     queued_at            timestamptz,
@@ -181,7 +200,7 @@ CREATE TABLE tenure.event (
     actor    text         NOT NULL,
     reason   text,
     payload  text,                                -- of a note: an event that is no step
-    mark     xid8         NOT NULL DEFAULT pg_current_xact_id(),
+    mark     bigint       NOT NULL DEFAULT tenure.mark(),
     PRIMARY KEY (job, n)
 );
 CREATE INDEX event_mark ON tenure.event (mark);

@@ -17,7 +17,7 @@ moved AS (
     UPDATE tenure.job_state s
        SET state      = found.target,
            n          = s.n + 1,
-           mark       = greatest(pg_current_xact_id(), s.mark),
+           mark       = greatest(tenure.mark(), s.mark),
            seq        = found.seq,
            due_at     = CASE WHEN found.target = 'scheduled' THEN s.due_at END,
            queued_at  = CASE WHEN found.target = 'queued' THEN found.at END,
@@ -37,7 +37,7 @@ tallied AS (
      GROUP BY line, step.state
 ),
 released AS (
-    DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id
+    DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id AND timer.kind = 'hold'
 ),
 lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)

@@ -11,7 +11,7 @@ found AS MATERIALIZED (
     SELECT s.id, s.state, s.fence, s.finished_at IS NOT NULL AS is_over, coalesce(ended.number, s.attempt) AS attempt,
            coalesce(ended.worker, lease.owner, '') AS actor, coalesce(last.n, s.n) + 1 AS n,
            greatest(tenure.now(), s.updated_at, last.at) AS at,
-           greatest(pg_current_xact_id(), s.mark, last.mark) AS mark
+           greatest(tenure.mark(), s.mark, last.mark) AS mark
       FROM tenure.job_state s
       LEFT JOIN LATERAL (
                SELECT event.n, event.at, event.mark FROM tenure.event

@@ -18,7 +18,7 @@ moved AS (
     UPDATE tenure.job_state s
        SET state               = found.target,
            n                   = s.n + 1,
-           mark                = greatest(pg_current_xact_id(), s.mark),
+           mark                = greatest(tenure.mark(), s.mark),
            cancel_requested_at = found.at,
            due_at              = NULL,
            finished_at         = CASE WHEN found.target = 'cancelled' THEN found.at END,
@@ -60,5 +60,6 @@ untimed AS (
     DELETE FROM tenure.timer USING moved
      WHERE timer.job = moved.id
        AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE moved.due_at END
+       AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
 )
 SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved, is_aside FROM found;

@@ -1,2 +1,4 @@
--- Behind everything that the feed would give now: the last mark below the oldest transaction in flight.
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS mark;
+-- The last mark that the feed would give now. A number without an event would not do: after a crash the server may give
+-- it to another transaction.
+SELECT greatest((SELECT mark FROM tenure.event WHERE mark < tenure.horizon() ORDER BY mark DESC LIMIT 1),
+                (SELECT mark FROM tenure.job WHERE mark < tenure.horizon() ORDER BY mark DESC LIMIT 1), 0) AS mark;

@@ -30,7 +30,7 @@ moved AS (
            lease       = NULL,
            slots       = NULL,
            n           = s.n + 1,
-           mark        = greatest(pg_current_xact_id(), s.mark),
+           mark        = greatest(tenure.mark(), s.mark),
            attempt     = s.attempt - CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
            hand_backs  = s.hand_backs + CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
            failures    = s.failures + CASE WHEN returned.target IN ('buried', 'failed') THEN 1 ELSE 0 END,

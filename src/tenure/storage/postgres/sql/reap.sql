@@ -37,7 +37,7 @@ moved AS (
            lease       = NULL,
            slots       = NULL,
            n           = s.n + 1,
-           mark        = greatest(pg_current_xact_id(), s.mark),
+           mark        = greatest(tenure.mark(), s.mark),
            failures    = s.failures + CASE WHEN lost.target = 'cancelled' THEN 0 ELSE 1 END,
            seq         = lost.seq,
            queued_at   = CASE WHEN lost.target = 'queued' THEN lost.at ELSE s.queued_at END,

@@ -23,7 +23,7 @@ owned AS MATERIALIZED (
 counted AS (
     UPDATE tenure.job_state s
        SET n          = s.n + owned.taken,
-           mark       = greatest(pg_current_xact_id(), s.mark),
+           mark       = greatest(tenure.mark(), s.mark),
            notes      = s.notes + owned.taken,
            updated_at = owned.at
       FROM owned

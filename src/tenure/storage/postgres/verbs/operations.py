@@ -6,9 +6,11 @@ from uuid import UUID
 
 from tenure.core.model.lease import Line
 from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.reports.restores import Resumed, WorkersSeen
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import paging, reading, values
+from tenure.storage.postgres import restore
 from tenure.storage.postgres.database import Database
 
 
@@ -89,6 +91,11 @@ class Operations(Database):
             keyed=retention.keyed,
         )
         return Pruned(row["jobs"], row["next"])
+
+    async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
+        answer = await self._pool.transact(lambda run: restore.resume(run, forced=forced))
+        self._wake_all()
+        return answer
 
     async def tidy(self) -> int:
         [row] = await self._pool.run("tidy")

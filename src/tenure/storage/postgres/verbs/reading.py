@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from tenure.core.errors import PositionGone
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitUse
@@ -102,7 +103,9 @@ class Reading(Database):
         whole("limit", limit, 1, LARGEST_FEED)
         start = after or START
         found = await self._pool.run("feed", mark=start.mark, job=start.job, n=start.n, limit=limit)
-        return [reading.entry_from(row) for row in found]
+        if found[0]["is_gone"]:
+            raise PositionGone
+        return [reading.entry_from(row) for row in found if row["mark"] is not None]
 
     async def end_of_feed(self) -> Position:
         [row] = await self._pool.run("end_of_feed")

@@ -7,7 +7,7 @@ import asyncpg
 
 from tenure.storage.postgres.wire.errors import is_data_error
 
-Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
+Connection = asyncpg.Connection
 
 
 class Transaction:
@@ -25,6 +25,10 @@ class Transaction:
         """Run a statement."""
         text, arguments = self._bind(statement, values)
         return await self._connection.fetch(text, *arguments)
+
+    async def execute(self, text: str) -> None:
+        """Run SQL text without values, which is no statement of a verb."""
+        await self._connection.execute(text)
 
     async def refusal(self, statement: str, /, **values: object) -> asyncpg.PostgresError | None:
         """The server's error about a statement's data, if any; the statement is rolled back either way."""

@@ -17,7 +17,7 @@ _LATEST = """
 """
 _BY_HAND = "SELECT at FROM tenure_test_clock"
 _KEEP = """
-    UPDATE tenure_sequence SET n = CASE name WHEN 'clock' THEN :now ELSE :mark END
+    UPDATE tenure_sequence SET n = CASE name WHEN 'clock' THEN :now ELSE max(n, :mark) END
      WHERE name IN ('clock', 'mark')
 """
 

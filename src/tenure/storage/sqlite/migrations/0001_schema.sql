@@ -309,6 +309,15 @@ CREATE TABLE tenure_permit (
     pruning  INTEGER PRIMARY KEY
 ) STRICT;
 
+-- Where a restore has cut history off: what followed `kept` is lost, and what came after the restore is above
+-- `resumed`. A reader that stands in between has seen what never happened.
+CREATE TABLE tenure_restore (
+    kept     INTEGER PRIMARY KEY,
+    resumed  INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    store    TEXT    NOT NULL                    -- the id of the store until then
+) STRICT;
+
 -- Numbers that only grow: the next place in line, the next fence, the last transaction, how often jobs that run were
 -- asked to stop, and the latest time this store has seen, so that a clock set back never takes the store's time back
 -- with it.

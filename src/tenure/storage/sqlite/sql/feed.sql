@@ -1,6 +1,13 @@
 -- Events of all jobs behind a position, by mark. There is one writer at a time, so marks are in the order of commits,
 -- and whoever reads on from the last one misses nothing. The job row is the record of creation: its event is made from
 -- it, as in `events`.
+
+-- part: standing
+-- Whether the reader stands where this file has never been, or had been only before it was restored.
+SELECT :mark > (SELECT n FROM tenure_sequence WHERE name = 'mark')
+       OR EXISTS (SELECT 1 FROM tenure_restore WHERE kept < :mark AND :mark < resumed) AS is_gone;
+
+-- part: entries
 WITH following (mark, job, n) AS MATERIALIZED (
     SELECT * FROM (
         SELECT * FROM (

@@ -1,2 +1,2 @@
--- The id of the store itself: made with the schema, and never changed.
+-- The id of the store itself: made with the schema, and anew after a restore.
 SELECT id FROM tenure_store;

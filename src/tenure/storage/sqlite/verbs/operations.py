@@ -9,11 +9,12 @@ import msgspec
 
 from tenure.core.model.lease import Line
 from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.reports.restores import Resumed, WorkersSeen
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import paging, values
 from tenure.storage.mapping.reading import definition_from, written_lines
-from tenure.storage.sqlite import rows
+from tenure.storage.sqlite import restore, rows
 from tenure.storage.sqlite.file.clock import TransactionTime
 from tenure.storage.sqlite.file.database import Database, Rows
 
@@ -89,6 +90,11 @@ class Operations(Database):
             keyed=rows.duration(retention.keyed),
         )
         return Pruned(row["jobs"], row["next"])
+
+    async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
+        return await self._writer.run(
+            lambda connection, turn: restore.resume(self._scripts, connection, turn, forced=forced)
+        )
 
     async def tidy(self) -> int:
         return len(await self._write("tidy"))

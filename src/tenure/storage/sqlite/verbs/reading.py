@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
+from tenure.core.errors import PositionGone
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitUse
@@ -101,8 +102,10 @@ class Reading(Database):
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[FeedEntry]:
         whole("limit", limit, 1, LARGEST_FEED)
         behind = after or START
+        if any(await self._read("feed.standing", lambda row: row["is_gone"], mark=behind.mark)):
+            raise PositionGone
         return await self._read(
-            "feed", reading.entry_from, mark=behind.mark, job=str(behind.job), n=behind.n, limit=limit
+            "feed.entries", reading.entry_from, mark=behind.mark, job=str(behind.job), n=behind.n, limit=limit
         )
 
     async def end_of_feed(self) -> Position:

@@ -1,12 +1,15 @@
 """`tenure migrate`: brings a database's schema up to this version's, or prints what that takes."""
 
+from functools import partial
+
 import click
 
 from tenure.core.values.urls import masked
 from tenure.storage.contract.store import Store
 from tenure.storage.mapping.findings import MOST
 from tenure.storage.schema.ledger import LEDGERS, by_hand
-from tenure.storage.schema.migration import Applied
+from tenure.storage.schema.migration import Applied, Fit
+from tenure.surfaces.cli.calls import after_restore as restored
 from tenure.surfaces.cli.database import Parts, database_option, with_store
 
 
@@ -15,8 +18,8 @@ from tenure.surfaces.cli.database import Parts, database_option, with_store
 @click.option(
     "--check",
     is_flag=True,
-    help="Change nothing; exit with 6 unless the schema is this version's. Warns of rows changed by hand"
-    " that are in the way.",
+    help="Change nothing; exit with 6 unless the schema fits this version: it is this version's, or newer and"
+    " compatible. Warns of rows changed by hand that are in the way.",
 )
 @click.option("--sql", is_flag=True, help="Change nothing; print the missing SQL, to be run by hand.")
 @click.option(
@@ -25,15 +28,38 @@ from tenure.surfaces.cli.database import Parts, database_option, with_store
     type=click.Choice(list(LEDGERS)),
     help="With --sql: print all SQL for an empty database of this kind, without connecting.",
 )
+@click.option(
+    "--after-restore",
+    is_flag=True,
+    help="Let a database that was restored from a backup go on: end all leases, count on above all numbers"
+    " that were given out after the backup. Refused while a worker was seen in the last 35 seconds.",
+)
+@click.option(
+    "--workers-stopped",
+    is_flag=True,
+    help="With --after-restore: do so although a worker was seen lately, since its row came with the backup.",
+)
 @click.pass_obj
-def migrate(parts: Parts, database: str, check: bool, sql: bool, kind: str | None) -> None:
+def migrate(
+    parts: Parts,
+    database: str,
+    check: bool,
+    sql: bool,
+    kind: str | None,
+    after_restore: bool,
+    workers_stopped: bool,
+) -> None:
     """Apply the missing migrations to a database.
 
     Each is committed by itself: if a run is killed, the next one continues. Runs at the same time take turns.
-    A database newer than this version is refused with exit code 6.
+    A database that is newer, and says that this version can read it, is left as it is; one that says
+    otherwise is refused with exit code 6. So is one that was restored into another PostgreSQL server: stop
+    all workers and servers, then run this with --after-restore.
     """
-    if check and sql:
-        raise click.UsageError("--check and --sql exclude each other")
+    if check + sql + after_restore > 1:
+        raise click.UsageError("--check, --sql and --after-restore exclude each other")
+    if workers_stopped and not after_restore:
+        raise click.UsageError("--workers-stopped needs --after-restore")
     if kind and not sql:
         raise click.UsageError("--for needs --sql")
     if kind:
@@ -41,23 +67,34 @@ def migrate(parts: Parts, database: str, check: bool, sql: bool, kind: str | Non
     elif sql:
         click.echo(with_store(parts.store_for(database, create=False), _sql), nl=False)
     else:
-        with_store(parts.store_for(database, create=not check), _check if check else _migrate)
-        click.echo(f"{masked(database)} is up to date")
+        may_create = not (check or after_restore)
+        work = _check if check else partial(_migrate, after_restore=after_restore, forced=workers_stopped)
+        fit = with_store(parts.store_for(database, create=may_create), work)
+        click.echo(f"{masked(database)} is {_said(fit)}")
 
 
-async def _migrate(store: Store) -> None:
+def _said(fit: Fit) -> str:
+    if not fit.is_newer:
+        return "up to date"
+    return f"newer, and compatible: it has schema {fit.found}, this version of tenure knows {fit.known}"
+
+
+async def _migrate(store: Store, *, after_restore: bool, forced: bool) -> Fit:
     await store.migrate(_print_applied)
-    await store.verify()
+    if after_restore:
+        await restored.resume(store, forced=forced)
+    return await store.verify()
 
 
-async def _check(store: Store) -> None:
-    await store.verify()
+async def _check(store: Store) -> Fit:
+    fit = await store.verify()
     # Warnings only: a script that waits for the schema must not wait for ever for one job's row.
     found = await store.inspect()
     for finding in found:
         click.echo(f"Warning: {finding}", err=True)
     if len(found) == MOST:
         click.echo("Warning: there may be more; these are the first ones found", err=True)
+    return fit
 
 
 async def _sql(store: Store) -> str:

@@ -20,8 +20,11 @@ from tenure.core.errors import (
     JobNotFound,
     JobUnfinished,
     NoRoom,
+    PositionGone,
+    SchemaMismatch,
     StoreError,
     StoreRefused,
+    StoreRestored,
     UnknownDefinition,
 )
 from tenure.core.model.aside import JobsAside
@@ -59,6 +62,7 @@ class Refusal(Exception):
         errors: Sequence[Fault] = (),
         headers: Mapping[str, str] | None = None,
         job_status: State | None = None,
+        schemas: SchemaMismatch | None = None,
     ) -> None:
         super().__init__(kind, detail)
         self.kind = kind
@@ -66,6 +70,7 @@ class Refusal(Exception):
         self.detail = short(detail) or KINDS[kind].title
         self.errors = errors[:MOST_ERRORS]
         self.job_status = job_status
+        self.schemas = schemas
         again = {"retry-after": str(RETRY_AFTER)} if self.status in {429, 503} else {}
         self.headers = {**again, **(headers or {})}
 
@@ -82,6 +87,8 @@ class Refusal(Exception):
                 request_id=str(request),
                 errors=self.errors,
                 job_status=self.job_status,
+                schema_found=self.schemas.found if self.schemas else None,
+                schema_known=self.schemas.known if self.schemas else None,
             )
         )
 
@@ -125,6 +132,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
         case IdempotencyConflict():
             message = f"was used before for a different job, {error.job}; send a new key"
             return invalid("idempotency-key-reused", message, pointer=f"{within}/idempotencyKey")
+        case PositionGone():
+            return Refusal("event-id-gone", f"Last-Event-ID {problem_and_remedy(error)}")
         case InvalidInput():
             name = names.get(error.field, error.field)
             return invalid(
@@ -134,17 +143,23 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             return _refusal_of_job(error)
         case NoRoom():
             return Refusal("quota", f"{error}; nothing was recorded, try again later")
-        case StoreError() if not isinstance(error, StoreRefused):
-            detail = f"the database did not answer, so the request may or may not be done; {TRY_AGAIN}"
-            return Refusal("storage-unavailable", detail)
-        case TimeoutError():
-            detail = f"the database took too long, so the request may or may not be done; {TRY_AGAIN}"
-            return Refusal("storage-unavailable", detail)
+        case SchemaMismatch():
+            return Refusal("schema-mismatch", _schemas(error), schemas=error)
+        case StoreError() | TimeoutError() if not isinstance(error, StoreRefused):
+            return _refusal_of_store(error)
         case _:
             return Refusal(
                 "internal",
                 "the error is in the server's log under this requestId; give the id to its operator",
             )
+
+
+def _schemas(error: SchemaMismatch) -> str:
+    """What does not fit, without what the error says of the database's place."""
+    if error.found is None or error.known is None:
+        return "the database lacks a part, or has another one; `tenure migrate --check` names it"
+    numbers = f"the database has schema {error.found}, this server knows {error.known}"
+    return f"{numbers}; {'upgrade the server' if error.found > error.known else 'run `tenure migrate`'}"
 
 
 def _refusal_of_job(error: JobNotFound | JobUnfinished | JobIsAside | JobsAside) -> Refusal:
@@ -161,6 +176,17 @@ def _refusal_of_job(error: JobNotFound | JobUnfinished | JobIsAside | JobsAside)
             return Refusal(
                 "job-aside", "the job was put aside together with this report; GET /v1/aside says why"
             )
+
+
+def _refusal_of_store(error: StoreError | TimeoutError) -> Refusal:
+    match error:
+        case StoreRestored():
+            return Refusal("store-restored", str(error))
+        case TimeoutError():
+            detail = f"the database took too long, so the request may or may not be done; {TRY_AGAIN}"
+        case _:
+            detail = f"the database did not answer, so the request may or may not be done; {TRY_AGAIN}"
+    return Refusal("storage-unavailable", detail)
 
 
 def problem_and_remedy(error: InvalidInput) -> str:

@@ -11,8 +11,8 @@ from tenure.api import inputs
 from tenure.settings.http_limits import HttpLimits
 from tenure.surfaces.http.app.context import AppContext, Request, Response, StreamedResponse
 from tenure.surfaces.http.app.forms import Form
+from tenure.surfaces.http.app.page_request import PageRequest
 from tenure.surfaces.http.app.problems import Refusal
-from tenure.surfaces.http.auth.browser_sessions import PageRequest
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -179,9 +179,10 @@ class Route(Struct, frozen=True, kw_only=True):
         if self.parameters:
             kinds += ["validation", "unknown-field"]
         if self.reads_store:
-            kinds.append("storage-unavailable")
+            kinds += ["storage-unavailable", "schema-mismatch"]
         if self.scope is not None:
             kinds += ["unauthenticated", "insufficient-scope", "too-many-requests", "storage-unavailable"]
+            kinds.append("schema-mismatch")
         return list(dict.fromkeys(kinds))
 
     def match(self, segments: list[str]) -> dict[str, str] | None:

@@ -57,7 +57,12 @@ async def everything(context: AppContext, request: Request) -> StreamedResponse:
         types=frozenset(query.get("type", ())),
         namespace=request.caller.namespace,
     )
-    after = _position(request) or await context.client.feed.end()
+    after = _position(request)
+    if after is None:
+        after = await context.client.feed.end()
+    else:
+        # Before the stream begins: a client must see the status.
+        await context.client.feed.check(after)
     return sse(request, _feed(context, request, interest, after))
 
 

@@ -174,7 +174,7 @@ ROUTES = (
         parameters=OF_FEEDS,
         headers=(LAST_EVENT,),
         answers={200: str},
-        problems=("invalid-event-id",),
+        problems=("invalid-event-id", "event-id-gone"),
         produces=EVENT_STREAM,
         is_fenced=True,
     ),

@@ -7,7 +7,7 @@ from tenure.surfaces.http.calls import metrics, process
 from tenure.surfaces.http.calls.tables.audiences import of_process, reader
 from tenure.telemetry.metrics.exposition import MEDIA_TYPE
 
-ROUTES = (
+HEALTH = (
     of_process(
         "/healthz",
         handler=process.alive,
@@ -19,10 +19,16 @@ ROUTES = (
     of_process(
         "/readyz",
         handler=process.ready,
-        summary="Whether the store answers, with this version's schema",
+        summary="Whether the store answers, with a schema that fits this version",
         answers={200: shapes.Health},
+        problems=("store-restored",),
         any_host=True,
     ),
+)
+"""What a supervisor of processes asks; a worker's own port answers it too."""
+
+ROUTES = (
+    *HEALTH,
     reader(
         "/metrics",
         handler=metrics.api,
