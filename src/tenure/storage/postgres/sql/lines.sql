@@ -2,14 +2,14 @@
 -- serve it. Jobs under
 -- different limits stand in lines of their own but count as one here.
 WITH RECURSIVE
-place (line, rank) AS (
-    (SELECT line, rank FROM tenure.ready WHERE line > 0 ORDER BY line, rank LIMIT 1)
+place (line, rank, job) AS (
+    (SELECT line, rank, job FROM tenure.ready WHERE line > 0 ORDER BY line, rank, seq LIMIT 1)
     UNION ALL
-    SELECT next.line, next.rank
+    SELECT next.*
       FROM place
-     CROSS JOIN LATERAL (SELECT ready.line, ready.rank FROM tenure.ready
+     CROSS JOIN LATERAL (SELECT ready.line, ready.rank, ready.job FROM tenure.ready
                           WHERE (ready.line, ready.rank) > (place.line, place.rank)
-                          ORDER BY ready.line, ready.rank LIMIT 1) next
+                          ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) next
 ),
 -- One row for each thing known of a line, so that they are put together by sorting and not by comparing all with all.
 -- LIMIT keeps what is found by a line's number a look-up: planned while there are few lines, it would be a comparison too.
@@ -28,10 +28,7 @@ known AS (
     SELECT line.queue, line.definition, line.version, NULL, 0, head.queued_at, 0
       FROM place
      CROSS JOIN LATERAL (SELECT queue, definition, version FROM tenure.line WHERE line.id = place.line LIMIT 1) line
-     CROSS JOIN LATERAL (SELECT s.queued_at
-                           FROM tenure.ready JOIN tenure.job_state s ON s.id = ready.job
-                          WHERE ready.line = place.line AND ready.rank = place.rank
-                          ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) head
+     CROSS JOIN LATERAL (SELECT queued_at FROM tenure.job_state WHERE job_state.id = place.job LIMIT 1) head
      UNION ALL
     SELECT named ->> 0, named ->> 1, (named ->> 2)::integer, NULL, 0, NULL, count(DISTINCT worker.id)
       FROM tenure.worker CROSS JOIN json_array_elements(lines::json) AS named
