@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from tenure.core.model.lease import Line, Order
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tests.model.requests import LINES, Cancel, Enqueue
 from tests.model.store_and_model import Side
 

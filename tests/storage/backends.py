@@ -42,7 +42,7 @@ _EMPTY_POSTGRES = """
     BEGIN
         FOR name, pages IN SELECT oid::regclass, pg_relation_size(oid) / 8192 FROM pg_class
                             WHERE relnamespace = 'tenure'::regnamespace AND relkind = 'r'
-                              AND relname <> 'migration' AND pg_relation_size(oid) > 0 LOOP
+                              AND relname NOT IN ('migration', 'retention', 'store') AND pg_relation_size(oid) > 0 LOOP
             EXECUTE CASE WHEN pages > 10 THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END || name;
         END LOOP;
         FOR name IN SELECT oid::regclass FROM pg_class
@@ -50,6 +50,9 @@ _EMPTY_POSTGRES = """
             PERFORM setval(name, 1, false);
         END LOOP;
     END $$;
+    DELETE FROM tenure.retention;
+    INSERT INTO tenure.retention (definition, succeeded_ms, others_ms, keyed_ms, by, at)
+    VALUES ('', 604800000, 2592000000, 604800000, 'migration', now());
     RESET session_replication_role;
 """
 

@@ -9,8 +9,8 @@ from uuid import UUID
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.model.outcome import Report
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tests.storage.verbs import MAIL
 
 AT_ONCE = Retention(succeeded=timedelta(0), others=timedelta(0))

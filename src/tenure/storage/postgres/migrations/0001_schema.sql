@@ -271,6 +271,21 @@ CREATE TABLE tenure.pace (
     runs       text        NOT NULL
 );
 
+-- How long finished jobs are kept, in milliseconds after their end: by definition, and under '' for all. What a definition
+-- leaves empty is as for all; log lines without a time of their own go with their job.
+CREATE TABLE tenure.retention (
+    succeeded_ms  bigint      CHECK (succeeded_ms >= 0),
+    others_ms     bigint      CHECK (others_ms >= 0),
+    keyed_ms      bigint      CHECK (keyed_ms >= 0),
+    log_ms        bigint      CHECK (log_ms >= 0),
+    at            timestamptz NOT NULL,
+    definition    text        PRIMARY KEY,
+    by            text        NOT NULL,
+    CONSTRAINT whole_for_all CHECK (definition <> '' OR num_nulls(succeeded_ms, others_ms, keyed_ms) = 0)
+);
+INSERT INTO tenure.retention (definition, succeeded_ms, others_ms, keyed_ms, by, at)
+VALUES ('', 604800000, 2592000000, 604800000, 'migration', tenure.now());
+
 CREATE TABLE tenure.definition (
     key            text        NOT NULL,
     version        integer     NOT NULL,

@@ -245,6 +245,21 @@ CREATE TABLE tenure_pace (
     runs       TEXT    NOT NULL
 ) STRICT;
 
+-- How long finished jobs are kept, in milliseconds after their end: by definition, and under '' for all. What a definition
+-- leaves empty is as for all; log lines without a time of their own go with their job.
+CREATE TABLE tenure_retention (
+    definition    TEXT    PRIMARY KEY NOT NULL,
+    succeeded_ms  INTEGER CHECK (succeeded_ms >= 0),
+    others_ms     INTEGER CHECK (others_ms >= 0),
+    keyed_ms      INTEGER CHECK (keyed_ms >= 0),
+    log_ms        INTEGER CHECK (log_ms >= 0),
+    by            TEXT    NOT NULL,
+    at            INTEGER NOT NULL,
+    CONSTRAINT whole_for_all CHECK (definition <> '' OR succeeded_ms + others_ms + keyed_ms IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+INSERT INTO tenure_retention (definition, succeeded_ms, others_ms, keyed_ms, by, at)
+VALUES ('', 604800000, 2592000000, 604800000, 'migration', 1000000 * unixepoch());
+
 CREATE TABLE tenure_definition (
     key            TEXT    NOT NULL,
     version        INTEGER NOT NULL,

@@ -1,0 +1,98 @@
+"""Removes what is kept no longer: a walk over finished jobs, over log lines, and over the audit log.
+
+What is set is read anew before each step. A walk may take hours, since it gives way to other work, and an
+operator who has just asked to keep jobs longer must not lose them to a walk that began earlier.
+"""
+
+from collections import Counter
+from uuid import UUID
+
+from msgspec import Struct
+
+from tenure.core.model.states import State
+from tenure.core.reports.access import AUDIT_KEPT
+from tenure.core.reports.retention import PruneScope
+from tenure.storage.contract.store import Store
+
+LARGEST_STEP = 1_000
+
+
+class Removed(Struct, frozen=True):
+    """What a walk has removed, or with `dry` would remove: jobs by definition and state, and log lines."""
+
+    counts: dict[tuple[str, State], int]
+    log_lines: int
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are in all."""
+        return sum(self.counts.values())
+
+
+class Pruning:
+    """One walk after the other, a step at a time."""
+
+    def __init__(self, store: Store, *, definition: str | None = None, dry: bool = False) -> None:
+        """With a `definition`, jobs of others stay. With `dry`, all is only counted."""
+        self._store = store
+        self._definition = definition
+        self._dry = dry
+        self._after: UUID | None = None
+        self._is_in_logs = False
+        self._counts: Counter[tuple[str, State]] = Counter()
+        self._log_lines = 0
+
+    @property
+    def is_between_walks(self) -> bool:
+        """Whether the next step begins a walk."""
+        return self._after is None and not self._is_in_logs
+
+    @property
+    def removed(self) -> Removed:
+        """What was removed so far."""
+        return Removed(dict(self._counts), self._log_lines)
+
+    async def step(self, *, by_age: bool) -> bool:
+        """Take one step, of a thousand jobs at most; returns whether it was the last of its walk.
+
+        With `by_age`, jobs that are too young by the time in their ids are not read.
+        """
+        policy = await self._store.retention()
+        if self._is_in_logs:
+            told = await self._store.prune_logs(
+                policy.for_all,
+                own=policy.own,
+                definition=self._definition,
+                after=self._after,
+                limit=LARGEST_STEP,
+                by_age=by_age,
+                dry=self._dry,
+            )
+            self._log_lines += told.lines
+            self._after = told.next
+            self._is_in_logs = told.next is not None
+            return told.next is None
+        pruned = await self._store.prune(
+            policy.for_all,
+            own=policy.own,
+            scope=PruneScope(definition=self._definition),
+            after=self._after,
+            limit=LARGEST_STEP,
+            by_age=by_age,
+            dry=self._dry,
+        )
+        self._counts.update(pruned.counts)
+        self._after = pruned.next
+        has_log_times = any(one.logs is not None for one in (policy.for_all, *policy.own.values()))
+        self._is_in_logs = pruned.next is None and has_log_times
+        return pruned.next is None and not self._is_in_logs
+
+    async def walk(self) -> Removed:
+        """Walk over all jobs once, without rests."""
+        while not await self.step(by_age=False):
+            pass
+        return self.removed
+
+    async def prune_audit(self) -> None:
+        """Remove entries of the audit log that are too old."""
+        await self._store.prune_audit_entries(AUDIT_KEPT, LARGEST_STEP)
