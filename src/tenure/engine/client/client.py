@@ -27,6 +27,7 @@ from tenure.engine.client.log_tail import AttemptLine
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
+from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.store import Store
@@ -49,6 +50,7 @@ class JobClient:
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
         self.aside_jobs = AsideJobs(store)
+        self.retention = RetentionSettings(store)
         self._attention = AttentionCheck(store)
         self._store = store
         self._completions = Completions(store)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tenure.core.model.states import State
 from tenure.core.reports.access import AUDIT_KEPT
-from tenure.core.reports.retention import PruneScope
+from tenure.core.reports.retention import PruneScope, RetentionPolicy
 from tenure.storage.contract.store import Store
 
 LARGEST_STEP = 1_000
@@ -32,8 +32,19 @@ class Removed(Struct, frozen=True):
 class Pruning:
     """One walk after the other, a step at a time."""
 
-    def __init__(self, store: Store, *, definition: str | None = None, dry: bool = False) -> None:
-        """With a `definition`, jobs of others stay. With `dry`, all is only counted."""
+    def __init__(
+        self,
+        store: Store,
+        *,
+        definition: str | None = None,
+        dry: bool = False,
+        policy: RetentionPolicy | None = None,
+    ) -> None:
+        """With a `definition`, jobs of others stay. With `dry`, all is only counted.
+
+        `policy` is to be gone by instead of what is set, which a dry run may ask for.
+        """
+        self._policy = policy
         self._store = store
         self._definition = definition
         self._dry = dry
@@ -57,7 +68,7 @@ class Pruning:
 
         With `by_age`, jobs that are too young by the time in their ids are not read.
         """
-        policy = await self._store.retention()
+        policy = self._policy or await self._store.retention()
         if self._is_in_logs:
             told = await self._store.prune_logs(
                 policy.for_all,
