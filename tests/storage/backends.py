@@ -42,7 +42,8 @@ _EMPTY_POSTGRES = """
     BEGIN
         FOR name, pages IN SELECT oid::regclass, pg_relation_size(oid) / 8192 FROM pg_class
                             WHERE relnamespace = 'tenure'::regnamespace AND relkind = 'r'
-                              AND relname NOT IN ('migration', 'retention', 'store') AND pg_relation_size(oid) > 0 LOOP
+                              AND relname NOT IN ('migration', 'retention', 'store')
+                              AND pg_relation_size(oid) > 0 LOOP
             EXECUTE CASE WHEN pages > 10 THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END || name;
         END LOOP;
         FOR name IN SELECT oid::regclass FROM pg_class

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from tenure.api.shapes import MILLIS
+from tenure.core.model.states import State
 from tenure.core.reports.retention import PARTS, Retention, RetentionPolicy, RetentionRule
 from tenure.core.values.bounds import HORIZON
 
@@ -64,6 +65,23 @@ class RetentionView(Struct, frozen=True, kw_only=True):
     definitions: Sequence[RetentionItem]
 
 
+class RemovedCount(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How many jobs of one definition and state."""
+
+    definition_key: str
+    status: State
+    jobs: int
+
+
+class RemovedItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a walk removed or, in a dry run, would remove. `logLines` go before their jobs."""
+
+    jobs: int
+    log_lines: int
+    dry_run: bool
+    counts: Sequence[RemovedCount]
+
+
 def view(policy: RetentionPolicy) -> RetentionView:
     """All that is set."""
     return RetentionView(
@@ -81,7 +99,7 @@ def item_of(policy: RetentionPolicy, definition: str) -> RetentionItem:
 
 
 def change_of(body: RetentionBody) -> dict[str, timedelta | None]:
-    """Every part, as the body sets it. Finer than a millisecond is rounded, as a float may be a little off."""
+    """Every part, as the body sets it. What is finer than a millisecond is rounded, as floats are inexact."""
     given = (body.succeeded_seconds, body.others_seconds, body.keyed_seconds, body.log_seconds)
     return {
         part: None if value is None else timedelta(milliseconds=round(value * 1000))
@@ -100,19 +118,24 @@ def written(time: timedelta | None) -> str:
 
 
 def _item(key: str | None, rule: RetentionRule | None, in_force: Retention) -> RetentionItem:
-    parts = [None if rule is None else getattr(rule, part) for part in PARTS]
     return RetentionItem(
         definition_key=key,
-        set=RetentionBody(**_seconds(parts)),
-        in_force=RetentionTimes(**_seconds([getattr(in_force, part) for part in PARTS])),
+        set=RetentionBody(
+            succeeded_seconds=_seconds(rule and rule.succeeded),
+            others_seconds=_seconds(rule and rule.others),
+            keyed_seconds=_seconds(rule and rule.keyed),
+            log_seconds=_seconds(rule and rule.logs),
+        ),
+        in_force=RetentionTimes(
+            succeeded_seconds=in_force.succeeded.total_seconds(),
+            others_seconds=in_force.others.total_seconds(),
+            keyed_seconds=in_force.keyed.total_seconds(),
+            log_seconds=_seconds(in_force.logs),
+        ),
         by=None if rule is None else rule.by,
         at=None if rule is None else rule.at,
     )
 
 
-def _seconds(times: Sequence[timedelta | None]) -> dict[str, float | None]:
-    names = ("succeeded_seconds", "others_seconds", "keyed_seconds", "log_seconds")
-    return {
-        name: None if time is None else time.total_seconds()
-        for name, time in zip(names, times, strict=True)
-    }
+def _seconds(time: timedelta | None) -> float | None:
+    return None if time is None else time.total_seconds()

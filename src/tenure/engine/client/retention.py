@@ -13,10 +13,11 @@ from tenure.core.reports.retention import (
     RetentionPolicy,
     RetentionRule,
 )
+from tenure.engine.client.pruning import Pruning, Removed
 from tenure.storage.contract.store import Store
 
 Change = Mapping[str, timedelta | None]
-"""Times by the names in `PARTS`. None means as for all, and for the log lines of all, as long as their job."""
+"""Times by the names in `PARTS`. None means as for all; for the log lines of all, as long as their job."""
 
 USUAL: Change = {part: getattr(Retention(), part) for part in PARTS}
 """The times for all definitions that a new database has."""
@@ -54,9 +55,22 @@ class RetentionSettings:
             return structs.replace(policy, usual=structs.replace(policy.usual, **change))
         rules = {rule.definition: rule for rule in policy.rules}
         empty = dict.fromkeys(PARTS)
-        before = rules.get(definition) or RetentionRule(definition=definition, by="", at=policy.usual.at, **empty)
+        before = rules.get(definition) or RetentionRule(
+            definition=definition, by="", at=policy.usual.at, **empty
+        )
         rules[definition] = structs.replace(before, **change)
         return structs.replace(policy, rules=tuple(rules.values()))
+
+    async def walk(
+        self, definition: str = FOR_ALL, *, dry: bool = False, policy: RetentionPolicy | None = None
+    ) -> Removed:
+        """Remove what is kept no longer, once through all jobs, as workers do every day; or only count it.
+
+        `policy` is to be gone by instead of what is set. Raises UnknownDefinition.
+        """
+        await self.check_definition(definition)
+        pruning = Pruning(self._store, definition=definition or None, dry=dry, policy=policy)
+        return await pruning.walk()
 
     async def check_definition(self, definition: str) -> None:
         """Refuse a definition that nobody has registered."""

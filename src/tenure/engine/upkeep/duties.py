@@ -13,9 +13,9 @@ from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import StepTaken
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import Announce, DutyDone, JobPutAside
+from tenure.engine.client.pruning import LARGEST_STEP, Pruning
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.pace_sampling import sample_pace
-from tenure.engine.upkeep.pruning import LARGEST_STEP, Pruning
 from tenure.storage.contract.store import Store
 
 TIDY_EVERY = 60.0

@@ -22,6 +22,7 @@ from tenure.surfaces.cli.calls.enqueue import enqueue
 from tenure.surfaces.cli.calls.jobs import jobs
 from tenure.surfaces.cli.calls.keys import audit, keys
 from tenure.surfaces.cli.calls.migrate import migrate
+from tenure.surfaces.cli.calls.retention import retention
 from tenure.surfaces.cli.calls.serve import serve
 from tenure.surfaces.cli.calls.worker import worker
 from tenure.surfaces.cli.calls.workers import workers
@@ -83,6 +84,7 @@ commands.add_command(jobs)
 commands.add_command(keys)
 commands.add_command(audit)
 commands.add_command(migrate)
+commands.add_command(retention)
 commands.add_command(serve)
 commands.add_command(worker)
 commands.add_command(workers)

@@ -1,8 +1,11 @@
-"""Definitions: what workers have registered, what an operator has overridden, and which params they take."""
+"""Definitions: what workers have registered, what is overridden, their params, and how long jobs are kept."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 from tenure.api.definition_views import Defined, parts_of, shown
+from tenure.surfaces.dashboard.pages import retention
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -19,6 +22,7 @@ async def definitions(context: AppContext, request: Request) -> Response:
         fragment="_definitions.html",
         definitions=[defined.item(is_fenced=_is_fenced(request)) for defined in found[:MOST_DEFINITIONS]],
         left_out=max(0, len(found) - MOST_DEFINITIONS),
+        **await _retention(context, request, found),
     )
 
 
@@ -33,6 +37,18 @@ async def definition(context: AppContext, request: Request) -> Response:
         for defined in reversed(found)
     ]
     return render(request, "definition.html", fragment="_definition.html", key=key, versions=versions)
+
+
+async def _retention(context: AppContext, request: Request, found: Sequence[Defined]) -> dict[str, Any]:
+    """How long jobs are kept, and the definitions without times of their own.
+
+    Nothing for a caller that is bound to a namespace: it is set for all namespaces.
+    """
+    if _is_fenced(request):
+        return {"retention": (), "unset_keys": ()}
+    kept = retention.rows(await context.client.retention.get())
+    keys = sorted({defined.known.key for defined in found} - {row.key for row in kept})
+    return {"retention": kept[:MOST_DEFINITIONS], "unset_keys": keys[:MOST_DEFINITIONS]}
 
 
 def _is_fenced(request: Request) -> bool:
