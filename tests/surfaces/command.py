@@ -86,8 +86,8 @@ def make_newer(database: str) -> None:
     """Make a migrated database look as if a later version of Tenure had migrated it."""
     sql(
         database,
-        "INSERT INTO tenure.migration (number, name, applied_at) "
-        "SELECT 9999, 'from_the_future', max(applied_at) FROM tenure.migration",
+        "INSERT INTO tenure.migration (number, name, applied_at, reads_from) "
+        "SELECT 9999, 'from_the_future', max(applied_at), 9999 FROM tenure.migration",
     )
 
 

@@ -22,7 +22,7 @@
     │   ├── StoreRefused        the database itself refused the statement; nothing was written
     │   │   └── DataRefused     because of data: in a stored row, or in what was sent
     │   ├── JobsAside           jobs that cannot be moved were put aside; nothing else was done, try again
-    │   ├── SchemaMismatch      the database does not have the schema this code was written for
+    │   ├── SchemaMismatch      the database's schema does not fit this code
     │   └── StoreForbidden      a handler's process tried to open a store
     ├── ProgramFailed           a program that ran as a job failed
     ├── LeaseLost               an attempt tried to act after it lost its lease
@@ -227,7 +227,15 @@ class DataRefused(StoreRefused):
 
 
 class SchemaMismatch(StoreError):
-    """The database's schema is not the one this code was written for."""
+    """The database's schema does not fit this code.
+
+    `found` is the number of its newest migration and `known` that of this code's, where they are the reason.
+    """
+
+    def __init__(self, message: str, *, found: int | None = None, known: int | None = None) -> None:
+        super().__init__(message)
+        self.found = found
+        self.known = known
 
 
 class StoreForbidden(StoreError):

@@ -57,8 +57,8 @@ async def test_a_store_opened_before_the_migration_can_be_used_after_it(empty: B
 async def test_a_schema_newer_than_the_code_is_refused(empty: Backend, bare: Store) -> None:
     await bare.migrate()
     await empty.sql(
-        "INSERT INTO tenure.migration (number, name, applied_at) "
-        "SELECT max(number) + 1, 'from the future', max(applied_at) FROM tenure.migration"
+        "INSERT INTO tenure.migration (number, name, applied_at, reads_from) "
+        "SELECT max(number) + 1, 'from the future', max(applied_at), max(number) + 1 FROM tenure.migration"
     )
     rows = await count(empty, "tenure.migration")
     with pytest.raises(SchemaMismatch):
@@ -66,6 +66,40 @@ async def test_a_schema_newer_than_the_code_is_refused(empty: Backend, bare: Sto
     with pytest.raises(SchemaMismatch):
         await bare.verify()
     assert await count(empty, "tenure.migration") == rows
+
+
+async def test_a_newer_schema_that_this_code_can_read_is_accepted(empty: Backend, bare: Store) -> None:
+    """And nothing is applied to it."""
+    await bare.migrate()
+    await empty.sql(
+        "INSERT INTO tenure.migration (number, name, applied_at, reads_from) "
+        "SELECT max(number) + 1, 'an addition', max(applied_at), max(number) FROM tenure.migration"
+    )
+    assert await bare.migrate() == []
+    await bare.verify()
+
+
+async def test_a_database_from_before_the_first_release_is_told_to_be_made_anew(
+    empty: Backend, bare: Store
+) -> None:
+    await bare.migrate()
+    await empty.sql("ALTER TABLE tenure.migration DROP COLUMN reads_from")
+    for verb in (bare.verify, bare.migrate, bare.migration_sql):
+        with pytest.raises(SchemaMismatch, match=r"before the first release.*then run `tenure migrate`"):
+            await verb()
+
+
+async def test_every_store_has_an_id_of_its_own(empty: Backend, bare: Store, store: Store) -> None:
+    """The same after a restart, and as whoever else opens the store reads it."""
+    await bare.migrate()
+    made = await bare.store_id()
+    assert made.version == 4
+    again = empty.store()
+    await again.open()
+    assert await again.store_id() == made
+    await again.close()
+    assert await store.store_id() != made
+    assert await count(empty, "tenure.store") == 1
 
 
 async def test_a_database_that_was_never_migrated_is_refused(bare: Store) -> None:

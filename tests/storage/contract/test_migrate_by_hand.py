@@ -81,8 +81,8 @@ async def test_a_database_that_is_up_to_date_needs_no_statement(bare: Store) -> 
 async def test_no_text_is_offered_for_a_schema_newer_than_the_code(empty: Backend, bare: Store) -> None:
     await bare.migrate()
     await empty.sql(
-        "INSERT INTO tenure.migration (number, name, applied_at) "
-        "SELECT 9999, 'from_the_future', max(applied_at) FROM tenure.migration"
+        "INSERT INTO tenure.migration (number, name, applied_at, reads_from) "
+        "SELECT 9999, 'from_the_future', max(applied_at), 9999 FROM tenure.migration"
     )
     with pytest.raises(SchemaMismatch, match="9999"):
         await bare.migration_sql()

@@ -44,6 +44,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "verify": lambda store: store.verify(),
     "inspect": lambda store: store.inspect(),
     "now": lambda store: store.now(),
+    "store_id": lambda store: store.store_id(),
     "enqueue": lambda store: store.enqueue([NewJob(definition="mail")]),
     "enqueue_strictly": lambda store: store.enqueue_strictly([NewJob(definition="mail")]),
     "known_keys": lambda store: store.known_keys([("default", "mail", "k")]),

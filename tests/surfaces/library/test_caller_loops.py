@@ -130,7 +130,9 @@ async def test_however_often_it_calls_a_loop_has_none_where_the_schema_is_anothe
 ) -> None:
     """Its store does not check the schema: the thread's must have verified it first."""
     connection = await asyncpg.connect(backend.dsn)
-    await connection.execute("INSERT INTO tenure.migration (number, name) VALUES (9999, 'a later one')")
+    await connection.execute(
+        "INSERT INTO tenure.migration (number, name, reads_from) VALUES (9999, 'a later one', 9999)"
+    )
     try:
         async with Tenure(backend.address, settings=Settings()) as app:
             work = define(app)

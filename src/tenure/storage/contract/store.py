@@ -105,6 +105,9 @@ class Store(ReadingStore, OperationsStore, RetentionStore, AccessStore, Overview
     async def now(self) -> datetime:
         """The store's time: the only time that counts."""
 
+    async def store_id(self) -> UUID:
+        """The id of the store itself: random, made with its schema, the same for all who use it."""
+
     async def enqueue(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Record jobs, all or none; answers in their order. At most 10,000 a call, else InvalidInput.
 

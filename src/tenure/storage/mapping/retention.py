@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any
 
 import msgspec
 
@@ -18,13 +17,14 @@ from tenure.core.reports.retention import (
     check_time,
 )
 from tenure.core.values.bounds import HORIZON, named
+from tenure.storage.mapping.values import Row
 
 _MILLISECOND = timedelta(milliseconds=1)
 _COLUMNS = {"succeeded": "succeeded_ms", "others": "others_ms", "keyed": "keyed_ms", "logs": "log_ms"}
 _counts = msgspec.json.Decoder(list[tuple[str, State, int]]).decode
 
 
-def policy_from(rows: Iterable[Mapping[str, Any]]) -> RetentionPolicy:
+def policy_from(rows: Iterable[Row]) -> RetentionPolicy:
     """All that is set. Raises StoreUnavailable if it makes no sense, so that nothing is removed by it."""
     try:
         rules = {rule.definition: rule for rule in map(_rule_from, rows)}
@@ -63,13 +63,13 @@ def shortest_logs(retention: Retention, own: Mapping[str, Retention]) -> timedel
     return min(times, default=HORIZON)
 
 
-def pruned_from(row: Mapping[str, Any]) -> Pruned:
+def pruned_from(row: Row) -> Pruned:
     """What a round of pruning did."""
     counts = {(definition, state): n for definition, state, n in _counts(row["counts"] or "[]")}
     return Pruned(row["jobs"], row["next"], counts)
 
 
-def _rule_from(row: Mapping[str, Any]) -> RetentionRule:
+def _rule_from(row: Row) -> RetentionRule:
     times = {part: row[column] for part, column in _COLUMNS.items()}
     parts = {part: None if time is None else timedelta(milliseconds=time) for part, time in times.items()}
     for part, time in parts.items():

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
+from uuid import UUID
 
 import asyncpg
 
@@ -59,6 +60,11 @@ class Database:
         [row] = await self._pool.run("now")
         moment: datetime = row["now"]
         return moment
+
+    async def store_id(self) -> UUID:
+        [row] = await self._pool.run("store_id")
+        made: UUID = row["id"]
+        return made
 
     def listen(
         self, *, endings: bool = False, stops: bool = False, changes: bool = False

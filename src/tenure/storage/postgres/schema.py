@@ -14,7 +14,11 @@ REMOVAL = "BEGIN; SET LOCAL tenure.pruning = 'on'; DELETE FROM tenure.{row}; COM
 """The SQL that deletes a row of the records by hand."""
 
 _HAS_LEDGER = "SELECT to_regclass('tenure.migration') IS NOT NULL"
-_APPLIED = "SELECT number FROM tenure.migration"
+_APPLIED = "SELECT number, reads_from FROM tenure.migration"
+_SAYS_READERS = """
+    SELECT EXISTS (SELECT FROM pg_attribute
+                    WHERE attrelid = 'tenure.migration'::regclass AND attname = 'reads_from')
+"""
 _STEPS = """
     SELECT source::text, target::text
       FROM unnest(enum_range(NULL::tenure.state)) source, unnest(enum_range(NULL::tenure.state)) target
@@ -44,7 +48,10 @@ async def apply_next(connection: Connection) -> migrations.Migration | None:
         await connection.execute(ledger.POSTGRES.create)
         await connection.execute(lacking[0].text)
         await connection.execute(
-            "INSERT INTO tenure.migration (number, name) VALUES ($1, $2)", lacking[0].number, lacking[0].name
+            "INSERT INTO tenure.migration (number, name, reads_from) VALUES ($1, $2, $3)",
+            lacking[0].number,
+            lacking[0].name,
+            lacking[0].reads_from,
         )
     return lacking[0]
 
@@ -92,7 +99,9 @@ async def _verify_guards(connection: Connection) -> None:
             raise SchemaMismatch(f"the database's function {name} is missing or changed")
 
 
-async def _numbers(connection: Connection) -> list[int]:
+async def _numbers(connection: Connection) -> migrations.Numbers:
     if not await connection.fetchval(_HAS_LEDGER):
-        return []
-    return [row["number"] for row in await connection.fetch(_APPLIED)]
+        return {}
+    if not await connection.fetchval(_SAYS_READERS):
+        raise migrations.made_before_the_first_release("drop its schema `tenure`, or name another database")
+    return {row["number"]: row["reads_from"] for row in await connection.fetch(_APPLIED)}

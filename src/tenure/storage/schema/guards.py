@@ -11,7 +11,7 @@ from itertools import groupby
 
 from tenure.core.model.states import FINAL, FIRST, MOVES, OWNED, State
 
-HEADER = "-- Written from src/tenure/core/model/states.py by `make states`; do not edit.\n"
+HEADER = "-- reads-from: 2\n-- Written from src/tenure/core/model/states.py by `make states`; do not edit.\n"
 RECORDS = {
     "job": ("id",),
     "event": ("job", "n"),

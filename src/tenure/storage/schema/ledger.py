@@ -3,10 +3,11 @@
 Needs no driver: the SQL is available where no database can be reached.
 """
 
-from collections.abc import Iterable
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tenure.storage.schema import migration
+from tenure.storage.schema.migration import Numbers
 
 
 class Ledger(NamedTuple):
@@ -32,9 +33,11 @@ CREATE SCHEMA IF NOT EXISTS tenure;
 CREATE TABLE IF NOT EXISTS tenure.migration (
     number      integer     PRIMARY KEY,
     name        text        NOT NULL,
-    applied_at  timestamptz NOT NULL DEFAULT pg_catalog.now()
+    applied_at  timestamptz NOT NULL DEFAULT pg_catalog.now(),
+    reads_from  integer     NOT NULL
 );""",
-    entry="INSERT INTO tenure.migration (number, name) VALUES ({number}, '{name}');",
+    entry="INSERT INTO tenure.migration (number, name, reads_from)"
+    " VALUES ({number}, '{name}', {reads_from});",
 )
 SQLITE = Ledger(
     package="tenure.storage.sqlite",
@@ -46,14 +49,16 @@ SQLITE = Ledger(
 CREATE TABLE IF NOT EXISTS tenure_migration (
     number      INTEGER PRIMARY KEY,
     name        TEXT    NOT NULL,
-    applied_at  INTEGER NOT NULL
+    applied_at  INTEGER NOT NULL,
+    reads_from  INTEGER NOT NULL
 ) STRICT;""",
-    entry="INSERT INTO tenure_migration VALUES ({number}, '{name}', 1000000 * strftime('%s', 'now'));",
+    entry="INSERT INTO tenure_migration (number, name, applied_at, reads_from)"
+    " VALUES ({number}, '{name}', 1000000 * strftime('%s', 'now'), {reads_from});",
 )
 LEDGERS = {"sqlite": SQLITE, "postgres": POSTGRES}
 
 
-def by_hand(ledger: Ledger, applied: Iterable[int] = ()) -> str:
+def by_hand(ledger: Ledger, applied: Numbers = MappingProxyType({})) -> str:
     """The SQL that a database with these migrations still needs, in one transaction, its ledger included."""
     lacking = migration.missing(ledger.package, applied)
     if not lacking:
@@ -62,10 +67,7 @@ def by_hand(ledger: Ledger, applied: Iterable[int] = ()) -> str:
         f"-- Run it whole: {ledger.command}\n-- If a statement fails, nothing is changed.",
         f"{ledger.begin}\n{ledger.lock}".strip(),
         ledger.create,
-        *(
-            f"-- {one.label}\n{one.text.strip()}\n" + ledger.entry.format(number=one.number, name=one.name)
-            for one in lacking
-        ),
+        *(f"-- {one.label}\n{one.text.strip()}\n" + ledger.entry.format(**one._asdict()) for one in lacking),
         "COMMIT;\n",
     ]
     return "\n\n".join(parts)

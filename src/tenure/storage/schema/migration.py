@@ -1,10 +1,21 @@
-"""Numbered migrations: which there are, which are missing, and when a database is too new for this code."""
+"""Numbered migrations: which there are, which are missing, and when a database is too new for this code.
 
-from collections.abc import Awaitable, Callable, Iterable
+Each begins with a line such as `-- reads-from: 5`: code that knows the migrations up to that number works on
+a database that has this one. The database keeps these numbers, so that older code can tell whether it may
+go on.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
 from tenure.core.errors import SchemaMismatch
+
+_READS_FROM = re.compile(r"-- reads-from: (\d+)\n")
+
+Numbers = Mapping[int, int]
+"""The migrations that a database has: the number of each, and from which number on code can read it."""
 
 
 class Migration(NamedTuple):
@@ -13,6 +24,8 @@ class Migration(NamedTuple):
     number: int
     name: str
     text: str
+    reads_from: int
+    """The newest migration that code must know to work on a database that has this one."""
 
     @property
     def label(self) -> str:
@@ -34,26 +47,45 @@ def known(package: str) -> list[Migration]:
     for file in files(package).joinpath("migrations").iterdir():
         if file.name.endswith(".sql"):
             number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append(Migration(int(number), name, file.read_text("utf-8")))
+            found.append(_read(int(number), name, file.read_text("utf-8")))
     return sorted(found)
 
 
-def missing(package: str, applied: Iterable[int]) -> list[Migration]:
-    """The migrations that a database lacks. Raises SchemaMismatch if it has one that this code lacks."""
+def missing(package: str, applied: Numbers) -> list[Migration]:
+    """The migrations that a database lacks.
+
+    Raises SchemaMismatch if it has one that this code neither knows nor can read.
+    """
     migrations = known(package)
-    newest = max(applied := set(applied), default=0)
-    if newest > migrations[-1].number:
+    newest = migrations[-1].number
+    unknown = applied.keys() - {migration.number for migration in migrations}
+    needed = max((applied[number] for number in unknown), default=0)
+    if needed > newest:
         raise SchemaMismatch(
-            f"the database has schema {newest}, this version of tenure knows {migrations[-1].number}: "
-            "upgrade tenure on this machine"
+            f"the database has schema {max(applied)}, which can be read from {needed} on; this version of"
+            f" tenure knows {newest}: upgrade tenure on this machine",
+            found=max(applied),
+            known=newest,
         )
     return [migration for migration in migrations if migration.number not in applied]
 
 
-def require_current(package: str, applied: Iterable[int]) -> None:
-    """Raise SchemaMismatch unless a database has exactly the migrations this code knows."""
+def require_current(package: str, applied: Numbers) -> None:
+    """Raise SchemaMismatch unless a database has all that this code knows, and it can read the rest."""
     if lacking := missing(package, applied):
-        raise SchemaMismatch(f"the database lacks migration {lacking[0].label}: run `tenure migrate`")
+        raise SchemaMismatch(
+            f"the database lacks migration {lacking[0].label}: run `tenure migrate`",
+            found=max(applied, default=0),
+            known=known(package)[-1].number,
+        )
+
+
+def made_before_the_first_release(way_out: str) -> SchemaMismatch:
+    """What a database is told whose ledger does not say from which code on it can be read."""
+    return SchemaMismatch(
+        "the database was made by a version of tenure from before the first release, and cannot be brought"
+        f" up to this one: {way_out}, then run `tenure migrate`"
+    )
 
 
 async def apply_all(
@@ -69,3 +101,9 @@ async def apply_all(
         if on_applied:
             on_applied(Applied(migration.label, migrations.index(migration) + 1, len(migrations)))
     return labels
+
+
+def _read(number: int, name: str, text: str) -> Migration:
+    if not (head := _READS_FROM.match(text)):
+        raise ValueError(f"migration {number:04}_{name} does not begin with a line `-- reads-from: N`")
+    return Migration(number, name, text, int(head[1]))

@@ -18,7 +18,8 @@ REMOVAL = (
 """The SQL that deletes a record by hand."""
 
 _HAS_LEDGER = "SELECT 1 FROM sqlite_schema WHERE name = 'tenure_migration'"
-_APPLIED = "SELECT number FROM tenure_migration"
+_APPLIED = "SELECT number, reads_from FROM tenure_migration"
+_SAYS_READERS = "SELECT 1 FROM pragma_table_info('tenure_migration') WHERE name = 'reads_from'"
 _STATE_TABLE = "SELECT sql FROM sqlite_schema WHERE name = 'tenure_job_state'"
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
@@ -31,7 +32,8 @@ def apply_next(connection: apsw.Connection, turn: TransactionTime) -> migrations
     connection.execute(ledger.SQLITE.create)
     connection.execute(lacking[0].text)
     connection.execute(
-        "INSERT INTO tenure_migration VALUES (?, ?, ?)", (lacking[0].number, lacking[0].name, turn.now)
+        "INSERT INTO tenure_migration (number, name, applied_at, reads_from) VALUES (?, ?, ?, ?)",
+        (lacking[0].number, lacking[0].name, turn.now, lacking[0].reads_from),
     )
     return lacking[0]
 
@@ -71,7 +73,9 @@ def _held(connection: apsw.Connection) -> frozenset[str]:
     return frozenset(str(line) for (line,) in connection.execute(text))
 
 
-def _numbers(connection: apsw.Connection) -> list[int]:
+def _numbers(connection: apsw.Connection) -> migrations.Numbers:
     if not connection.execute(_HAS_LEDGER).get:
-        return []
-    return [int(str(number)) for (number,) in connection.execute(_APPLIED)]
+        return {}
+    if not connection.execute(_SAYS_READERS).get:
+        raise migrations.made_before_the_first_release("move the file away, or name another one")
+    return {int(str(number)): int(str(least)) for number, least in connection.execute(_APPLIED)}

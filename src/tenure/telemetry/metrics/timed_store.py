@@ -41,6 +41,7 @@ TABLES = {
     "retention": "retention",
     "set_limit": "limit",
     "set_retention": "retention",
+    "store_id": "store",
     "tidy": "tally",
     "verify": "schema",
     "workers": "worker",

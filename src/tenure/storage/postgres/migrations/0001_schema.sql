@@ -1,3 +1,4 @@
+-- reads-from: 1
 -- How Tenure keeps jobs in PostgreSQL.
 --
 -- `job` is what was asked: written once, so large params never bloat anything. `job_state` is where the job
@@ -30,7 +31,8 @@ CREATE TABLE tenure.line (
     queue       text      NOT NULL,
     definition  text      NOT NULL,
     limits      integer[] NOT NULL DEFAULT '{}',  -- ids of tenure.limited, ascending
-    UNIQUE (queue, definition, version, limits)
+    share       text      NOT NULL DEFAULT '',    -- nothing writes another one yet, and look-ups mean this one
+    UNIQUE (queue, definition, version, limits, share)
 );
 
 -- Lines of which nothing is claimed: one, or with neither definition nor version all of a queue.
@@ -45,17 +47,22 @@ CREATE TABLE tenure.pause (
     PRIMARY KEY (queue, definition, version)
 );
 
--- A limit by its name, and the keys that jobs have brought for it.
+-- A limit by its name, and the keys that jobs have brought for it. A limit without a size will be one that bounds only
+-- a rate: a job every so many microseconds, and so many at once. Nothing writes such a limit yet, nor when a key opens
+-- again, and no verb expects it: what does so first raises the number from which code can read the database.
 CREATE TABLE tenure.limit_size (
-    name  text    PRIMARY KEY,
-    size  integer NOT NULL CHECK (size >= 1)
+    name      text    PRIMARY KEY,
+    size      integer CHECK (size >= 1),
+    every_us  bigint  CHECK (every_us >= 1),
+    burst     integer CHECK (burst >= 1)
 );
 CREATE TABLE tenure.limited (
-    id    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name  text    NOT NULL,
-    key   text    NOT NULL,
+    id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name      text    NOT NULL,
+    key       text    NOT NULL,
+    opens_at  timestamptz,
     UNIQUE (name, key)
-);
+) WITH (fillfactor = 50);
 
 -- Room for one job under a limit. A claim locks free ones and skips those that are locked: exact, and nobody
 -- waits. Those with a number above the limit's size are left from when it was larger, and never taken.
@@ -96,6 +103,7 @@ CREATE INDEX job_line ON tenure.job (line, id);
 CREATE INDEX job_mark ON tenure.job (mark);
 CREATE INDEX job_namespace ON tenure.job (namespace, id) WHERE namespace <> 'default';
 CREATE INDEX job_replay ON tenure.job (replay_of) WHERE replay_of IS NOT NULL;
+CREATE INDEX job_parent ON tenure.job (parent) WHERE parent IS NOT NULL;
 
 CREATE TABLE tenure.tag (
     name  text NOT NULL,
@@ -142,11 +150,13 @@ CREATE TABLE tenure.ready (
     PRIMARY KEY (line, rank, seq)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
+-- The code has the list of kinds, and leaves those alone that it does not know: a newer one may have written them. The
+-- key has the kind, so that two timers of a job which fall on the same microsecond do not refuse a settlement.
 CREATE TABLE tenure.timer (
     due_at  timestamptz NOT NULL,                 -- held jobs wait at infinity
     job     uuid        NOT NULL,
-    kind    text        NOT NULL CHECK (kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')),
-    PRIMARY KEY (due_at, job)
+    kind    text        NOT NULL,
+    PRIMARY KEY (due_at, job, kind)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
 CREATE INDEX timer_kind ON tenure.timer (kind, job);
@@ -285,6 +295,13 @@ CREATE TABLE tenure.retention (
 );
 INSERT INTO tenure.retention (definition, succeeded_ms, others_ms, keyed_ms, by, at)
 VALUES ('', 604800000, 2592000000, 604800000, 'migration', tenure.now());
+
+-- The store itself, one row: an id that no other store has, for messages that leave it.
+CREATE TABLE tenure.store (
+    is_only  boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    id       uuid    NOT NULL
+);
+INSERT INTO tenure.store (id) VALUES (gen_random_uuid());
 
 CREATE TABLE tenure.definition (
     key            text        NOT NULL,

@@ -1,3 +1,4 @@
+-- reads-from: 2
 -- Written from src/tenure/core/model/states.py by `make states`; do not edit.
 
 -- Whether the table of steps leads from one state to the other.

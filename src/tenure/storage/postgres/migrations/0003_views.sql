@@ -1,3 +1,4 @@
+-- reads-from: 3
 -- For people with a shell: jobs, their history and their definitions under plain names, to read only.
 
 CREATE VIEW tenure.jobs AS

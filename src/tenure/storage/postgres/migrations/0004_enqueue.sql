@@ -1,3 +1,4 @@
+-- reads-from: 4
 -- Jobs from triggers and from other languages: SELECT tenure.enqueue('email.welcome', '{"to": "ada@example.com"}').
 --
 -- The job is made in the caller's transaction, of a definition that a worker has registered, with its policy and limits.
@@ -95,7 +96,8 @@ BEGIN
                   ORDER BY limited.id);
     LOOP
         SELECT id INTO line_id FROM tenure.line
-         WHERE line.queue = in_queue AND line.definition = of_definition AND line.version = of_version AND line.limits = ids;
+         WHERE line.queue = in_queue AND line.definition = of_definition AND line.version = of_version AND line.limits = ids
+           AND line.share = '';
         IF FOUND THEN
             RETURN line_id;
         END IF;

@@ -56,7 +56,8 @@ SELECT wanted.position, line.id AS line
  WHERE line.limits = ARRAY(SELECT limited.id
                              FROM json_array_elements(wanted.limits::json) AS given (named)
                              JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
-                            ORDER BY limited.id);
+                            ORDER BY limited.id)
+   AND line.share = '';
 
 -- part: record
 WITH
@@ -87,7 +88,7 @@ given AS MATERIALIZED (
                position
            )
       LEFT JOIN tenure.line ON line.id = asked.known_line AND line.queue = asked.queue
-                           AND line.definition = asked.definition AND line.version = asked.version
+                           AND line.definition = asked.definition AND line.version = asked.version AND line.share = ''
                            AND line.limits = CASE WHEN asked.limits IS NULL THEN '{}'
                                                   ELSE ARRAY(SELECT limited.id
                                                                FROM json_array_elements(asked.limits::json) AS given (named)
@@ -159,7 +160,8 @@ recorded AS (
     SELECT :id::uuid,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
-               AND line.version = :version::integer AND cardinality(line.limits) = 0),
+               AND line.version = :version::integer AND cardinality(line.limits) = 0
+               AND line.share = ''),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, :params::text, :hash::bytea, :key::text,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,
@@ -204,7 +206,8 @@ recorded AS (
     SELECT asked.id,
            (SELECT line.id FROM tenure.line
              WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
-               AND line.version = :version::integer AND cardinality(line.limits) = 0),
+               AND line.version = :version::integer AND cardinality(line.limits) = 0
+               AND line.share = ''),
            :priority::smallint, :max_attempts::smallint, tenure.now(), :timeout::integer, :grace::integer, :base::integer,
            :cap::integer, :on_lost::text, :namespace::text, :scope::text, asked.params,
            :retry_on::text, :fatal_on::text, :parent::uuid, :replay_of::uuid, :traceparent::text,

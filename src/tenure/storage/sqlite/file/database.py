@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 
 from tenure.core.errors import SchemaMismatch
 from tenure.core.values.bounds import LARGEST_BATCH, whole
@@ -65,6 +66,11 @@ class Database:
 
     async def now(self) -> datetime:
         return rows.moment(await self._writer.run(lambda _, turn: turn.now))
+
+    async def store_id(self) -> UUID:
+        [row] = await self._read("store_id", lambda row: row)
+        made: UUID = row["id"]
+        return made
 
     async def _run(self, verb: str, given: Sequence[tuple[Any, ...]] = (), /, **named: object) -> Rows:
         """Run a verb's script in a transaction of the writer."""

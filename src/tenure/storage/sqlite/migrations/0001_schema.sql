@@ -1,3 +1,4 @@
+-- reads-from: 1
 -- How Tenure keeps jobs in SQLite: the same tables as on PostgreSQL, for the same reasons.
 --
 -- `job` is what was asked, written once; `job_state` is where the job is, one narrow row; `ready` holds who
@@ -14,7 +15,8 @@ CREATE TABLE tenure_line (
     queue       TEXT    NOT NULL,
     definition  TEXT    NOT NULL,
     limits      TEXT    NOT NULL DEFAULT '[]',   -- a JSON array of ids of tenure_limited, ascending
-    UNIQUE (queue, definition, version, limits)
+    share       TEXT    NOT NULL DEFAULT '',     -- nothing writes another one yet, and look-ups mean this one
+    UNIQUE (queue, definition, version, limits, share)
 ) STRICT;
 
 -- Lines of which nothing is claimed: one, or with neither definition nor version all of a queue.
@@ -30,16 +32,21 @@ CREATE TABLE tenure_pause (
 ) STRICT, WITHOUT ROWID;
 
 -- A limit by its name, and the keys that jobs have brought for it, with how many run. One writer at a time: a
--- number is enough.
+-- number is enough. A limit without a size will be one that bounds only a rate: a job every so many microseconds, and so
+-- many at once. Nothing writes such a limit yet, nor when a key opens again, and no verb expects it: what does so first
+-- raises the number from which code can read the database.
 CREATE TABLE tenure_limit_size (
-    name  TEXT    PRIMARY KEY NOT NULL,
-    size  INTEGER NOT NULL CHECK (size >= 1)
+    name      TEXT    PRIMARY KEY NOT NULL,
+    size      INTEGER CHECK (size >= 1),
+    every_us  INTEGER CHECK (every_us >= 1),
+    burst     INTEGER CHECK (burst >= 1)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE tenure_limited (
-    id    INTEGER PRIMARY KEY,
-    name  TEXT    NOT NULL,
-    key   TEXT    NOT NULL,
-    held  INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
+    id        INTEGER PRIMARY KEY,
+    name      TEXT    NOT NULL,
+    key       TEXT    NOT NULL,
+    held      INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
+    opens_at  INTEGER,
     UNIQUE (name, key)
 ) STRICT;
 
@@ -73,6 +80,7 @@ CREATE INDEX tenure_job_line ON tenure_job (line, id);
 CREATE INDEX tenure_job_mark ON tenure_job (mark, id);
 CREATE INDEX tenure_job_namespace ON tenure_job (namespace, id) WHERE namespace <> 'default';
 CREATE INDEX tenure_job_replay ON tenure_job (replay_of) WHERE replay_of IS NOT NULL;
+CREATE INDEX tenure_job_parent ON tenure_job (parent) WHERE parent IS NOT NULL;
 
 CREATE TABLE tenure_tag (
     name  TEXT NOT NULL,
@@ -116,11 +124,13 @@ CREATE TABLE tenure_ready (
     PRIMARY KEY (line, rank, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- The code has the list of kinds, and leaves those alone that it does not know: a newer one may have written them. The
+-- key has the kind, so that two timers of a job which fall on the same microsecond do not refuse a settlement.
 CREATE TABLE tenure_timer (
     due_at  INTEGER NOT NULL,                -- held jobs wait at the end of time
     job     TEXT    NOT NULL,
-    kind    TEXT    NOT NULL CHECK (kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')),
-    PRIMARY KEY (due_at, job)
+    kind    TEXT    NOT NULL,
+    PRIMARY KEY (due_at, job, kind)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX tenure_timer_kind ON tenure_timer (kind, job);
@@ -259,6 +269,16 @@ CREATE TABLE tenure_retention (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO tenure_retention (definition, succeeded_ms, others_ms, keyed_ms, by, at)
 VALUES ('', 604800000, 2592000000, 604800000, 'migration', 1000000 * unixepoch());
+
+-- The store itself, one row: an id that no other store has, for messages that leave it. It is a UUID of random bits.
+CREATE TABLE tenure_store (
+    is_only  INTEGER PRIMARY KEY DEFAULT 1 CHECK (is_only = 1),
+    id       TEXT    NOT NULL
+) STRICT;
+INSERT INTO tenure_store (id)
+SELECT printf('%s-%s-4%s-%s%s-%s', substr(bits, 1, 8), substr(bits, 9, 4), substr(bits, 14, 3),
+              substr('89ab', 1 + abs(random() % 4), 1), substr(bits, 18, 3), substr(bits, 21))
+  FROM (SELECT lower(hex(randomblob(16))) AS bits);
 
 CREATE TABLE tenure_definition (
     key            TEXT    NOT NULL,

@@ -1,3 +1,4 @@
+-- reads-from: 2
 -- Written from src/tenure/core/model/states.py by `make states`; do not edit.
 
 CREATE TRIGGER tenure_guard_step BEFORE UPDATE ON tenure_job_state

@@ -1,3 +1,4 @@
+-- reads-from: 3
 -- For reading with a database shell: jobs, their events and their definitions under plain names, times as text.
 -- Nothing in Tenure reads them.
 

@@ -1,2 +1,3 @@
+-- reads-from: 4
 -- What PostgreSQL has a function for is done on SQLite by the library alone, since a file has no server to run one. This
 -- number is here so that a schema of one number holds the same on both.

@@ -1,3 +1,4 @@
+-- reads-from: 5
 -- Who may do what over HTTP, and who did: as on PostgreSQL, for the same reasons.
 
 -- The access key by which a job was asked for, where one was.

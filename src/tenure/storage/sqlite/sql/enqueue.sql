@@ -54,6 +54,7 @@ SELECT asked.id, line.id, priority, max_attempts, :now, coalesce(run_at, :now + 
        parent, replay_of, traceparent, tags, creator, :mark
   FROM temp.given_job asked
  CROSS JOIN tenure_line line USING (queue, definition, version, limits)
+ WHERE line.share = ''
  ORDER BY position;
 
 -- part: placed

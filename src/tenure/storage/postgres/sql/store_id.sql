@@ -1,0 +1,2 @@
+-- The id of the store itself: made with the schema, and never changed.
+SELECT id FROM tenure.store;
