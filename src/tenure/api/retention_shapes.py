@@ -120,12 +120,7 @@ def written(time: timedelta | None) -> str:
 def _item(key: str | None, rule: RetentionRule | None, in_force: Retention) -> RetentionItem:
     return RetentionItem(
         definition_key=key,
-        set=RetentionBody(
-            succeeded_seconds=_seconds(rule and rule.succeeded),
-            others_seconds=_seconds(rule and rule.others),
-            keyed_seconds=_seconds(rule and rule.keyed),
-            log_seconds=_seconds(rule and rule.logs),
-        ),
+        set=RetentionBody() if rule is None else _body(rule),
         in_force=RetentionTimes(
             succeeded_seconds=in_force.succeeded.total_seconds(),
             others_seconds=in_force.others.total_seconds(),
@@ -134,6 +129,15 @@ def _item(key: str | None, rule: RetentionRule | None, in_force: Retention) -> R
         ),
         by=None if rule is None else rule.by,
         at=None if rule is None else rule.at,
+    )
+
+
+def _body(rule: RetentionRule) -> RetentionBody:
+    return RetentionBody(
+        succeeded_seconds=_seconds(rule.succeeded),
+        others_seconds=_seconds(rule.others),
+        keyed_seconds=_seconds(rule.keyed),
+        log_seconds=_seconds(rule.logs),
     )
 
 
