@@ -70,7 +70,7 @@ async def set_times(context: AppContext, request: Request) -> Response:
 def target(request: Request) -> str:
     """What is set, for the audit log."""
     form: RetentionForm = request.body
-    times = [f"{part}={getattr(form, part) or '-'}" for part in PARTS]
+    times = [f"{part}={getattr(form, part).strip() or '-'}" for part in PARTS]
     return " ".join([form.definition or "all definitions", *times])
 
 
