@@ -64,9 +64,11 @@ async def test_a_walk_takes_log_lines_too_and_tells_what_went(
     assert (dry.counts, dry.log_lines) == ({}, 5)
     assert await Pruning(store).walk() == dry
     assert [await store.logs(job) for job in jobs] == [[]] * 5
-    await clock.advance(30 * DAY)
-    gone = await Pruning(store).walk()
-    assert (gone.counts, gone.log_lines) == ({("mail", State.FAILED): 5}, 0)
+    await failed(store, 1)
+    await clock.advance(31 * DAY)
+    dry = await Pruning(store, dry=True).walk()
+    assert (dry.counts, dry.log_lines) == ({("mail", State.FAILED): 6}, 1)
+    assert await Pruning(store).walk() == dry
 
 
 async def test_what_would_be_set_can_be_tried_before(store: Store, clock: Clock) -> None:

@@ -1,10 +1,11 @@
-"""Removes what is kept no longer: a walk over finished jobs, over log lines, and over the audit log.
+"""Removes what is kept no longer: a walk over log lines, over finished jobs, and over the audit log.
 
 What is set is read anew before each step. A walk may take hours, since it gives way to other work, and an
 operator who has just asked to keep jobs longer must not lose them to a walk that began earlier.
 """
 
 from collections import Counter
+from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from tenure.core.reports.retention import PruneScope, RetentionPolicy
 from tenure.storage.contract.store import Store
 
 LARGEST_STEP = 1_000
+Phase = Literal["logs", "jobs"]
+"""Log lines go first: so a dry run, after which the jobs are still there, counts as many as a walk removes."""
 
 
 class Removed(Struct, frozen=True):
@@ -49,14 +52,14 @@ class Pruning:
         self._definition = definition
         self._dry = dry
         self._after: UUID | None = None
-        self._is_in_logs = False
+        self._phase: Phase | None = None
         self._counts: Counter[tuple[str, State]] = Counter()
         self._log_lines = 0
 
     @property
     def is_between_walks(self) -> bool:
         """Whether the next step begins a walk."""
-        return self._after is None and not self._is_in_logs
+        return self._phase is None
 
     @property
     def removed(self) -> Removed:
@@ -69,20 +72,31 @@ class Pruning:
         With `by_age`, jobs that are too young by the time in their ids are not read.
         """
         policy = self._policy or await self._store.retention()
-        if self._is_in_logs:
-            told = await self._store.prune_logs(
-                policy.for_all,
-                own=policy.own,
-                definition=self._definition,
-                after=self._after,
-                limit=LARGEST_STEP,
-                by_age=by_age,
-                dry=self._dry,
-            )
-            self._log_lines += told.lines
-            self._after = told.next
-            self._is_in_logs = told.next is not None
-            return told.next is None
+        if self._phase is None:
+            has_log_times = any(one.logs is not None for one in (policy.for_all, *policy.own.values()))
+            self._phase = "logs" if has_log_times else "jobs"
+        if self._phase == "logs":
+            await self._prune_logs(policy, by_age=by_age)
+            self._phase = "jobs" if self._after is None else "logs"
+        else:
+            await self._prune_jobs(policy, by_age=by_age)
+            self._phase = None if self._after is None else "jobs"
+        return self._phase is None
+
+    async def _prune_logs(self, policy: RetentionPolicy, *, by_age: bool) -> None:
+        pruned = await self._store.prune_logs(
+            policy.for_all,
+            own=policy.own,
+            definition=self._definition,
+            after=self._after,
+            limit=LARGEST_STEP,
+            by_age=by_age,
+            dry=self._dry,
+        )
+        self._log_lines += pruned.lines
+        self._after = pruned.next
+
+    async def _prune_jobs(self, policy: RetentionPolicy, *, by_age: bool) -> None:
         pruned = await self._store.prune(
             policy.for_all,
             own=policy.own,
@@ -94,9 +108,6 @@ class Pruning:
         )
         self._counts.update(pruned.counts)
         self._after = pruned.next
-        has_log_times = any(one.logs is not None for one in (policy.for_all, *policy.own.values()))
-        self._is_in_logs = pruned.next is None and has_log_times
-        return pruned.next is None and not self._is_in_logs
 
     async def walk(self) -> Removed:
         """Walk over all jobs once, without rests."""

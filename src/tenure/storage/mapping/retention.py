@@ -48,7 +48,7 @@ def changed(definition: str, change: Mapping[str, timedelta | None]) -> dict[str
             raise InvalidInput(part, "is no part of retention", f"give one of {', '.join(PARTS)}")
         check_time(part, time)
         if time is None and definition == FOR_ALL and part != "logs":
-            raise InvalidInput(part, "is missing", "for all definitions, give a time such as 7d")
+            raise InvalidInput(part, "is missing", "give a time: it is the one for all definitions")
     return {part: None if (time := change.get(part)) is None else time // _MILLISECOND for part in PARTS}
 
 

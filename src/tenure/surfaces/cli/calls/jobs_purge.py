@@ -62,7 +62,7 @@ def purge(
 
     going, kept = with_client(parts, database, look)
     if kept:
-        click.echo(f"{_count(kept)} more stay for their idempotency keys; --keyed deletes them too", err=True)
+        click.echo(f"kept for their idempotency keys: {_count(kept)}; --keyed deletes them too", err=True)
     if dry_run or not going:
         _print(going, 0, as_json=as_json)
         return
