@@ -96,7 +96,7 @@ PLACES: dict[str, Place] = {
 
 API_PLACES: dict[str, Place] = {
     **_around("api", "api.enqueue", _verb("enqueue")),
-    "api.answer": Place("api", "tenure.surfaces.http.app.application:Application._answer", "after"),
+    "api.answer": Place("api", "tenure.surfaces.http.server.application:Application._answer", "after"),
 }
 """Every failpoint of a server: before a job is recorded, after it, and with the answer in its hand."""
 

@@ -1,4 +1,4 @@
-"""Writes the tree and the picture of rooms in docs/explanation/code-map.md, from the packages themselves."""
+"""Writes the packages and the picture of their imports in docs/explanation/code-map.md."""
 
 import ast
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def rooms() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _tree() -> Iterator[str]:
-    yield "| room | what it holds | modules |"
+    yield "| package | what it holds | modules |"
     yield "|---|---|---|"
     for name, sentence, modules in rooms():
         path = name.replace(".", "/")

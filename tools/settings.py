@@ -17,6 +17,7 @@ MEANINGS = {
     "lost_margin_seconds": "how much longer than that the store waits before it takes the jobs of a silent "
     "worker for lost",
     "heartbeat_seconds": "how often a worker says that it is alive",
+    "lock_timeout_seconds": "how long a claim over HTTP holds for a worker that says it sends no heartbeats",
     "poll_seconds": "how late a due job may be seen; an idle worker that hears hints looks ten times more "
     "seldom",
     "slots": "how many jobs a worker runs at once in processes of their own",
@@ -33,7 +34,7 @@ MEANINGS = {
     "child_env": "variables that every handler's process is given, with commas between",
     "child_user": "the user that runs the jobs of a worker that is root, so that they [cannot read "
     "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
-    "child_signals": "whom an attempt may send signals: its own processes, where the kernel can "
+    "child_signals": "which processes an attempt may send signals to: its own, where the kernel can "
     "[keep it to them](../explanation/worker.md#neighbours), or every process of its user",
     "child_memory_bytes": "how much memory an attempt's process may have, where the definition does not "
     "say; 0 for any amount",
@@ -68,8 +69,8 @@ MEANINGS = {
     "http_write_seconds": "how long a connection stays open for a client that does not read",
     "http_request_seconds": "how long the work on a request may take, beyond what it was asked to wait; "
     "after that, or when the database says so, the answer is 503. A batch has 60 at least",
-    "metrics_port": "where a worker offers [what it counts](metrics.md) to Prometheus; 0 for any port "
-    "that is free",
+    "metrics_port": "where a worker offers [what it counts](metrics.md) to Prometheus, and "
+    "[its health](metrics.md#the-health-of-a-worker); 0 for any port that is free",
     "metrics_host": "the address of that port; every client that reaches it may read it",
     "tracing": "`otlp` to [export spans](../how-to/tracing.md), as the variables `OTEL_…` say",
     "webhook_allow": "networks that webhooks may reach beyond the public internet",

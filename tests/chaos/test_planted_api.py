@@ -27,7 +27,7 @@ from tenure.core.reports.reading import Filter
 from tenure.core.values.documents import Document, write
 from tenure.engine.client.client import JobClient as Engine
 from tenure.storage.contract.store import Store
-from tenure.surfaces.http.auth.caller import Caller
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.calls import read
 from tests.surfaces.http.http_server import Api, register, serving
 

@@ -122,7 +122,7 @@ async def test_no_more_than_a_few_are_run_apart(
     lane: ProcessLane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each costs an import; a job that finds no room runs among the others."""
-    monkeypatch.setattr(quarantine, "MOST_APART", 0)
+    monkeypatch.setattr(quarantine, "MOST_OWN_ZYGOTES", 0)
     culprit = uuid4()
     for n in range(2):
         running = await begun(lane, "stops_itself", tmp_path / f"bystander{n}")

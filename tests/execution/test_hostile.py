@@ -1,5 +1,6 @@
 """Handlers that break the rules: each breaks its own attempt, by a name, and nothing else."""
 
+import asyncio
 import gc
 import signal
 import struct
@@ -191,8 +192,10 @@ async def test_a_zygote_that_does_not_answer_is_replaced(
 ) -> None:
     monkeypatch.setattr(patience, "PATIENCE", 0.5)
     ledger, stop = tmp_path / "on", StopRequest()
-    stop.ask(StopReason.CANCELLED)
-    ended = await run(hostile, "stops_its_parent", str(ledger), grace=1, stop=stop)
-    assert ended.end is not None
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(run(hostile, "stops_its_parent", str(ledger), grace=1, stop=stop))
+        await until(ledger.exists)
+        stop.ask(StopReason.CANCELLED)
+    assert running.result().end is not None
     await until(lambda: not any(map(is_alive, pids(ledger))))
     assert (await run(hostile, "returns", 1)).end == Returned("1")  # type: ignore[arg-type]

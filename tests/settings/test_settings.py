@@ -61,7 +61,7 @@ def test_lists_are_written_with_commas_or_as_lists() -> None:
         ("TASK_TIMEOUT", "60", "timeout_seconds", 60),
         ("DELTA", "5", "lost_margin_seconds", 5),
         ("MAX_RETRIES", "8", "max_attempts", 8),
-        ("LOCK_TIMEOUT", "300", "lease_seconds", 300),
+        ("LOCK_TIMEOUT", "300", "lock_timeout_seconds", 300),
     ],
 )
 def test_the_names_of_the_designs_work(variable: str, value: str, name: str, in_force: float) -> None:

@@ -81,7 +81,7 @@ async def test_what_was_claimed_slowly_is_prolonged_at_once(
 
 @pytest.mark.parametrize(
     ("variable", "seconds"),
-    [("TENURE_LEASE_SECONDS", 77), ("TENURE_LOCK_TIMEOUT", 77), ("TENURE_DELTA", 107)],
+    [("TENURE_LEASE_SECONDS", 77), ("TENURE_DELTA", 107)],
 )
 async def test_the_store_waits_for_a_silent_worker_as_long_as_the_settings_say(
     store: Store, address: str, tmp_path: Path, variable: str, seconds: int

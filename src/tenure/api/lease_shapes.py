@@ -32,14 +32,16 @@ class LeaseOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """A worker's request for jobs: which definitions, how many jobs, and how long a lease lasts.
 
     Definitions are served in their own queue or, if queues are named, in those. Queues without definitions
-    mean every definition in them.
+    mean every definition in them. A lease lasts 30 seconds unless `leaseSeconds` says otherwise; without
+    heartbeats it lasts as long as the server's `lock_timeout_seconds`.
     """
 
     worker_id: Name
     definitions: Annotated[tuple[ServedDefinition, ...], Meta(max_length=100)] = ()
     queues: Annotated[tuple[Name, ...], Meta(max_length=10)] = ()
     limit: Annotated[int, Meta(ge=1, le=MOST_LEASES)] = 1
-    lease_seconds: _Lease = 30
+    lease_seconds: _Lease | UnsetType = UNSET
+    heartbeats: bool = True
 
 
 class LeaseItem(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,8 +1,8 @@
-"""The port on which Prometheus scrapes a worker's metrics."""
+"""A worker's own port: Prometheus scrapes its metrics there, and a supervisor asks for its health."""
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from tenure.core.errors import InvalidInput
@@ -12,12 +12,13 @@ from tenure.storage.contract.store import Store
 from tenure.surfaces.http.app.context import AppContext
 from tenure.surfaces.http.app.routes import Route
 from tenure.surfaces.http.calls import metrics
+from tenure.surfaces.http.calls.tables.process import HEALTH
 from tenure.surfaces.http.server.server import Server
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.exposition import MEDIA_TYPE
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
 
-ROUTE = Route(
+METRICS = Route(
     method="GET",
     path="/metrics",
     audience="process",
@@ -28,18 +29,22 @@ ROUTE = Route(
     produces=MEDIA_TYPE,
     any_host=True,
 )
-"""The only route of the port."""
+"""The metrics; the other routes of the port are those of health."""
 
 
 @asynccontextmanager
 async def port(
-    listening: socket.socket, store: Store, counted: WorkerMetrics, logs: EventLog
+    listening: socket.socket,
+    store: Store,
+    counted: WorkerMetrics,
+    logs: EventLog,
+    is_ready: Callable[[], bool],
 ) -> AsyncIterator[None]:
-    """Serve a worker's metrics on its own port while the context lasts."""
+    """Serve a worker's metrics and health on its own port while the context lasts."""
     client = JobClient(store, Registry())
-    context = AppContext(store, client, worker_metrics=counted, logs=logs)
-    server = Server(context, listening, shutdown_seconds=1, routes=[ROUTE], on_bug=logs.failed)
-    logs.notice(f"metrics at {server.url}{ROUTE.path}")
+    context = AppContext(store, client, is_ready=is_ready, worker_metrics=counted, logs=logs)
+    server = Server(context, listening, shutdown_seconds=1, routes=[METRICS, *HEALTH], on_bug=logs.failed)
+    logs.notice(f"metrics at {server.url}{METRICS.path}")
     serving = asyncio.create_task(server.run())
     try:
         yield

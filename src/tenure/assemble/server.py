@@ -3,6 +3,7 @@
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 
 from tenure.api.redaction import Redaction
 from tenure.assemble.span_export import exported
@@ -75,6 +76,7 @@ async def server_on(
             worker_metrics=worker_metrics,
             spans=None if spans is None else RequestSpans(spans),
             logs=logs,
+            lock_timeout=timedelta(seconds=settings.lock_timeout_seconds),
         )
         server = build_server(context, listening, settings, logs)
         logs.notice(f"{server.url} on {masked(database)}, {await _open_to(store)}")

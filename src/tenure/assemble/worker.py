@@ -119,7 +119,7 @@ async def open_worker(
         if metrics is not None:
             stack.enter_context(watched(metrics.lag))
         if metrics is not None and serve_metrics is not None:
-            await stack.enter_async_context(serve_metrics(store, metrics, logs))
+            await stack.enter_async_context(serve_metrics(store, metrics, logs, lambda: worker.is_ready))
         yield OpenWorker(worker, store, database)
 
 

@@ -24,6 +24,7 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
     database: str = DEFAULT
     lease_seconds: float = 30.0
     heartbeat_seconds: float | None = None
+    lock_timeout_seconds: float = 600.0
     poll_seconds: float = 1.0
     slots: int = 10
     warm_slots: int | None = None
@@ -109,6 +110,7 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
 BOUNDS: dict[str, tuple[float, float]] = {
     "lease_seconds": (1, _DAY),
     "heartbeat_seconds": (0.1, 30),
+    "lock_timeout_seconds": (1, _DAY),
     "poll_seconds": (0.01, 60),
     "slots": (1, 1000),
     "warm_slots": (1, 1000),

@@ -54,7 +54,7 @@ ALIASES = {
     "task_timeout": Alias("timeout_seconds"),
     "delta": Alias("lost_margin_seconds"),
     "max_retries": Alias("max_attempts"),
-    "lock_timeout": Alias("lease_seconds"),
+    "lock_timeout": Alias("lock_timeout_seconds"),
 }
 
 

@@ -96,7 +96,7 @@ async def test_memory_is_counted_by_attempt(lane: Lane) -> None:
 async def test_a_runner_is_replaced_after_so_many_attempts(
     lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner_lanes, "MOST_JOBS", 3)
+    monkeypatch.setattr(runner_lanes, "WARM_ATTEMPTS", 3)
     seen = [value(await run(lane, "looks_around"))["pid"] for _ in range(7)]
     assert [seen.count(pid) for pid in dict.fromkeys(seen)] == [3, 3, 1]
     await until(lambda: not any(map(is_alive, seen[:6])))
@@ -104,7 +104,7 @@ async def test_a_runner_is_replaced_after_so_many_attempts(
 
 async def test_a_runner_is_replaced_when_it_is_old(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     first = value(await run(lane, "looks_around"))["pid"]
-    monkeypatch.setattr(runner_lanes, "OLDEST", timedelta(0))
+    monkeypatch.setattr(runner_lanes, "WARM_AGE", timedelta(0))
     second = value(await run(lane, "looks_around"))["pid"]
     assert first != second
     await until(lambda: not is_alive(first) and not is_alive(second))

@@ -105,11 +105,18 @@ async def test_a_fatal_error_counts_while_it_is_cancelled(lane: ProcessLane, tmp
     assert end.asked == FatalAsked()
 
 
-async def test_it_may_be_stopped_before_it_starts(lane: ProcessLane) -> None:
+@pytest.mark.parametrize(
+    ("reason", "end"),
+    [(StopReason.CANCELLED, WasStopped()), (StopReason.LOST, None), (StopReason.SHUTDOWN, None)],
+)
+async def test_what_is_stopped_before_it_starts_does_not_start(
+    lane: ProcessLane, reason: StopReason, end: object, tmp_path: Path
+) -> None:
     stop = StopRequest()
-    stop.ask(StopReason.CANCELLED)
-    ended = await run(lane, "stops_when_cancelled", "/nowhere/at/all", stop=stop)
-    assert ended.end == WasStopped()
+    stop.ask(reason)
+    ended = await run(lane, "stops_plainly", str(tmp_path / "on"), stop=stop)
+    assert ended.end == end
+    assert not (tmp_path / "on").exists()
 
 
 async def test_who_ignores_it_is_killed_after_the_grace(hostile: ProcessLane, tmp_path: Path) -> None:

@@ -8,9 +8,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tenure.assemble.metrics_port import listen, port
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
 from tenure.core.values.documents import write
+from tenure.storage.address import open_store
+from tenure.telemetry.logs.logs import EventLog
+from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
 from tests.surfaces.command import fails, tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.store_behind import job_of, on
@@ -54,11 +58,32 @@ def test_a_worker_offers_what_it_counts_and_nothing_else(start: Start, database:
         scrape = Scrape(reply.content)
         assert scrape.value("job_queue_latency_milliseconds_count", job_type="double") == 1
         assert scrape.value("tenure_store_up") == 1
+        assert client.get("/healthz").json() == {"status": "alive"}
+        until_sync(lambda: client.get("/readyz").json() == {"status": "ready"})
         assert client.get("/v1/jobs").status_code == 404
         assert client.post("/metrics").status_code == 405
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+async def test_a_worker_that_cannot_claim_is_alive_and_not_ready(database: str) -> None:
+    """A supervisor need not restart it, and learns why it is not ready."""
+    ready: list[bool] = []
+    store = await open_store(database)
+    listening = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    async with (
+        port(listening, store, WorkerMetrics(), EventLog(lambda _: None), lambda: bool(ready)),
+        httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client,
+    ):
+        assert (await client.get("/healthz")).status_code == 200
+        refused = await client.get("/readyz")
+        assert (refused.status_code, refused.json()["type"]) == (503, "/docs#busy")
+        assert "cannot claim jobs" in refused.json()["detail"]
+        ready.append(True)
+        assert (await client.get("/readyz")).status_code == 200
+    await store.close()
 
 
 def test_a_port_that_is_taken_is_named(database: str, tmp_path: Path) -> None:

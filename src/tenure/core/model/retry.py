@@ -86,7 +86,10 @@ class WasStopped(Struct, frozen=True, tag=True):
     """The attempt was stopped because its job was cancelled."""
 
 
-AttemptEnd = Returned | Raised | Crashed | TimedOut | OutOfMemory | WasStopped
+HandlerReport = Returned | Raised | OutOfMemory
+"""What a handler's own process reports of its end."""
+
+AttemptEnd = HandlerReport | Crashed | TimedOut | WasStopped
 
 
 def decide(end: AttemptEnd, attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> Outcome:

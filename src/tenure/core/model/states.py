@@ -42,7 +42,7 @@ DEAD_LETTERS = frozenset({State.FAILED, State.BURIED})
 MEANING = {
     State.CREATED: "recorded and held back until it is accepted",
     State.SCHEDULED: "accepted, waits for its time",
-    State.QUEUED: "eligible, owned by nobody",
+    State.QUEUED: "eligible, owned by no worker",
     State.RUNNING: "owned by exactly one worker, under a lease that has not run out",
     State.CANCELLING: "running, and asked to stop",
     State.RETRYING: "the last attempt failed recoverably; waits for its backoff",
@@ -55,7 +55,7 @@ MEANING = {
 
 
 class Step(NamedTuple):
-    """One legal change of state: from where to where, the event it leaves, who takes it and when."""
+    """One legal change of state: from where to where, the event it leaves, which actor takes it and when."""
 
     source: State | None
     target: State

@@ -17,7 +17,7 @@ from tenure.storage.contract.store import Store
 
 LARGEST_STEP = 1_000
 Phase = Literal["logs", "jobs"]
-"""Log lines go first: so a dry run, after which the jobs are still there, counts as many as a walk removes."""
+"""Log lines go first: so a dry run, which leaves the jobs there, counts as many as a walk removes."""
 
 
 class Removed(Struct, frozen=True):

@@ -4,11 +4,11 @@
     heartbeat    prolong leases, learn what to stop
     fence        halt attempts whose lease may end soon
     record       write the output of attempts to the store, and have a heartbeat send their progress
-    look, tidy   duties for all workers
+    look, tidy   duties for all workers (in `upkeep/duty_loops`)
     lane         recover a lane that failed to start attempts
     arrivals     hints that jobs stand in line: poke the claimers
     stops        hints that a running job should stop: poke the heartbeat
-    changes      hints that something happened: look sooner
+    changes      hints that something happened: look sooner (in `upkeep/duty_loops`)
 
 Hints only shorten waits. Without them, `look` finds work within a poll, and the next heartbeat learns what to
 stop. With them, an idle worker looks less often. If a hint is lost, because its process was killed between

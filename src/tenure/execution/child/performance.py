@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tenure.core.errors import InvalidJson
-from tenure.core.model.retry import OutOfMemory, Raised, Returned, describe, unkept
+from tenure.core.model.retry import HandlerReport, OutOfMemory, Returned, describe, unkept
 from tenure.core.values.documents import NULL, write
 from tenure.core.values.failure import Failure
 from tenure.execution.handler.context import Context
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tenure.execution.handler.channel import Channel
     from tenure.execution.handler.mux import MuxStream
 
-Report = Returned | Raised | OutOfMemory
 Run = Callable[[Any, Any], Any]
 """Takes the attempt's channel and an awaitable, and returns what came of it."""
 
@@ -48,7 +47,7 @@ _OUR_FRAMES = frozenset(
 
 def perform(
     channel: "Channel | MuxStream", assignment: Assignment, find_app: Callable[[], App], run: Run
-) -> Report:
+) -> HandlerReport:
     """Run one attempt and return its report; never raises. `run` runs an awaitable to its end."""
     entered = None
     try:
@@ -77,7 +76,7 @@ def perform(
 
 async def perform_in_loop(
     channel: "MuxStream", assignment: Assignment, find_app: Callable[[], App]
-) -> Report:
+) -> HandlerReport:
     """The same in an event loop that others share."""
     entered = None
     try:
@@ -131,7 +130,7 @@ def _send_hook_failure(channel: "Channel | MuxStream", error: Exception) -> None
     channel.send(HookFailedMessage("on_start", describe(error).error))
 
 
-def _returned(assignment: Assignment, result: Any) -> Report:
+def _returned(assignment: Assignment, result: Any) -> HandlerReport:
     if result is None or assignment.hook is not None:
         return Returned(NULL)
     try:
@@ -140,7 +139,7 @@ def _returned(assignment: Assignment, result: Any) -> Report:
         return unkept(error)
 
 
-def _raised(error: BaseException) -> Report:
+def _raised(error: BaseException) -> HandlerReport:
     """The handler's exception as data; where a limit caused it, the message names the limit."""
     if isinstance(error, MemoryError):
         open_the_reserve()

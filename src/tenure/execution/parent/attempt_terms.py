@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.lease import Progress
-from tenure.core.model.retry import AttemptEnd
+from tenure.core.model.retry import AttemptEnd, WasStopped
 from tenure.core.model.trail import LogLine, Note, Usage
 from tenure.core.values.failure import Failure
 from tenure.core.values.span import Span
@@ -22,9 +22,10 @@ class StopReason(Enum):
     CANCELLED = auto()
     """Its job was cancelled: ask it to stop, and kill it after its grace."""
     LOST = auto()
-    """Its lease is lost: kill at once and discard the outcome."""
+    """Its lease is lost: kill it and discard the outcome; in a shared runner after half of the time left."""
     SHUTDOWN = auto()
-    """The worker ends and hands it back: kill at once; its report counts only if it came before."""
+    """The worker ends and hands it back: kill it, in a shared runner after half a second. Its report counts
+    only if it came before."""
 
 
 class StopRequest:
@@ -118,6 +119,12 @@ class AttemptTerms(Struct, frozen=True):
     grace: timedelta
     stop: StopRequest
     listener: AttemptListener
+
+    def stopped_early(self) -> "Ended | None":
+        """How the attempt ended if it is asked to stop before it begins; None if it may begin."""
+        if self.stop.reason is None:
+            return None
+        return Ended(None if self.stop.is_final else WasStopped(), Usage())
 
 
 class Unstarted(Struct, frozen=True):

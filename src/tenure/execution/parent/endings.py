@@ -9,6 +9,7 @@ from tenure.core.model.retry import (
     AttemptEnd,
     Crashed,
     FatalAsked,
+    HandlerReport,
     OutOfMemory,
     Raised,
     Returned,
@@ -18,10 +19,9 @@ from tenure.core.model.retry import (
 from tenure.core.model.trail import Usage
 from tenure.core.values.failure import Failure
 from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, Unstarted
-from tenure.execution.parent.reports import Report
-from tenure.execution.parent.zygote_client import Ending, ZygoteLost
+from tenure.execution.parent.zygote_client import ChildExit, ZygoteLost
 from tenure.execution.protocol.limits import ENDED_BY
-from tenure.execution.protocol.messages import Exited, Unborn
+from tenure.execution.protocol.messages import Exited, ForkFailed
 
 ZYGOTE_DIED = Failure(
     "ZygoteDied", "the process from which attempts are forked has died or was stuck, and the attempt with it"
@@ -38,7 +38,7 @@ class Collateral:
 class MessagesSeen(Protocol):
     """Messages of an attempt that show how it ended."""
 
-    report: Report | None
+    report: HandlerReport | None
     garbage: str | None
     """What it sent instead of a message."""
     is_unread: bool
@@ -67,7 +67,7 @@ class StopLog:
 
 
 def classify_ending(
-    stop_log: StopLog, messages: MessagesSeen, ending: Ending | Collateral
+    stop_log: StopLog, messages: MessagesSeen, ending: ChildExit | Collateral
 ) -> AttemptEnd | Unstarted | Interrupted | None:
     """Classify the ending. None if the lease is lost: the outcome must be discarded."""
     if stop_log.dropped is StopReason.LOST or (isinstance(ending, Exited) and ending.expired):
@@ -88,7 +88,7 @@ def classify_ending(
     return _crash(stop_log, messages, ending)
 
 
-def usage_of(ending: Ending | Collateral) -> Usage:
+def usage_of(ending: ChildExit | Collateral) -> Usage:
     """What the attempt's processes used, as far as known."""
     if not isinstance(ending, Exited):
         return Usage()
@@ -103,7 +103,7 @@ def without_pipes(error: OSError) -> Ended:
 
 
 def _crash(
-    stop_log: StopLog, messages: MessagesSeen, ending: Ending | Collateral
+    stop_log: StopLog, messages: MessagesSeen, ending: ChildExit | Collateral
 ) -> AttemptEnd | Unstarted | Interrupted:
     match ending:
         case Collateral(error):
@@ -112,7 +112,7 @@ def _crash(
             if messages.is_unread:
                 return Unstarted(ZYGOTE_DIED)
             return Crashed(ZYGOTE_DIED) if is_alone else Interrupted(ZYGOTE_DIED)
-        case Unborn(problem=problem):
+        case ForkFailed(problem=problem):
             return Unstarted(Failure("NotStarted", f"no process could be made for it: {problem}"))
         case Exited(out_of_memory=True):
             return OutOfMemory()

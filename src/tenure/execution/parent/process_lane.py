@@ -72,7 +72,7 @@ class ProcessLane:
                     return opened
                 zygote = opened
             try:
-                return await self._attempt(zygote, assignment, terms)
+                return terms.stopped_early() or await self._attempt(zygote, assignment, terms)
             finally:
                 if is_apart:
                     await zygote.close()

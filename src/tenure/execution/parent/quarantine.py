@@ -11,7 +11,7 @@ from uuid import UUID
 MOST_SUSPECTS = 1_000
 """How many are remembered. Another worker may have run them meanwhile, and this one never learns of it."""
 
-MOST_APART = 4
+MOST_OWN_ZYGOTES = 4
 """How many run apart at a time, as each imports the app anew; more run among the others."""
 
 
@@ -30,7 +30,7 @@ class Quarantine:
     @contextmanager
     def room(self, job: UUID) -> Iterator[bool]:
         """Whether a job is to run apart; it counts as running apart meanwhile."""
-        most = MOST_APART if self._most_apart is None else self._most_apart
+        most = MOST_OWN_ZYGOTES if self._most_apart is None else self._most_apart
         is_apart = job in self._jobs and self._apart < most
         self._apart += is_apart
         try:

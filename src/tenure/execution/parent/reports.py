@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from tenure.core.errors import InvalidInput, InvalidJson, TenureError
-from tenure.core.model.retry import OutOfMemory, Raised, Returned, failure_of, unkept
+from tenure.core.model.retry import HandlerReport, Raised, Returned, failure_of, unkept
 from tenure.core.model.trail import Note
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import Document, check, write
@@ -49,7 +49,6 @@ MOST_MEASURES = 10_000
 MOST_SPANS = 1_000
 """The most spans of one attempt that are passed on."""
 
-Report = Returned | Raised | OutOfMemory
 
 _SPAN = msgspec.msgpack.Decoder(Span)
 _LEVELS = frozenset({"debug", "info", "warning", "error"})
@@ -61,7 +60,7 @@ class MessageSink:
     """Reads messages of one child until it has reported, has closed its socket, or has sent garbage."""
 
     def __init__(self, listener: AttemptListener, journal: Journal) -> None:
-        self.report: Report | None = None
+        self.report: HandlerReport | None = None
         self.garbage: str | None = None
         self.is_unread = False
         """The socket was closed before the child had read its assignment."""
@@ -168,7 +167,7 @@ class MessageSink:
             return ErrorReply(request.number, type(error).__name__, [str(value) for value in error.args])
 
 
-def sanitized(end: Report) -> Report:
+def sanitized(end: HandlerReport) -> HandlerReport:
     """The report, without anything that a store would refuse."""
     match end:
         case Returned("null"):

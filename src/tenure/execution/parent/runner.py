@@ -25,7 +25,7 @@ from tenure.execution.parent.pipes import Pipes
 from tenure.execution.parent.runner_attempt import RunnerAttempt
 from tenure.execution.parent.runner_deadline import RunnerDeadline
 from tenure.execution.parent.runner_link import RunnerLink
-from tenure.execution.parent.zygote_client import Ending, ZygoteClient, ZygoteLost
+from tenure.execution.parent.zygote_client import ChildExit, ZygoteClient, ZygoteLost
 from tenure.execution.protocol.frames import Garbage
 from tenure.execution.protocol.messages import (
     Begin,
@@ -34,8 +34,8 @@ from tenure.execution.protocol.messages import (
     Exited,
     Finished,
     FromRunner,
+    RunnerRetiring,
     SpawnReply,
-    Spent,
 )
 
 _RUNNER_DIED = Failure("RunnerDied", "the process that ran it together with others has died")
@@ -151,7 +151,7 @@ class Runner:
         try:
             for number, message in self._link.receive():
                 attempt = self._attempts.get(number)
-                if isinstance(message, Spent):
+                if isinstance(message, RunnerRetiring):
                     self.retire()
                 elif attempt is not None and attempt.ending is None:  # nothing after its report counts
                     self._take(attempt, message)
@@ -194,7 +194,7 @@ class Runner:
         if not self._ending.done():
             self.zygote.hang_up()
 
-    def _end(self, future: "asyncio.Future[Ending]") -> None:
+    def _end(self, future: "asyncio.Future[ChildExit]") -> None:
         """Settle its attempts, now that it has ended. What it sent before counts, and can still be read."""
         ending = future.result()
         self.is_taking = False
@@ -218,7 +218,9 @@ class Runner:
         if self._alarm is not None:
             self._alarm.cancel()
 
-    def _ending_of(self, attempt: RunnerAttempt, ending: Ending, *, is_alone: bool) -> Ending | Collateral:
+    def _ending_of(
+        self, attempt: RunnerAttempt, ending: ChildExit, *, is_alone: bool
+    ) -> ChildExit | Collateral:
         match ending:
             case ZygoteLost(is_alone=is_only_child):
                 attempt.has_lost_its_zygote = True

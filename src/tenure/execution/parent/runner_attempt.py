@@ -7,13 +7,14 @@ from time import monotonic
 from typing import Protocol
 
 from tenure.core.errors import InvalidInput
+from tenure.core.model.retry import HandlerReport
 from tenure.core.values.text import storable
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, Interrupted, StopReason
 from tenure.execution.parent.endings import Collateral, StopLog, classify_ending, usage_of
 from tenure.execution.parent.output import STREAMS, Journal, OutputStream, output_streams
 from tenure.execution.parent.patience import finish
-from tenure.execution.parent.reports import MessageSink, Report, sanitized
-from tenure.execution.parent.zygote_client import Ending
+from tenure.execution.parent.reports import MessageSink, sanitized
+from tenure.execution.parent.zygote_client import ChildExit
 from tenure.execution.protocol.frames import Garbage
 from tenure.execution.protocol.messages import (
     ErrorReply,
@@ -82,11 +83,11 @@ class RunnerAttempt:
         """When its timeout or its grace ends."""
         self.over: asyncio.Future[None] = self._loop.create_future()
         self.stop_log = StopLog()
-        self.report: Report | None = None
+        self.report: HandlerReport | None = None
         self.garbage: str | None = None
         self.is_unread = False
         self.is_stopping = False
-        self.ending: Ending | Collateral | None = None
+        self.ending: ChildExit | Collateral | None = None
         self.error: Exception | None = None
         """What the listener raised, which is not the attempt's fault."""
         self.has_lost_its_runner = False
@@ -157,7 +158,7 @@ class RunnerAttempt:
         else:
             self.ending = _UNMEASURED
 
-    def settle(self, ending: Ending | Collateral) -> None:
+    def settle(self, ending: ChildExit | Collateral) -> None:
         """End it; `ending` counts unless its report has said what it used."""
         if self.ending is None:
             self.ending = ending

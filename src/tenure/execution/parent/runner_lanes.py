@@ -6,9 +6,7 @@ from datetime import timedelta
 from time import monotonic
 
 from tenure.core.model.lanes import WARM
-from tenure.core.model.retry import WasStopped
-from tenure.core.model.trail import Usage
-from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, StopReason
+from tenure.execution.parent.attempt_terms import AttemptTerms, Ended
 from tenure.execution.parent.endings import Collateral, without_pipes
 from tenure.execution.parent.quarantine import Quarantine
 from tenure.execution.parent.runner import Runner
@@ -18,13 +16,13 @@ from tenure.execution.parent.zygotes import Zygotes
 from tenure.execution.protocol.assignment import Assignment
 from tenure.execution.protocol.messages import Begin
 
-MOST_JOBS = 1_000
+WARM_ATTEMPTS = 1_000
 """How many attempts a runner of the lane `warm` takes."""
 
-OLDEST = timedelta(hours=1)
+WARM_AGE = timedelta(hours=1)
 """How long such a runner is used."""
 
-MOST_APART = 16
+MOST_OWN_RUNNERS = 16
 """How many suspected jobs run at a time in a runner of their own, which is a fork."""
 
 
@@ -36,7 +34,7 @@ class RunnerLane(ABC):
 
     def __init__(self, zygotes: Zygotes) -> None:
         self._zygotes = zygotes
-        self._quarantine = Quarantine(MOST_APART)
+        self._quarantine = Quarantine(MOST_OWN_RUNNERS)
 
     async def run(self, assignment: Assignment, terms: AttemptTerms) -> Ended:
         """Run one attempt and return how it ended; when this returns, nothing of it is left.
@@ -44,9 +42,8 @@ class RunnerLane(ABC):
         Raises `AppFailed` when a zygote had to be replaced and the app can no longer be imported. Cancelling
         this call kills the attempt at once, and with it its runner.
         """
-        reason = terms.stop.reason
-        if reason is not None:
-            return Ended(WasStopped() if reason is StopReason.CANCELLED else None, Usage())
+        if (stopped := terms.stopped_early()) is not None:
+            return stopped
         job = assignment.job
         if self._quarantine.includes(job) or self._zygotes.quarantine.includes(job):
             return await self._run_apart(assignment, terms)
@@ -127,13 +124,13 @@ class WarmLane(RunnerLane):
     def _runner_from(self, zygote: ZygoteClient) -> Runner:
         while self._idle:
             runner = self._idle.pop()
-            if runner.takes_from(zygote) and monotonic() - runner.born < OLDEST.total_seconds():
+            if runner.takes_from(zygote) and monotonic() - runner.born < WARM_AGE.total_seconds():
                 return runner
             runner.retire()
         return self._open(zygote)
 
     def _release(self, runner: Runner) -> None:
-        if runner.served >= MOST_JOBS or monotonic() - runner.born >= OLDEST.total_seconds():
+        if runner.served >= WARM_ATTEMPTS or monotonic() - runner.born >= WARM_AGE.total_seconds():
             runner.retire()
         if runner.is_taking:
             self._idle.append(runner)

@@ -18,13 +18,13 @@ from tenure.execution.protocol.messages import (
     FROM_ZYGOTE,
     Broken,
     Exited,
+    ForkFailed,
     FromZygote,
     Ping,
     Pong,
     Ready,
     Signal,
     Start,
-    Unborn,
     Until,
 )
 
@@ -42,7 +42,7 @@ class ZygoteLost:
     is_alone: bool
 
 
-Ending = Exited | Unborn | ZygoteLost
+ChildExit = Exited | ForkFailed | ZygoteLost
 """How a child ended."""
 
 
@@ -54,7 +54,7 @@ class ZygoteClient:
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[Ready] = self._loop.create_future()
         self._frames = Frames(LARGEST_MANIFEST)
-        self._endings: dict[int, asyncio.Future[Ending]] = {}
+        self._endings: dict[int, asyncio.Future[ChildExit]] = {}
         self._count = 0
         self._unanswered = 0
         self._is_watching = False
@@ -90,13 +90,13 @@ class ZygoteClient:
 
     def start(
         self, descriptors: list[int], deadline: float | None = None, lane: str = ""
-    ) -> tuple[int, asyncio.Future[Ending]]:
+    ) -> tuple[int, asyncio.Future[ChildExit]]:
         """Start a child with these descriptors, which are closed here; returns its number and its ending.
 
         With a deadline it is killed then, unless it is prolonged. With a lane it is a runner of that lane.
         """
         self._count += 1
-        ending: asyncio.Future[Ending] = self._loop.create_future()
+        ending: asyncio.Future[ChildExit] = self._loop.create_future()
         if self.is_open:
             self._endings[self._count] = ending
             start = Start(self._count, math.inf if deadline is None else deadline, lane)
@@ -205,7 +205,7 @@ class ZygoteClient:
                 self._ready.set_result(message)
             case Broken(error):
                 self._ready.set_exception(AppFailed(self._launch.target, error))
-            case Exited(number) | Unborn(number):
+            case Exited(number) | ForkFailed(number):
                 ending = self._endings.pop(number, None)
                 if ending is not None and not ending.done():
                     ending.set_result(message)

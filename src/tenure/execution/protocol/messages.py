@@ -92,7 +92,7 @@ class Exited(Struct, frozen=True, tag=True):
     litter: str | None = None
 
 
-class Unborn(Struct, frozen=True, tag=True):
+class ForkFailed(Struct, frozen=True, tag=True):
     """No process could be started."""
 
     number: int
@@ -204,12 +204,12 @@ class OutputMessage(Struct, frozen=True, tag=True):
     text: str
 
 
-class Spent(Struct, frozen=True, tag=True):
+class RunnerRetiring(Struct, frozen=True, tag=True):
     """Another runner should take this one's place: it has grown too large, or has no app."""
 
 
 ToZygote = Start | Signal | Until | Ping
-FromZygote = Ready | Broken | Exited | Unborn | Pong
+FromZygote = Ready | Broken | Exited | ForkFailed | Pong
 ToChild = Begin | Cancel | SpawnReply | ErrorReply
 FromAnyChild = (
     LogMessage
@@ -221,7 +221,7 @@ FromAnyChild = (
     | SpawnRequest
 )
 FromChild = FromAnyChild | ReportMessage
-FromRunner = FromAnyChild | Finished | OutputMessage | Spent
+FromRunner = FromAnyChild | Finished | OutputMessage | RunnerRetiring
 
 TO_ZYGOTE = msgspec.msgpack.Decoder(ToZygote)
 FROM_ZYGOTE = msgspec.msgpack.Decoder(FromZygote)

@@ -17,7 +17,7 @@ from time import monotonic
 from tenure.execution.child import process
 from tenure.execution.handler.handler import App, AppFailed, import_failure, load
 from tenure.execution.protocol import kernel
-from tenure.execution.protocol.messages import Exited, Unborn
+from tenure.execution.protocol.messages import Exited, ForkFailed
 from tenure.execution.zygote.outbox import Outbox
 
 _ENDED_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
@@ -93,7 +93,7 @@ class ZygoteChildren:
         try:
             self._assign(self._fork(descriptors, None, lane), number, deadline)
         except OSError as error:
-            self._outbox.put(Unborn(number, f"{type(error).__name__}: {error}"))
+            self._outbox.put(ForkFailed(number, f"{type(error).__name__}: {error}"))
 
     def fork_spare(self) -> None:
         """Fork a child that waits."""

@@ -9,11 +9,11 @@ from tenure.core.errors import InvalidInput
 from tenure.core.reports.access import AuditEntry, NewSession
 from tenure.core.values import session_text
 from tenure.surfaces.dashboard.renderer import render, see_other
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import Refusal
 from tenure.surfaces.http.app.routes import Parameter
-from tenure.surfaces.http.auth.caller import Caller
 
 HOME = "/"
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")

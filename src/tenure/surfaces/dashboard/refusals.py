@@ -4,10 +4,10 @@ from urllib.parse import quote
 
 from tenure.api.problem import KINDS
 from tenure.surfaces.dashboard.renderer import HEADERS, see_other, written
+from tenure.surfaces.http.app.caller import NOBODY
 from tenure.surfaces.http.app.context import Response
+from tenure.surfaces.http.app.page_request import PageRequest
 from tenure.surfaces.http.app.problems import Refusal
-from tenure.surfaces.http.auth.browser_sessions import PageRequest
-from tenure.surfaces.http.auth.caller import NOBODY
 
 LOGIN = "/login"
 

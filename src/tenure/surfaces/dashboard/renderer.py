@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.surfaces.dashboard import assets
 from tenure.surfaces.dashboard.formats import FILTERS, spelled_out
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import Request, Response
-from tenure.surfaces.http.auth.browser_sessions import TOKEN, PageRequest
-from tenure.surfaces.http.auth.caller import Caller
+from tenure.surfaces.http.app.page_request import TOKEN, PageRequest
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,4 +1,4 @@
-"""Makes the synchronous twins of asynchronous methods, so that nobody keeps the two alike by hand."""
+"""Makes the synchronous twins of asynchronous methods, so that the two need not be kept alike by hand."""
 
 import functools
 from collections.abc import Callable, Coroutine

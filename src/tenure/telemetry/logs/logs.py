@@ -37,7 +37,7 @@ from tenure.core.values.traceparent import trace_of
 
 LEVELS = ("debug", "info", "warning", "error")
 
-MOST_JOBS = 50
+MOST_JOBS_NAMED = 50
 """How many job ids one entry lists."""
 
 LONGEST_ERROR = 16_384
@@ -171,7 +171,7 @@ class EventLog:
                 self._log("warning", "hook.failed", {**of_job, "hook": hook, "reason": error})
             case DutyDone(duty, moved):
                 level, event = ("warning", "jobs.reaped") if duty == "reap" else ("debug", "jobs.promoted")
-                jobs = [one.job for one in moved[:MOST_JOBS]]
+                jobs = [one.job for one in moved[:MOST_JOBS_NAMED]]
                 self._log(level, event, {"count": len(moved), "jobs": jobs, "worker": self._worker})
                 for one in moved:
                     if one.lapsed is not None:

@@ -295,7 +295,7 @@ async def test_why_a_job_does_not_run_is_said(api: Api, store: Store) -> None:
     async def said() -> str:
         return _shown((await anybody.get(f"/ui/jobs/{job}")).body)
 
-    assert "Nobody runs mail@1 in queue default" in await said()
+    assert "No worker runs mail@1 in queue default" in await said()
     await store.enlist(WORKER)
     assert "It waits for a free slot: 1 queued, 1 worker." in await said()
     await store.pause("default", until=None, by="ops", reason="moving")

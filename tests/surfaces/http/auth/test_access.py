@@ -4,8 +4,8 @@ import pytest
 
 from tenure.core.errors import InvalidInput
 from tenure.core.reports.access import SCOPES
+from tenure.surfaces.http.app.caller import ANYBODY, Caller
 from tenure.surfaces.http.auth.authorization import allowed
-from tenure.surfaces.http.auth.caller import ANYBODY, Caller
 from tenure.surfaces.http.calls.table import ROUTES
 from tenure.surfaces.http.server.server import listen
 from tests.surfaces.http.http_server import Api, request

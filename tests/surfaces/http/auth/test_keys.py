@@ -12,10 +12,9 @@ from tenure.core.reports.access import SCOPES, AuditEntry, NewKey, opened_by
 from tenure.core.values import key_text
 from tenure.storage.contract.store import Store
 from tenure.surfaces.http.app.routes import Route
-from tenure.surfaces.http.auth import authentication
+from tenure.surfaces.http.auth import authentication, rate_limit
 from tenure.surfaces.http.calls.table import ROUTES
 from tenure.surfaces.http.docs.openapi import document
-from tenure.surfaces.http.server import rate_limit
 from tests.storage.clock import START, Clock
 from tests.storage.verbs import claim, settle, succeeded
 from tests.surfaces.http.http_server import Api, Reply, serving

@@ -46,6 +46,28 @@ async def test_a_worker_is_told_all_that_it_needs_to_run_a_job(api: Api, store: 
     )
 
 
+async def test_a_worker_that_sends_no_heartbeats_holds_its_job_for_the_lock_timeout(
+    api: Api, store: Store, clock: Clock
+) -> None:
+    """S2.34: ten minutes, and only for a worker that says so; then the job is another's."""
+    job = await add(api)
+    [held] = await lease(api, heartbeats=False)
+    assert held.lease["leaseSeconds"] == 600
+    await clock.advance(seconds(599))
+    assert await store.reap(10) == []
+    await clock.advance(seconds(2))
+    assert [step.job for step in await store.reap(10)] == [UUID(job)]
+    assert is_lost(await held.call("complete", result=1))
+
+
+async def test_a_worker_without_heartbeats_asks_for_no_length_of_its_lease(api: Api, store: Store) -> None:
+    await add(api)
+    refused = await ask(api, heartbeats=False, leaseSeconds=900)
+    assert (refused.status, refused.json["errors"][0]["pointer"]) == (422, "/leaseSeconds")
+    [held] = await lease(api, heartbeats=True)
+    assert held.lease["leaseSeconds"] == 30
+
+
 async def test_success_is_reported_once_and_may_be_said_again(api: Api, store: Store) -> None:
     """An answer that was lost is no reason to be told that the work was in vain."""
     held = await one(api, store)

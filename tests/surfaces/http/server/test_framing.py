@@ -6,7 +6,7 @@ import pytest
 
 from tenure.settings.http_limits import HttpLimits
 from tenure.storage.contract.store import Store
-from tenure.surfaces.http.server import request_body
+from tenure.surfaces.http.app import request_body
 from tests.storage.verbs import EVERY_JOB
 from tests.surfaces.http.http_server import Api, register, request, serving
 from tests.surfaces.store_behind import MAIL

@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.surfaces.command import tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.http.server.test_command import BOUND, serving
 from tests.until import until_sync
 
+pytestmark = pytest.mark.both_stores
+
 APP = """
 from tenure import Context, Tenure, backoff
-
-pytestmark = pytest.mark.both_stores
 
 app = Tenure()
 

@@ -15,15 +15,15 @@ from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, NoReturn
 
-from tenure.core.model.retry import describe
+from tenure.core.model.retry import HandlerReport, describe
 from tenure.execution.child.loaded_app import LoadedApp
-from tenure.execution.child.performance import Report, perform_in_loop
+from tenure.execution.child.performance import perform_in_loop
 from tenure.execution.child.stdio import current_stream, route_by_attempt
 from tenure.execution.child.usage import UsageMeter
 from tenure.execution.handler.mux import Mux, MuxStream, packed
 from tenure.execution.protocol import limits
 from tenure.execution.protocol.frames import batch
-from tenure.execution.protocol.messages import Begin, Finished, FromRunner, Spent
+from tenure.execution.protocol.messages import Begin, Finished, FromRunner, RunnerRetiring
 
 MOST_UNSENT = 4 << 20
 """Bytes that may wait to be sent. Beyond that the sender blocks, and the loop with it."""
@@ -183,7 +183,7 @@ class Async:
         current_stream.set(stream)
         if begin.environment:
             os.environ.update(begin.environment)
-        report: Report
+        report: HandlerReport
         if stream.is_cancelled:
             report = describe(asyncio.CancelledError("it was asked to stop before it had begun"))
         else:
@@ -195,7 +195,7 @@ class Async:
         stream.flush()
         del self._mux.streams[number]
         if self._app.has_failed or (self._meter.is_due() and self._meter.is_large()):
-            self._mux.put(0, Spent())
+            self._mux.put(0, RunnerRetiring())
         stream.send(Finished(report, was_asked=stream.is_cancelled))
 
 

@@ -21,7 +21,7 @@ from tenure.execution.child.stdio import current_stream, route_by_attempt
 from tenure.execution.child.usage import UsageMeter
 from tenure.execution.handler.mux import Mux
 from tenure.execution.protocol import limits
-from tenure.execution.protocol.messages import Begin, Finished, Spent
+from tenure.execution.protocol.messages import Begin, Finished, RunnerRetiring
 
 
 class MainThreadMux(Mux):
@@ -84,5 +84,5 @@ class Threads:
         current_stream.set(None)
         del self._mux.streams[number]
         if self._app.has_failed or (self._meter.is_due() and self._meter.is_large()):
-            self._mux.put(0, Spent())
+            self._mux.put(0, RunnerRetiring())
         stream.send(Finished(report, cpu=thread_time() - began, was_asked=stream.is_cancelled))

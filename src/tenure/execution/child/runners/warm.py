@@ -15,10 +15,10 @@ from contextlib import suppress
 from threading import active_count
 from typing import NoReturn
 
-from tenure.core.model.retry import OutOfMemory
+from tenure.core.model.retry import HandlerReport, OutOfMemory
 from tenure.execution.child import process
 from tenure.execution.child.loaded_app import LoadedApp
-from tenure.execution.child.performance import Report, perform
+from tenure.execution.child.performance import perform
 from tenure.execution.child.process_state import ProcessState
 from tenure.execution.child.reusable_loop import ReusableLoop
 from tenure.execution.child.usage import UsageMeter
@@ -66,7 +66,7 @@ class Warm:
         if is_last:
             os._exit(0)
 
-    def _tidied(self, report: Report) -> bool:
+    def _tidied(self, report: HandlerReport) -> bool:
         """Restore what the attempt changed; whether all of it is as it was."""
         try:
             self._loop.tidy(self._threads)

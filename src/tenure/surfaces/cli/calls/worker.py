@@ -20,7 +20,11 @@ from tenure.telemetry.logs.logs import EventLog
 )
 @click.option("--slots", help="How many jobs to run at once in processes of their own.", metavar="N")
 @click.option("--queues", help="Serve only these queues, separated by commas.", metavar="NAMES")
-@click.option("--metrics-port", help="Port that offers the worker's metrics to Prometheus.", metavar="N")
+@click.option(
+    "--metrics-port",
+    help="Port for the worker's metrics and health: /metrics, /healthz, /readyz.",
+    metavar="N",
+)
 @click.option(
     "--lease-seconds", help="How long without a heartbeat before others take its jobs.", metavar="S"
 )

@@ -59,7 +59,7 @@ def _queued(job: Job, line: LineStatus | None) -> WaitReason:
         return WaitReason(text, line.pause.until, is_stuck=True)
     if not line.workers:
         name = f"{job.definition}@{job.version}"
-        text = f"Nobody runs {name} in queue {job.queue}: start a worker that has it."
+        text = f"No worker runs {name} in queue {job.queue}: start one that has it."
         return WaitReason(text, is_stuck=True)
     queued = line.counts.get(State.QUEUED, 0)
     workers = "1 worker" if line.workers == 1 else f"{line.workers} workers"

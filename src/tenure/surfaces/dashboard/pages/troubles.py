@@ -46,13 +46,13 @@ def _unserved(attention: Attention) -> Iterator[TroubleItem]:
         name = f"{line.line.definition}@{line.line.version}"
         yield TroubleItem(
             "bad",
-            f"Nobody runs {name} in queue {line.line.queue}: {_wait(line.jobs)}",
+            f"No worker runs {name} in queue {line.line.queue}: {_wait(line.jobs)}",
             "Start a worker that has this version, or cancel the jobs.",
             list_address(q=f"definition:{line.line.definition} queue:{line.line.queue}", status=_QUEUED),
             line.oldest,
         )
     if more := attention.unserved_in_all - len(attention.unserved):
-        yield TroubleItem("bad", f"{more:,} more lines that nobody runs", "See all queues.", "/ui/queues")
+        yield TroubleItem("bad", f"{more:,} more lines that no worker runs", "See all queues.", "/ui/queues")
 
 
 def _dead(attention: Attention) -> Iterator[TroubleItem]:
@@ -62,7 +62,7 @@ def _dead(attention: Attention) -> Iterator[TroubleItem]:
         yield TroubleItem("bad", text, "See why, fix the cause, then replay them.", "/ui/dead-letters")
     if attention.overdue:
         text = f"{_jobs(attention.overdue)} of lost workers, not taken back yet"
-        remedy = "A worker or scheduler takes them back; check that one runs."
+        remedy = "Any worker, or `tenure serve`, takes them back; check that one runs."
         yield TroubleItem("bad", text, remedy, list_address(status=[State.RUNNING, State.CANCELLING]))
 
 

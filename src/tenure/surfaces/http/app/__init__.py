@@ -1,1 +1,1 @@
-"""From a request to its handler and back: routing, decoding, problems."""
+"""What a call is made of: its route, its request and caller, how they are read, and its problems."""

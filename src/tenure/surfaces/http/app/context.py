@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from datetime import timedelta
 from typing import Any, Protocol, TypedDict
 from uuid import UUID
 
@@ -15,10 +16,10 @@ from tenure.engine.client.client import JobClient
 from tenure.engine.client.flow_cache import FlowCache
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.store import Store
+from tenure.surfaces.http.app.caller import Caller
+from tenure.surfaces.http.app.concurrency_limit import ConcurrencyLimit
+from tenure.surfaces.http.app.page_request import PageRequest
 from tenure.surfaces.http.app.problems import NO_SUCH_JOB, Refusal
-from tenure.surfaces.http.auth.browser_sessions import PageRequest
-from tenure.surfaces.http.auth.caller import Caller
-from tenure.surfaces.http.server.concurrency_limit import ConcurrencyLimit
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.api_metrics import ApiMetrics
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
@@ -27,6 +28,7 @@ from tenure.telemetry.traces.request_spans import RequestSpans
 FRESH = 1.0
 """Seconds for which one check of the schema answers every readiness probe."""
 
+LOCK_TIMEOUT = timedelta(minutes=10)
 
 MOST_WAITING = 256
 MOST_WAITING_BY_KEY = 128
@@ -140,14 +142,19 @@ class AppContext:
         worker_metrics: WorkerMetrics | None = None,
         spans: RequestSpans | None = None,
         logs: EventLog | None = None,
+        lock_timeout: timedelta = LOCK_TIMEOUT,
     ) -> None:
-        """`is_ready` and `worker_metrics` are those of a worker in the same process, if there is one."""
+        """`is_ready` and `worker_metrics` are those of a worker in the same process, if there is one.
+
+        `lock_timeout` is the lease of workers over HTTP that send no heartbeats.
+        """
         self.client = client
         self.metrics = metrics or ApiMetrics()
         self.worker_metrics = worker_metrics
         self.spans = spans
         self.logs = logs
         self.redaction = redaction
+        self.lock_timeout = lock_timeout
         self.access: AccessStore = store
         self.flow_cache = FlowCache(store)
         self.stopping = asyncio.Event()

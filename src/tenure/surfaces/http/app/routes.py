@@ -11,8 +11,8 @@ from tenure.api import inputs
 from tenure.settings.http_limits import HttpLimits
 from tenure.surfaces.http.app.context import AppContext, Request, Response, StreamedResponse
 from tenure.surfaces.http.app.forms import Form
+from tenure.surfaces.http.app.page_request import PageRequest
 from tenure.surfaces.http.app.problems import Refusal
-from tenure.surfaces.http.auth.browser_sessions import PageRequest
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"

@@ -19,10 +19,10 @@ from tenure.core.errors import StoreError
 from tenure.core.reports.access import HeldKey, Keyring, opened_by
 from tenure.core.values import key_text, session_text
 from tenure.storage.contract.access import AccessStore
+from tenure.surfaces.http.app.caller import ANYBODY, Caller
 from tenure.surfaces.http.app.problems import Refusal
-from tenure.surfaces.http.auth.caller import ANYBODY, Caller
-from tenure.surfaces.http.server.peers import peer_network
-from tenure.surfaces.http.server.rate_limit import RateLimit
+from tenure.surfaces.http.auth.peers import peer_network
+from tenure.surfaces.http.auth.rate_limit import RateLimit
 
 BAD_KEYS = 20
 BAD_KEYS_WITHIN = 10.0

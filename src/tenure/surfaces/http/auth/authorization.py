@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from tenure.surfaces.http.app.caller import Caller
+from tenure.surfaces.http.app.hosts import host_name
 from tenure.surfaces.http.app.problems import Refusal
 from tenure.surfaces.http.app.routes import Route
-from tenure.surfaces.http.auth.caller import Caller
-from tenure.surfaces.http.server.hosts import host_name
 
 SAFE = frozenset({"GET", "HEAD"})
 

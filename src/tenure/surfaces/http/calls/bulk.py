@@ -15,9 +15,9 @@ from tenure.core.model.states import DEAD_LETTERS, FINAL, UNFINISHED, State
 from tenure.core.reports.reading import Filter
 from tenure.engine.client.bulk import BulkResult
 from tenure.surfaces.http.app import cursors
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import invalid
-from tenure.surfaces.http.auth.caller import Caller
 from tenure.surfaces.http.calls.operate import reason_of
 
 

@@ -10,9 +10,9 @@ from tenure.core.errors import InvalidInput, InvalidJson
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import Policy, RetryPolicy
 from tenure.core.model.spec import ANY_OBJECT, Spec, refuse_reserved
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal, invalid, problem_and_remedy
-from tenure.surfaces.http.auth.caller import Caller
 from tenure.surfaces.http.calls.intent import document
 
 _FIELDS = {

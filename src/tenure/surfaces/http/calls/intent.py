@@ -9,9 +9,9 @@ from tenure.core.errors import InvalidInput, InvalidJson, NoRoom, UnknownDefinit
 from tenure.core.model.spec import Spec
 from tenure.core.values.documents import EMPTY, Document, check
 from tenure.engine.client.client import JobClient
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal, invalid
-from tenure.surfaces.http.auth.caller import Caller
 
 FIELDS = ORCHESTRATOR.fields
 SCOPE = ""

@@ -33,15 +33,18 @@ from tenure.core.values.bounds import named, printable
 from tenure.core.values.documents import NULL
 from tenure.engine.client.remote_leases import RemoteLease, ReportAnswer, SentLine
 from tenure.engine.config import served_lines
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.first_of import until_first
 from tenure.surfaces.http.app.problems import Refusal, invalid
+from tenure.surfaces.http.app.request_body import ClientGone
 from tenure.surfaces.http.auth.authentication import no_key
-from tenure.surfaces.http.auth.caller import Caller
 from tenure.surfaces.http.calls.intent import document, spec_of
-from tenure.surfaces.http.server.first_of import until_first
-from tenure.surfaces.http.server.request_body import ClientGone
 
 FIELDS = {"definition": "definitions", "type": "error/type"}
+LEASE_SECONDS = 30
+"""How long a lease lasts if the request says nothing."""
+
 VERSION = "http"
 """Shown for such a worker in place of a version of Tenure."""
 
@@ -52,6 +55,7 @@ async def claim(context: AppContext, request: Request) -> Response:
     """Claim queued jobs, waiting for one if asked to; a client that is gone claims none."""
     body: LeaseOrder = request.body
     began_at = asyncio.get_running_loop().time()
+    lease_for = _lease_for(context, body)
     lines = await _lines(context, request.caller, body)
     owner = _owner(request.caller, body.worker_id)
     leases = context.client.remote_leases
@@ -60,7 +64,6 @@ async def claim(context: AppContext, request: Request) -> Response:
     )
     if await leases.introduce(worker):
         return Response(200, Leases(leases=[], waited_seconds=0.0, drain=True))
-    lease_for = timedelta(seconds=body.lease_seconds)
     order = Order(worker=owner, lines=lines, limit=body.limit, lease_for=lease_for)
     known = leases.arrivals.news
     taken, waited_until = await leases.take(order), began_at
@@ -76,6 +79,18 @@ async def claim(context: AppContext, request: Request) -> Response:
         raise ClientGone
     items = [lease_item(one, f"{one.claimed.lease.fence}.{body.worker_id}") for one in taken]
     return Response(200, Leases(leases=items, waited_seconds=waited_until - began_at, drain=False))
+
+
+def _lease_for(context: AppContext, body: LeaseOrder) -> timedelta:
+    asked = given(body.lease_seconds)
+    if body.heartbeats:
+        return timedelta(seconds=LEASE_SECONDS if asked is None else asked)
+    if asked is not None:
+        problem = (
+            "is given, but the worker sends no heartbeats; leave it out: the server's lock timeout holds"
+        )
+        raise invalid("validation", problem, pointer="/leaseSeconds")
+    return context.lock_timeout
 
 
 async def heartbeat(context: AppContext, request: Request) -> Response:

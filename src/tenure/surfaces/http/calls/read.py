@@ -16,10 +16,10 @@ from tenure.core.reports.reading import Filter, Listed
 from tenure.core.values.documents import NULL
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.first_of import until_first
 from tenure.surfaces.http.app.problems import Refusal
 from tenure.surfaces.http.auth.authentication import no_key
 from tenure.surfaces.http.calls.create import accepted
-from tenure.surfaces.http.server.first_of import until_first
 
 USUAL_PAGE = 50
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from tenure.api.task_shapes import NewTask, Task, TaskAccepted
 from tenure.core.errors import JobIsAside, NoRoom
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal, invalid
-from tenure.surfaces.http.auth.caller import Caller
 from tenure.surfaces.http.calls.create import moment
 from tenure.surfaces.http.calls.intent import document, no_room, spec_of
 

@@ -1,1 +1,1 @@
-"""Sockets and connections: what is read, how much of it, and how they close."""
+"""Sockets, connections, and the checks that every request goes through on its way to its handler."""

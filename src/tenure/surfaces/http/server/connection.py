@@ -21,10 +21,10 @@ from uvicorn.server import ServerState
 
 from tenure.settings.http_limits import HttpLimits
 from tenure.surfaces.http.app.problems import Refusal
+from tenure.surfaces.http.app.request_body import KNOWN
+from tenure.surfaces.http.auth.peers import Proxies, peer_network
 from tenure.surfaces.http.server.connection_limit import ConnectionLimit, ConnectionPlace, Readiness
 from tenure.surfaces.http.server.lingering_close import LingeringClose, raw_answer
-from tenure.surfaces.http.server.peers import Proxies, peer_network
-from tenure.surfaces.http.server.request_body import KNOWN
 from tenure.surfaces.http.server.request_line import apply_target_host, check_line
 
 PROBES = frozenset({b"/healthz", b"/readyz"})

@@ -10,17 +10,17 @@ import uvicorn
 
 from tenure.core.errors import InvalidInput
 from tenure.settings.http_limits import HttpLimits
-from tenure.surfaces.http.app.application import Application, OnBug
+from tenure.surfaces.http.app.concurrency_limit import ConcurrencyLimit
 from tenure.surfaces.http.app.context import AppContext
+from tenure.surfaces.http.app.hosts import LOOPBACK, is_loopback
+from tenure.surfaces.http.app.request_body import BodyBudget
 from tenure.surfaces.http.app.routes import Route
 from tenure.surfaces.http.auth.authentication import USUAL_RATE, Authenticator
+from tenure.surfaces.http.auth.peers import Proxies
 from tenure.surfaces.http.docs.reference import RouteReference
-from tenure.surfaces.http.server.concurrency_limit import ConcurrencyLimit
+from tenure.surfaces.http.server.application import Application, OnBug
 from tenure.surfaces.http.server.connection import Connection
 from tenure.surfaces.http.server.connection_limit import RESERVE, ConnectionLimit
-from tenure.surfaces.http.server.hosts import LOOPBACK, is_loopback
-from tenure.surfaces.http.server.peers import Proxies
-from tenure.surfaces.http.server.request_body import BodyBudget
 
 BACKLOG = 1024
 """Connections that may wait to be accepted."""

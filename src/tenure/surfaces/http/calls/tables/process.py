@@ -7,7 +7,7 @@ from tenure.surfaces.http.calls import metrics, process
 from tenure.surfaces.http.calls.tables.audiences import of_process, reader
 from tenure.telemetry.metrics.exposition import MEDIA_TYPE
 
-ROUTES = (
+HEALTH = (
     of_process(
         "/healthz",
         handler=process.alive,
@@ -23,6 +23,11 @@ ROUTES = (
         answers={200: shapes.Health},
         any_host=True,
     ),
+)
+"""What a supervisor of processes asks; a worker's own port answers it too."""
+
+ROUTES = (
+    *HEALTH,
     reader(
         "/metrics",
         handler=metrics.api,

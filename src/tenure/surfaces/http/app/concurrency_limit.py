@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.problems import RETRY_AFTER, Refusal
-from tenure.surfaces.http.auth.caller import Caller
 
 
 class ConcurrencyLimit:

@@ -17,19 +17,20 @@ import msgspec
 
 from tenure.core.errors import JobNotFound, TenureError
 from tenure.core.values import traceparent
+from tenure.surfaces.http.app.caller import NOBODY, Caller
+from tenure.surfaces.http.app.concurrency_limit import ConcurrencyLimit
 from tenure.surfaces.http.app.context import AppContext, Reference, Request, Response, StreamedResponse
 from tenure.surfaces.http.app.decoding import read_body, read_form, read_query
+from tenure.surfaces.http.app.first_of import until_first
 from tenure.surfaces.http.app.forms import read_fields
+from tenure.surfaces.http.app.page_request import TOKEN, PageRequest
 from tenure.surfaces.http.app.problems import MEDIA_TYPE, TRY_AGAIN, Refusal, refusal_of
+from tenure.surfaces.http.app.request_body import BodyBudget, ClientGone, RequestReader, preferred_type
 from tenure.surfaces.http.app.routes import Route, Router
 from tenure.surfaces.http.auth import authorization
 from tenure.surfaces.http.auth.audit import audit_entry_of, audited
 from tenure.surfaces.http.auth.authentication import Authenticator
-from tenure.surfaces.http.auth.browser_sessions import TOKEN, BrowserSessions, PageRequest
-from tenure.surfaces.http.auth.caller import NOBODY, Caller
-from tenure.surfaces.http.server.concurrency_limit import ConcurrencyLimit
-from tenure.surfaces.http.server.first_of import until_first
-from tenure.surfaces.http.server.request_body import BodyBudget, ClientGone, RequestReader, preferred_type
+from tenure.surfaces.http.auth.browser_sessions import BrowserSessions
 from tenure.telemetry.logs.logs import QUIET
 from tenure.telemetry.metrics.api_metrics import NOWHERE
 
