@@ -145,7 +145,8 @@ async def test_a_purge_goes_on_where_it_ended(
     monkeypatch.setattr(bulk, "MOST_PAGES", 2)
     jobs = await failed(store, 7)
     await clock.advance(seconds(1))
-    changes, after, rounds = client_on(store).bulk, None, []
+    changes, after = client_on(store).bulk, None
+    rounds: list[int] = []
     while not rounds or after is not None:
         swept = await changes.purge(Filter(), ended_before=await store.now(), after=after)
         after = swept.next
