@@ -11,8 +11,8 @@ from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
 from tenure.core.reports.retention import FOR_ALL, PARTS, Retention
-from tenure.engine.client import bulk, pruning
-from tenure.engine.client.pruning import Pruning
+from tenure.engine.client import bulk, retention_walk
+from tenure.engine.client.retention_walk import RetentionWalk
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
 from tests.storage.verbs import claim, enqueue_one, line, seconds, settle, trail, unrecoverable
@@ -40,35 +40,34 @@ async def test_what_is_set_during_a_walk_counts_from_its_next_step_on(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who has just asked to keep jobs longer must not lose them to a walk that began earlier."""
-    monkeypatch.setattr(pruning, "LARGEST_STEP", 2)
+    monkeypatch.setattr(retention_walk, "LARGEST_STEP", 2)
     jobs = await failed(store, 6)
     await clock.advance(31 * DAY)
-    walk = Pruning(store)
+    walk = RetentionWalk(store)
     assert not await walk.step(by_age=False)
     await store.set_retention("mail", {"others": 90 * DAY})
-    while not await walk.step(by_age=False):
-        pass
+    await walk.walk()
     assert await left(store, jobs) == [False] * 2 + [True] * 4
     await store.set_retention("mail", {"others": DAY})
-    assert (await Pruning(store).walk()).jobs == 4
+    assert (await RetentionWalk(store).walk()).jobs == 4
 
 
 async def test_a_walk_takes_log_lines_too_and_tells_what_went(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pruning, "LARGEST_STEP", 2)
+    monkeypatch.setattr(retention_walk, "LARGEST_STEP", 2)
     jobs = await failed(store, 5)
     await store.set_retention("mail", {"logs": DAY})
     await clock.advance(2 * DAY)
-    dry = await Pruning(store, dry=True).walk()
+    dry = await RetentionWalk(store, dry=True).walk()
     assert (dry.counts, dry.log_lines) == ({}, 5)
-    assert await Pruning(store).walk() == dry
+    assert await RetentionWalk(store).walk() == dry
     assert [await store.logs(job) for job in jobs] == [[]] * 5
     await failed(store, 1)
     await clock.advance(31 * DAY)
-    dry = await Pruning(store, dry=True).walk()
+    dry = await RetentionWalk(store, dry=True).walk()
     assert (dry.counts, dry.log_lines) == ({("mail", State.FAILED): 6}, 1)
-    assert await Pruning(store).walk() == dry
+    assert await RetentionWalk(store).walk() == dry
 
 
 async def test_what_would_be_set_can_be_tried_before(store: Store, clock: Clock) -> None:

@@ -13,7 +13,7 @@ from tenure.core.reports.retention import (
     RetentionPolicy,
     RetentionRule,
 )
-from tenure.engine.client.pruning import Pruning, Removed
+from tenure.engine.client.retention_walk import Removed, RetentionWalk
 from tenure.storage.contract.store import Store
 
 Change = Mapping[str, timedelta | None]
@@ -69,7 +69,7 @@ class RetentionSettings:
         `policy` is to be gone by instead of what is set. Raises UnknownDefinition.
         """
         await self.check_definition(definition)
-        pruning = Pruning(self._store, definition=definition or None, dry=dry, policy=policy)
+        pruning = RetentionWalk(self._store, definition=definition or None, dry=dry, policy=policy)
         return await pruning.walk()
 
     async def check_definition(self, definition: str) -> None:

@@ -13,7 +13,7 @@ from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import StepTaken
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import Announce, DutyDone, JobPutAside
-from tenure.engine.client.pruning import LARGEST_STEP, Pruning
+from tenure.engine.client.retention_walk import LARGEST_STEP, RetentionWalk
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
@@ -65,7 +65,7 @@ class Duties:
         self._measure_at = time.monotonic() + MEASURE_EVERY * random()
         self._prune_at = time.monotonic() + PRUNE_EVERY * random()
         self._prune_all_at = time.monotonic() + PRUNE_ALL_EVERY * random()
-        self._pruning = Pruning(store)
+        self._pruning = RetentionWalk(store)
         self._prunes_all = False
 
     def look_sooner(self) -> bool:

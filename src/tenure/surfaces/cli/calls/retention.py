@@ -12,7 +12,7 @@ from tenure.core.errors import UnknownDefinition
 from tenure.core.reports.retention import FOR_ALL, PARTS, RetentionPolicy
 from tenure.core.values.text import plain
 from tenure.engine.client.client import JobClient
-from tenure.engine.client.pruning import Removed
+from tenure.engine.client.retention_walk import Removed
 from tenure.surfaces.cli.calls.definition_lookup import unknown
 from tenure.surfaces.cli.changes import Changes, operator, with_changes
 from tenure.surfaces.cli.database import Parts, database_option, with_client

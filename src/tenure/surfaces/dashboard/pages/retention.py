@@ -33,7 +33,7 @@ class RetentionForm(Form, frozen=True, kw_only=True):
     logs: str = ""
 
 
-class Part(Struct, frozen=True):
+class KeptTime(Struct, frozen=True):
     """One time: as it is set, blank if it is not, and as it is in force."""
 
     name: str
@@ -42,16 +42,16 @@ class Part(Struct, frozen=True):
     in_force: str
 
 
-class Row(Struct, frozen=True):
+class RetentionRow(Struct, frozen=True):
     """What is set for one definition, or without a key for all."""
 
     key: str
-    parts: Sequence[Part]
+    parts: Sequence[KeptTime]
     by: str
     at: datetime | None
 
 
-def rows(policy: RetentionPolicy) -> list[Row]:
+def rows(policy: RetentionPolicy) -> list[RetentionRow]:
     """All that is set, the times for all definitions first."""
     return [_row(policy, rule) for rule in (policy.usual, *policy.rules)]
 
@@ -83,10 +83,12 @@ def _time(part: str, text: str) -> timedelta | None:
         raise invalid("validation", f"{error.problem}; {error.remedy}", pointer=f"/{part}") from None
 
 
-def _row(policy: RetentionPolicy, rule: RetentionRule) -> Row:
+def _row(policy: RetentionPolicy, rule: RetentionRule) -> RetentionRow:
     in_force = policy.of(rule.definition)
     parts = [
-        Part(part, TITLES[part], written(getattr(rule, part)), written(getattr(in_force, part)) or "with job")
+        KeptTime(
+            part, TITLES[part], written(getattr(rule, part)), written(getattr(in_force, part)) or "with job"
+        )
         for part in PARTS
     ]
-    return Row(rule.definition, parts, rule.by, rule.at)
+    return RetentionRow(rule.definition, parts, rule.by, rule.at)

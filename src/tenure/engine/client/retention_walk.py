@@ -32,7 +32,7 @@ class Removed(Struct, frozen=True):
         return sum(self.counts.values())
 
 
-class Pruning:
+class RetentionWalk:
     """One walk after the other, a step at a time."""
 
     def __init__(
