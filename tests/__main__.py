@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent
 # Not resolved: a virtual environment's interpreter is a link, and the tools lie beside the link.
 TOOLS = Path(sys.executable).parent
 
-WORKERS = "4"
-"""Twice as many as a small machine has processors: tests often wait for leases and timeouts.
+WORKERS = "6"
+"""Three times as many as a small machine has processors: tests often wait for leases and timeouts.
 
 Still more would mostly start more servers: every worker has its own.
 """

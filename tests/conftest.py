@@ -1,8 +1,11 @@
 """What every folder of tests may ask for: servers, and a store of each kind on an empty database."""
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,16 @@ settings.load_profile("steady")
 # A shell starts what it puts in the background deaf to Ctrl-C, and every program that tests start would be.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The HTTP client looks for it several times a request, on every path, and in vain: it is no dependency.
+if find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector thousands of tests, all of which live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

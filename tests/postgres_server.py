@@ -158,11 +158,8 @@ class PostgresServer:
             thread.submit(asyncio.run, work).result()
 
     def _launch(self, binaries: Path, folder: Path) -> None:
+        self._prepare(folder, binaries)
         account = _ordinary_user(folder)
-        options = (*_INITDB_OPTIONS, *self._initdb_options)
-        prepared = _spawn(account, folder, binaries / "initdb", f"--pgdata={folder}/data", *options)
-        if prepared.wait() != 0:
-            raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
         for _ in range(PORT_ATTEMPTS):
             port = free_port()
             self._address = f"postgresql://postgres:{canaries.PASSWORD}@127.0.0.1:{port}/postgres"
@@ -180,11 +177,20 @@ class PostgresServer:
                 break
         raise PostgresUnavailable(f"PostgreSQL did not start:\n{_log(folder)}")
 
+    def _prepare(self, folder: Path, binaries: Path) -> None:
+        """Make the server's files."""
+        options = (*_INITDB_OPTIONS, *self._initdb_options)
+        account = _ordinary_user(folder)
+        prepared = _spawn(account, folder, binaries / "initdb", f"--pgdata={folder}/data", *options)
+        if prepared.wait() != 0:
+            raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
+
     def _run(self, folder: Path) -> bool:
         self._process = self._spawn()
         return _is_ready(self._process, folder / "data/postmaster.pid")
 
 
+_READY = ("ready", "standby")
 _INITDB_OPTIONS = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 
 
@@ -293,7 +299,7 @@ def _is_ready(process: subprocess.Popen[bytes], pid_file: Path) -> bool:
 
     def says_so_or_has_ended() -> bool:
         lines = pid_file.read_text().splitlines() if pid_file.exists() else []
-        return process.poll() is not None or (len(lines) >= 8 and lines[7].strip() == "ready")
+        return process.poll() is not None or (len(lines) >= 8 and lines[7].strip() in _READY)
 
     try:
         return until_sync(says_so_or_has_ended, START_SECONDS) and process.poll() is None
@@ -302,8 +308,11 @@ def _is_ready(process: subprocess.Popen[bytes], pid_file: Path) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the server, disconnecting the clients that are left; by force when it does not obey in time."""
-    process.send_signal(signal.SIGINT)
+    """End the server, disconnecting the clients that are left; by force when it does not obey in time.
+
+    At once: it writes nothing more to files that are about to be deleted.
+    """
+    process.send_signal(signal.SIGQUIT)
     try:
         process.wait(timeout=STOP_SECONDS)
     except subprocess.TimeoutExpired:

@@ -13,6 +13,10 @@ PAGE = Path(__file__).parent.parent / "docs/reference/settings.md"
 
 MEANINGS = {
     "database": "where the jobs are",
+    "connections": "how many [connections to PostgreSQL](../how-to/postgresql.md#connections) a worker has "
+    "at most; an idle one has 3",
+    "api_connections": "how many a server has at most; with an app, `tenure serve` may have both numbers "
+    "together",
     "lease_seconds": "how long a claim holds without a heartbeat; longer than two heartbeats",
     "lost_margin_seconds": "how much longer than that the store waits before it takes the jobs of a silent "
     "worker for lost",

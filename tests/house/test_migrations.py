@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+from tenure.storage.schema.migration import known
 from tests.debian import program
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +20,14 @@ def test_both_stores_have_the_same_migrations_numbered_without_gaps() -> None:
     sqlite, postgres = (sorted(path.name for path in (ROOT / folder).glob("*.sql")) for folder in FOLDERS)
     assert sqlite == postgres
     assert [int(name[:4]) for name in sqlite] == list(range(1, len(sqlite) + 1))
+
+
+def test_every_migration_says_from_which_code_on_it_can_be_read() -> None:
+    """The same on both stores, and from no later code than that which brings it."""
+    sqlite, postgres = (known(f"tenure.storage.{store}") for store in STORES)
+    numbers = [(one.number, one.reads_from) for one in sqlite]
+    assert numbers == [(one.number, one.reads_from) for one in postgres]
+    assert all(1 <= reads_from <= number for number, reads_from in numbers)
 
 
 def test_a_released_migration_that_was_edited_or_removed_is_named(tmp_path: Path) -> None:

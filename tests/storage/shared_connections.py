@@ -9,6 +9,7 @@ import asyncpg
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Pool
 from tenure.storage.postgres.wire.wakeups import WakeupChannel
 from tests.postgres_server import PostgresServer
@@ -19,7 +20,7 @@ class Kept:
     """Idle connections, by address."""
 
     def __init__(self) -> None:
-        self.pools: dict[str, asyncpg.Pool] = {}
+        self.idle: dict[str, asyncpg.Connection] = {}
         self.connections: dict[str, asyncpg.Connection] = {}
 
     def store(self, backend: Backend) -> Store:
@@ -32,9 +33,7 @@ class Kept:
 
     def drop(self) -> None:
         """Disconnect; the servers may have ended before."""
-        for pool in self.pools.values():
-            pool.terminate()
-        for connection in self.connections.values():
+        for connection in (*self.idle.values(), *self.connections.values()):
             connection.terminate()
 
 
@@ -56,24 +55,22 @@ class _KeptBackend(PostgresBackend):
 
 class _KeptPool(Pool):
     def __init__(self, dsn: str, kept: Kept) -> None:
-        super().__init__(dsn, pooled=False, size=10, timeout=30.0)
+        super().__init__(read_address(dsn), size=10, timeout=30.0)
+        self._dsn = dsn
         self._kept = kept
 
-    async def _connect(self) -> asyncpg.Pool:
-        return self._kept.pools.pop(self._dsn, None) or await super()._connect()
-
-    async def close(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        await self._in_use.wait_idle(self._timeout)
-        while self._idle:
-            await self._release(pool, self._idle.pop()[0])
-        if self._dsn in self._kept.pools or pool.get_idle_size() < pool.get_size():
-            await pool.close()
+    async def _connect(self) -> None:
+        if (connection := self._kept.idle.pop(self._dsn, None)) is None:
+            await super()._connect()
         else:
-            self._kept.pools[self._dsn] = pool
-        self._deadlines.forget()
+            self.connections._open += 1
+            self.connections.give_back(connection)
+
+    async def _disconnect(self) -> None:
+        if self._dsn not in self._kept.idle and (connection := self.connections.take_idle()) is not None:
+            self.connections.cede()
+            self._kept.idle[self._dsn] = connection
+        await super()._disconnect()
 
 
 class _KeptStore(PostgresStore):

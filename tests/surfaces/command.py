@@ -82,12 +82,12 @@ async def _on_postgres(dsn: str, text: str) -> list[tuple[Any, ...]]:
         await connection.close()
 
 
-def make_newer(database: str) -> None:
+def make_newer(database: str, *, reads_from: int = 9999) -> None:
     """Make a migrated database look as if a later version of Tenure had migrated it."""
     sql(
         database,
         "INSERT INTO tenure.migration (number, name, applied_at, reads_from) "
-        "SELECT 9999, 'from_the_future', max(applied_at), 9999 FROM tenure.migration",
+        f"SELECT 9999, 'from_the_future', max(applied_at), {reads_from} FROM tenure.migration",
     )
 
 

@@ -16,6 +16,8 @@ from tenure.core.signals import (
     AttemptLost,
     AttemptSettled,
     AttemptStarted,
+    ConnectionsFreed,
+    ConnectionsShort,
     DutyDone,
     HookFailed,
     JobPutAside,
@@ -106,6 +108,8 @@ OTHERS: list[Signal] = [
     Troubled("dispatch", f"Traceback\n  {NASTY}\nKeyError: {ADDRESS}", 2),
     Troubled("dispatch", "", 1),
     Recovered("dispatch"),
+    ConnectionsShort(1, 2, "PostgreSQL is not available: sorry, too many clients already"),
+    ConnectionsFreed(2.5),
     WorkerDraining("host-7-abc", 3, "told by SIGTERM"),
     WorkerStopped("host-7-abc", 1, 2),
 ]

@@ -58,6 +58,7 @@ KINDS = {
     "internal": Kind(500, "Something went wrong inside"),
     "busy": Kind(503, "The server has no room at present"),
     "storage-unavailable": Kind(503, "The store does not answer at present"),
+    "schema-mismatch": Kind(503, "The schema of the database does not fit this version"),
 }
 """Every kind by its name."""
 
@@ -72,7 +73,10 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 
 
 class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The answer to a request that was refused or failed; `jobStatus` is the status of its job, if any."""
+    """The answer to a request that was refused or failed; `jobStatus` is the status of its job, if any.
+
+    Where schemas do not fit, `schemaFound` is the database's and `schemaKnown` that of the server.
+    """
 
     type: str
     title: str
@@ -82,3 +86,5 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     request_id: str
     errors: Sequence[Fault] = ()
     job_status: State | None = None
+    schema_found: int | None = None
+    schema_known: int | None = None

@@ -10,7 +10,7 @@ from tenure.assemble.worker import open_worker
 from tenure.core.signals import to_all
 from tenure.engine.upkeep.caretaker import Caretaker
 from tenure.settings.sources import Loaded
-from tenure.storage.address import open_store
+from tenure.storage.address import ConnectionTerms, open_store
 from tenure.storage.contract.store import Store
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.api_metrics import ApiMetrics
@@ -28,11 +28,15 @@ async def open_serve(
         spans = await stack.enter_async_context(exported(settings, logs.notice, metrics.external.called))
         worker: StoppableWorker
         if app is None:
-            store, database = await open_store(settings.database), settings.database
+            terms = ConnectionTerms(settings.api_connections, on_signal=logs)
+            store, database = await open_store(settings.database, terms), settings.database
             stack.push_async_callback(store.close)
             worker = _caretaker(store, loaded, logs, worker_metrics)
         else:
-            opened = await stack.enter_async_context(open_worker(app, loaded, logs, worker_metrics, spans))
+            opening = open_worker(
+                *(app, loaded, logs, worker_metrics, spans), more_connections=settings.api_connections
+            )
+            opened = await stack.enter_async_context(opening)
             opened.worker.stay()
             worker, store, database = opened
         listening = stack.enter_context(await listen_for(store, settings))

@@ -11,7 +11,7 @@ from tenure.core.values.urls import masked
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.settings.settings import Settings
-from tenure.storage.address import is_fresh, open_store
+from tenure.storage.address import ConnectionTerms, is_fresh, open_store
 from tenure.storage.contract.store import Store
 from tenure.surfaces.dashboard.table import PAGES
 from tenure.surfaces.http.app.context import AppContext
@@ -29,7 +29,7 @@ from tenure.telemetry.traces.spans import Spans
 async def open_server(settings: Settings, logs: EventLog) -> AsyncIterator[Server]:
     """A server that runs no jobs, with a store of its own; raises InvalidInput if it may not listen."""
     async with AsyncExitStack() as stack:
-        store, listening = await _open_store_and_socket(settings)
+        store, listening = await _open_store_and_socket(settings, logs)
         stack.push_async_callback(store.close)
         stack.enter_context(listening)
         metrics = ApiMetrics()
@@ -104,16 +104,17 @@ async def listen_for(store: Store, settings: Settings) -> socket.socket:
     return listen(settings.host, settings.port, is_locked=is_locked)
 
 
-async def _open_store_and_socket(settings: Settings) -> tuple[Store, socket.socket]:
+async def _open_store_and_socket(settings: Settings, logs: EventLog) -> tuple[Store, socket.socket]:
+    terms = ConnectionTerms(settings.api_connections, on_signal=logs)
     if is_fresh(settings.database):
         # A new file has no keys; it is not even created for a server that must not start.
         listening = listen(settings.host, settings.port)
         try:
-            return await open_store(settings.database), listening
+            return await open_store(settings.database, terms), listening
         except BaseException:
             listening.close()
             raise
-    store = await open_store(settings.database)
+    store = await open_store(settings.database, terms)
     try:
         return store, await listen_for(store, settings)
     except BaseException:

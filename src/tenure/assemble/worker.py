@@ -28,7 +28,7 @@ from tenure.execution.protocol.limits import MORE_ALLOWED
 from tenure.execution.protocol.messages import OWN
 from tenure.settings.settings import Settings
 from tenure.settings.sources import FILE, FILE_VARIABLE, Loaded
-from tenure.storage.address import open_store
+from tenure.storage.address import ConnectionTerms, open_store
 from tenure.storage.contract.store import Store
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.lag import watched
@@ -80,11 +80,13 @@ async def open_worker(
     logs: EventLog,
     metrics: WorkerMetrics | None = None,
     spans: Spans | None = None,
+    *,
+    more_connections: int = 0,
 ) -> AsyncIterator[OpenWorker]:
     """A worker that serves an app; its log begins with what it serves, and how.
 
     It counts in `metrics`, or in its own where the settings name a port for them, and records its attempts
-    as `spans`.
+    as `spans`. `more_connections` are for a server that shares its store.
     """
     settings = loaded.settings
     async with AsyncExitStack() as stack:
@@ -105,7 +107,8 @@ async def open_worker(
         database = settings.database
         if "database" not in loaded.sources and manifest.database is not None:
             database = manifest.database
-        store = await open_store(database)
+        most = settings.connections + more_connections
+        store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
         name = new_worker_name()
         worker = _observed_worker(store, lanes, registry, logs, name, settings, metrics, spans)

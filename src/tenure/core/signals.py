@@ -132,6 +132,23 @@ class Recovered(Struct, frozen=True):
     loop: str
 
 
+class ConnectionsShort(Struct, frozen=True):
+    """The database server gives this process no more connections; what needs one waits.
+
+    `open` are those that it has for statements, `waiting` is how many callers wait.
+    """
+
+    open: int
+    waiting: int
+    reason: str
+
+
+class ConnectionsFreed(Struct, frozen=True):
+    """Nobody waits for a connection any more; somebody did for so many seconds."""
+
+    after: float
+
+
 Signal = (
     WorkerReady
     | WorkerDraining
@@ -147,6 +164,8 @@ Signal = (
     | JobPutAside
     | Troubled
     | Recovered
+    | ConnectionsShort
+    | ConnectionsFreed
 )
 Announce = Callable[[Signal], None]
 

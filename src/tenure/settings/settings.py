@@ -22,6 +22,8 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
     """The settings in force. Empty `queues` means those of the app's definitions."""
 
     database: str = DEFAULT
+    connections: int = 10
+    api_connections: int = 10
     lease_seconds: float = 30.0
     heartbeat_seconds: float | None = None
     lock_timeout_seconds: float = 600.0
@@ -108,6 +110,8 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
 
 
 BOUNDS: dict[str, tuple[float, float]] = {
+    "connections": (3, 1000),
+    "api_connections": (3, 1000),
     "lease_seconds": (1, _DAY),
     "heartbeat_seconds": (0.1, 30),
     "lock_timeout_seconds": (1, _DAY),

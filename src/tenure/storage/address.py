@@ -7,21 +7,49 @@ change it under the others.
 
 import asyncio
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 from tenure.core.errors import InvalidInput, SchemaMismatch
+from tenure.core.signals import Announce, Signal
 from tenure.core.values.urls import masked
 from tenure.storage.contract.store import Store
+from tenure.storage.postgres.wire.addresses import read_address
+from tenure.storage.schema.migration import Fit
 
-FORMS = "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name"
-POOLED = {"true": True, "false": False}
-"""What `pooled` may be in the address of a PostgreSQL database."""
-
+FORMS = (
+    "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
+    "with host:port,host:port for several servers"
+)
 _PATIENCE = 2.0
 """Seconds for another process to finish the migration of a fresh file that it has begun."""
 
 
-def store_for(database: str, *, create: bool = True) -> Store:
+def _unheard(_: Signal) -> None:
+    """Nobody wants to know."""
+
+
+class ConnectionTerms(NamedTuple):
+    """The connections to a server that a process may have; a file needs none.
+
+    `most` counts all of them: one is kept free for hints and, `for_worker`, one for heartbeats. `on_signal`
+    is told when the server has none to spare, and when that is over.
+    """
+
+    most: int = 11
+    for_worker: bool = False
+    on_signal: Announce = _unheard
+
+    @property
+    def for_statements(self) -> int:
+        """How many there may be for all other statements."""
+        return self.most - (2 if self.for_worker else 1)
+
+
+USUAL = ConnectionTerms()
+"""For a process that has no setting of its own: a program with the library, a command."""
+
+
+def store_for(database: str, terms: ConnectionTerms = USUAL, *, create: bool = True) -> Store:
     """The store that an address names, not yet opened. Raises InvalidInput for an address that names none.
 
     `?pooled=true` after the name of a PostgreSQL database says that a transaction-mode pooler, such as
@@ -34,7 +62,7 @@ def store_for(database: str, *, create: bool = True) -> Store:
         case "sqlite":
             return _sqlite(rest, create=create)
         case "postgresql" | "postgres":
-            return _postgres(database)
+            return _postgres(database, terms)
         case "":
             raise InvalidInput("database", f"is not an address: {masked(database)!r}", FORMS)
         case _:
@@ -46,13 +74,13 @@ def is_served(database: str) -> bool:
     return not database.lower().startswith("sqlite:")
 
 
-async def open_store(database: str) -> Store:
+async def open_store(database: str, terms: ConnectionTerms = USUAL) -> Store:
     """The store that an address names, opened, with its schema verified.
 
-    Raises SchemaMismatch, which says what to do, unless the schema is that of this version.
+    Raises SchemaMismatch, which says what to do, unless the schema fits this version.
     """
     fresh = is_fresh(database)
-    store = store_for(database)
+    store = store_for(database, terms)
     await store.open()
     try:
         if fresh:
@@ -64,7 +92,7 @@ async def open_store(database: str) -> Store:
     return store
 
 
-async def _verify(store: Store, patience: float) -> None:
+async def _verify(store: Store, patience: float) -> Fit:
     deadline = asyncio.get_running_loop().time() + patience
     while True:
         try:
@@ -121,16 +149,8 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _postgres(database: str) -> Store:
-    try:
-        parts = urlsplit(database)
-        readable = parts.port != 0 and "@" not in parts.path
-    except ValueError:
-        readable = False
-    if not readable:
-        problem = f"has a host or port that cannot be read: {masked(database)!r}"
-        remedy = "name one server, and percent-encode what is special in a password"
-        raise InvalidInput("database", problem, remedy)
+def _postgres(database: str, terms: ConnectionTerms) -> Store:
+    address = read_address(database)
     try:
         from tenure.storage.postgres.store import PostgresStore
     except ModuleNotFoundError as error:
@@ -138,19 +158,9 @@ def _postgres(database: str) -> Store:
             raise
         remedy = "run pip install 'tenure[postgres]'"
         raise InvalidInput("database", "needs PostgreSQL's driver, which is missing", remedy) from None
-    database, pooled = _pooled(database)
-    return PostgresStore(database, pooled=pooled)
-
-
-def _pooled(database: str) -> tuple[str, bool]:
-    """The address without Tenure's own parameter, which the driver does not know, and its value."""
-    parts = urlsplit(database)
-    settings = parts.query.split("&")
-    ours = [setting for setting in settings if setting.partition("=")[0] == "pooled"]
-    if not ours:
-        return database, False
-    choice = POOLED.get(ours[-1].partition("=")[2])
-    if choice is None:
-        raise InvalidInput("database", f"says {ours[-1]!r}", "write pooled=true or pooled=false")
-    rest = "&".join(setting for setting in settings if setting not in ours)
-    return parts._replace(query=rest).geturl(), choice
+    return PostgresStore(
+        address,
+        connections=terms.for_statements,
+        for_worker=terms.for_worker,
+        on_signal=terms.on_signal,
+    )

@@ -10,6 +10,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Pool
 from tenure.storage.sqlite.store import SqliteStore
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
@@ -49,7 +50,7 @@ class SlowPool(Pool):
 class SlowPostgres(PostgresStore):
     def __init__(self, dsn: str) -> None:
         super().__init__(dsn)
-        self._pool: SlowPool = SlowPool(dsn, pooled=False, size=2, timeout=30.0)
+        self._pool: SlowPool = SlowPool(read_address(dsn), size=2, timeout=30.0)
 
 
 @shared

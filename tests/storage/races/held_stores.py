@@ -11,6 +11,7 @@ import asyncpg
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Connection, Pool
 from tenure.storage.postgres.wire.wakeups import WakeupChannel
 from tenure.storage.sqlite.file.clock import TransactionTime
@@ -54,7 +55,7 @@ class HoldingPool(Pool):
     """Runs the verb's statements inside an open transaction, and may stop before it is committed."""
 
     def __init__(self, dsn: str, seam: Seam) -> None:
-        super().__init__(dsn, pooled=False, size=2, timeout=60.0)
+        super().__init__(read_address(dsn), size=2, timeout=60.0)
         self._seam = seam
 
     async def run_with(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:

@@ -29,7 +29,7 @@ _STRAYS = {
     **{
         f"gone, but for what {table} holds": f"""
         SELECT t.job FROM tenure.{table} t LEFT JOIN tenure.job_state s ON s.id = t.job WHERE s.id IS NULL"""
-        for table in ("event", "attempt", "result", "tag", "finished")
+        for table in ("event", "attempt", "result", "tag", "finished", "timer")
     },
 }
 _MISCOUNTED = """

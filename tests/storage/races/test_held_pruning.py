@@ -8,11 +8,24 @@ from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
+from tests.storage.clock import Clock
 from tests.storage.races.blocked_processes import PATIENCE, is_waiting
 from tests.storage.races.record_check import faults
-from tests.storage.races.requests import AT_ONCE, pages, prunes, replays
+from tests.storage.races.requests import AT_ONCE, cancels, pages, promotes, prunes, replays, settles
 from tests.storage.races.two_processes import Stage
-from tests.storage.verbs import EVERY_JOB, claim, count, found, jobs_and_next, listed
+from tests.storage.verbs import (
+    EVERY_JOB,
+    MAIL,
+    claim,
+    copy_row,
+    count,
+    enqueue_one,
+    found,
+    jobs_and_next,
+    listed,
+    recoverable,
+    seconds,
+)
 from tests.until import until
 
 
@@ -82,3 +95,41 @@ async def test_a_page_shows_what_is_being_pruned_until_it_is_gone(store: Store, 
     assert [one.id for one in before.jobs] == jobs[::-1]
     assert all(one.tags == ("red",) and one.state is State.CANCELLED for one in before.jobs)
     assert (await stage.bob.ask(pages(EVERY_JOB))).answer.jobs == ()
+
+
+async def test_a_timer_that_a_cancellation_could_not_see_goes_with_its_job(
+    store: Store, backend: Backend, stage: Stage, clock: Clock
+) -> None:
+    """It is newer than what the cancellation saw when it began. Left behind, it would be due for ever."""
+    await store.enqueue([NewJob(definition="mail")])
+    [owned] = await claim(store)
+    await stage.meet(settles("a", [recoverable(owned, seconds(500))]), cancels([owned.lease.job]))
+
+    assert jobs_and_next(await store.prune(AT_ONCE)) == (1, None)
+
+    await clock.advance(seconds(600))
+    assert (await store.outlook([MAIL])).next_timer is None
+    assert await faults(backend) == []
+
+
+async def test_a_promotion_that_meets_pruning_leaves_no_timer(
+    store: Store, backend: Backend, stage: Stage, clock: Clock
+) -> None:
+    """The job was there when the promotion looked, and is gone when it comes to its timer; or the reverse."""
+    [job] = await ended_jobs(store, 1)
+    await copy_timer(store, backend, job)
+    await clock.advance(seconds(600))
+
+    pruned, promoted = await stage.meet(prunes(), promotes(at=clock.now), passes=True)
+
+    assert (pruned.jobs, promoted) == (2, ())
+    assert await store.promote(10) == []
+    assert (await store.outlook([MAIL])).next_timer is None
+    assert await faults(backend) == []
+
+
+async def copy_timer(store: Store, backend: Backend, job: UUID) -> None:
+    """Give a job that has ended a timer, as two verbs that met may leave it."""
+    other = await enqueue_one(store, delay=seconds(500))
+    await copy_row(backend, "tenure.timer", f"job = '{other}'", job=f"'{job}'")
+    await store.cancel([other])

@@ -17,6 +17,7 @@ from tenure.core.reports.reading import Position
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Connection, Pool
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import PostgresBackend
@@ -123,7 +124,7 @@ class WatchedPool(Pool):
     """Counts what statements touch, and undoes them."""
 
     def __init__(self, dsn: str, *, pooled: bool) -> None:
-        super().__init__(dsn, pooled=pooled, size=1, timeout=60)
+        super().__init__(read_address(dsn)._replace(pooled=pooled), size=1, timeout=60)
         self.costs: Costs = {}
 
     async def run_with(self, statement: str, values: dict[str, object]) -> list[asyncpg.Record]:

@@ -39,6 +39,14 @@ OWNED = frozenset({State.RUNNING, State.CANCELLING})
 UNFINISHED = frozenset(State) - FINAL
 DEAD_LETTERS = frozenset({State.FAILED, State.BURIED})
 
+TIMERS = {
+    State.CREATED: ("hold",),
+    State.SCHEDULED: ("scheduled",),
+    State.RETRYING: ("retry", "give_up"),
+    State.SUSPENDED: ("resume",),
+}
+"""The kinds of timers that jobs wait for, by state. A store leaves timers of any other kind alone."""
+
 MEANING = {
     State.CREATED: "recorded and held back until it is accepted",
     State.SCHEDULED: "accepted, waits for its time",

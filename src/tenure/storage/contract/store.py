@@ -41,7 +41,7 @@ from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
 from tenure.storage.mapping.findings import MOST, Finding
-from tenure.storage.schema.migration import Applied
+from tenure.storage.schema.migration import Applied, Fit
 
 KeyName = tuple[str, str, str]
 """An idempotency key in full: namespace, scope, key."""
@@ -80,18 +80,19 @@ class Store(ReadingStore, OperationsStore, RetentionStore, AccessStore, Overview
 
         Several at once are safe: they take turns, and each migration is applied by exactly one of them, in a
         transaction of its own; `on_applied` is called after its commit. A migration that was killed half-way
-        has changed nothing, and the next call goes on from there. A schema newer than the code is refused
-        with SchemaMismatch.
+        has changed nothing, and the next call goes on from there. A newer schema that this code cannot read
+        is refused with SchemaMismatch.
         """
 
     async def migration_sql(self) -> str:
         """The SQL that `migrate` would run, its own bookkeeping included, to be run by hand."""
 
-    async def verify(self) -> None:
-        """Raise SchemaMismatch unless the schema is this code's.
+    async def verify(self) -> Fit:
+        """Raise SchemaMismatch unless the schema fits this code; returns the newest migrations of both.
 
         All migrations are applied, every table, column and index that they make exists, and the guards match
-        the table of steps.
+        the table of steps. The schema may be newer, with more in it, if all that this code does not know says
+        that this code can read it; the guards may then have become stricter.
         """
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:

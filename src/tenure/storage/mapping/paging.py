@@ -13,7 +13,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.model.job import USUAL_NAMESPACE
-from tenure.core.model.states import OWNED, State
+from tenure.core.model.states import OWNED, TIMERS, State
 from tenure.core.reports.reading import Filter
 from tenure.core.values.bounds import LARGEST_NUMBER, LARGEST_PAGE, whole
 
@@ -31,12 +31,6 @@ LAST = UUID(int=2**128 - 1)
 
 _ALL = 2**31 - 1
 _SLACK = timedelta(days=1)
-_KINDS = {
-    State.CREATED: ("hold",),
-    State.SCHEDULED: ("scheduled",),
-    State.RETRYING: ("retry", "give_up"),
-    State.SUSPENDED: ("resume",),
-}
 _ENDED = frozenset({State.FAILED, State.CANCELLED, State.BURIED})
 
 
@@ -68,7 +62,7 @@ def way(which: Filter, *, lines: int | None, queued: int) -> Way:
     small = which.states and State.SUCCEEDED not in which.states
     if small and (State.QUEUED not in which.states or queued <= FEW_QUEUED):
         return Way(
-            kinds=tuple(kind for state, kinds in _KINDS.items() if state in which.states for kind in kinds),
+            kinds=tuple(kind for state, kinds in TIMERS.items() if state in which.states for kind in kinds),
             ended=tuple(sorted(which.states & _ENDED)),
             owned=bool(which.states & OWNED),
             queued=State.QUEUED in which.states,

@@ -20,7 +20,7 @@ from tenure.storage.postgres.claims.scans import LineScans
 from tenure.storage.postgres.claims.statement_choice import StatementChoice
 from tenure.storage.postgres.wire.pool import Pool
 from tenure.storage.postgres.wire.wakeups import CommitHint, WakeupChannel
-from tenure.storage.schema.migration import Applied, apply_all
+from tenure.storage.schema.migration import Applied, Fit, apply_all
 
 
 class Database:
@@ -49,8 +49,8 @@ class Database:
     async def migration_sql(self) -> str:
         return await self._pool.run_task(schema.by_hand)
 
-    async def verify(self) -> None:
-        await self._pool.run_task(schema.verify)
+    async def verify(self) -> Fit:
+        return await self._pool.run_task(schema.verify)
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
         whole("limit", limit, 1, LARGEST_BATCH)

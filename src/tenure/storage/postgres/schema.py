@@ -61,16 +61,20 @@ async def by_hand(connection: Connection) -> str:
     return ledger.by_hand(ledger.POSTGRES, await _numbers(connection))
 
 
-async def verify(connection: Connection) -> None:
-    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code."""
+async def verify(connection: Connection) -> migrations.Fit:
+    """Raise SchemaMismatch unless the schema is current and complete and its guards match the code.
+
+    What a newer version has added does no harm. It may have made guards stricter: they must be there.
+    """
     async with connection.transaction():
         # PostgreSQL omits the schema of every name that the search path finds.
         await connection.execute("SET LOCAL search_path TO pg_catalog")
-        migrations.require_current(PACKAGE, await _numbers(connection))
+        fit = migrations.require_current(PACKAGE, await _numbers(connection))
         catalogue.require(
             files(PACKAGE).joinpath("catalogue.txt").read_text("utf-8").splitlines(), await held(connection)
         )
-        await _verify_guards(connection)
+        await _verify_guards(connection, by_name=fit.is_newer)
+    return fit
 
 
 async def held(connection: Connection) -> list[str]:
@@ -79,7 +83,7 @@ async def held(connection: Connection) -> list[str]:
     return sorted(row[0] for row in await connection.fetch(text))
 
 
-async def _verify_guards(connection: Connection) -> None:
+async def _verify_guards(connection: Connection, *, by_name: bool) -> None:
     steps = {(State(row["source"]), State(row["target"])) for row in await connection.fetch(_STEPS)}
     if differing := steps ^ set(MOVES):
         source, target = min(differing)
@@ -92,10 +96,12 @@ async def _verify_guards(connection: Connection) -> None:
         "lease_while_owned": guards.postgres_lease_check(),
     }
     for name, text in ours.items():
-        if not guards.same_wording(text, found.get(name, "")):
+        held = found.get(name, "")
+        if not (held and by_name) and not guards.same_wording(text, held):
             raise SchemaMismatch(f"the database's guard {name} is missing, disabled or changed")
     for name, body in (("tenure.refuse", guards.REFUSE), ("tenure.judge", guards.postgres_judge())):
-        if await connection.fetchval(_BODY, name) != body:
+        held = await connection.fetchval(_BODY, name)
+        if not (held and by_name) and held != body:
             raise SchemaMismatch(f"the database's function {name} is missing or changed")
 
 

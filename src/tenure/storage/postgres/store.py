@@ -13,6 +13,7 @@ from tenure.core.model.job import JobStanding, StepTaken
 from tenure.core.model.lease import Beat, Lease, Line, Pulse
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import UNFINISHED, State
+from tenure.core.signals import Announce
 from tenure.core.values.bounds import LARGEST_BATCH, MOST_HAND_BACKS, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import values
@@ -26,6 +27,7 @@ from tenure.storage.postgres.verbs.reading import Reading
 from tenure.storage.postgres.verbs.retention import RetentionVerbs
 from tenure.storage.postgres.verbs.trails import Trails
 from tenure.storage.postgres.verbs.turn import Turn
+from tenure.storage.postgres.wire.addresses import PostgresAddress, read_address
 from tenure.storage.postgres.wire.pool import Pool
 
 
@@ -34,20 +36,27 @@ class PostgresStore(Creation, Turn, Reading, Overview, Operations, RetentionVerb
 
     def __init__(
         self,
-        dsn: str,
+        dsn: str | PostgresAddress,
         *,
         pooled: bool = False,
         connections: int = 10,
         timeout: float = 30.0,
         notify: bool = True,
+        for_worker: bool = False,
+        on_signal: Announce = lambda _: None,
     ) -> None:
         """`pooled`: the address is that of a transaction-mode pooler.
 
-        `timeout` bounds each statement together with the wait for a connection, and the wait for a turn.
-        `notify`: send hints to other processes and receive theirs; never through a pooler.
+        `connections` is the most for statements. Beside them there is one that receives hints, while anything
+        listens, and, `for_worker`, one for heartbeats alone. `timeout` bounds each statement together with
+        the wait for a connection, and the wait for a turn; a worker also waits as long as the server has no
+        connection to spare. `notify`: send hints to other processes and receive theirs; never through a
+        pooler.
         """
-        pool = Pool(dsn, pooled=pooled, size=connections, timeout=timeout)
-        super().__init__(pool, notify=notify and not pooled, patience=timeout)
+        address = read_address(dsn) if isinstance(dsn, str) else dsn
+        address = address._replace(pooled=pooled or address.pooled)
+        pool = Pool(address, size=connections, timeout=timeout, for_worker=for_worker, on_signal=on_signal)
+        super().__init__(pool, notify=notify and not address.pooled, patience=timeout)
 
     async def accept(self, ids: Sequence[UUID]) -> list[JobStanding]:
         answer = await self._pool.run("accept", ids=sorted(set(ids)))

@@ -33,6 +33,18 @@ class Migration(NamedTuple):
         return f"{self.number:04}_{self.name}"
 
 
+class Fit(NamedTuple):
+    """The newest migration that a database has, and the newest that this code knows."""
+
+    found: int
+    known: int
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether the database has migrations that this code does not know, all of which it can read."""
+        return self.found > self.known
+
+
 class Applied(NamedTuple):
     """A migration that has just been applied: its position among all migrations."""
 
@@ -70,14 +82,16 @@ def missing(package: str, applied: Numbers) -> list[Migration]:
     return [migration for migration in migrations if migration.number not in applied]
 
 
-def require_current(package: str, applied: Numbers) -> None:
+def require_current(package: str, applied: Numbers) -> Fit:
     """Raise SchemaMismatch unless a database has all that this code knows, and it can read the rest."""
+    fit = Fit(max(applied, default=0), known(package)[-1].number)
     if lacking := missing(package, applied):
         raise SchemaMismatch(
             f"the database lacks migration {lacking[0].label}: run `tenure migrate`",
-            found=max(applied, default=0),
-            known=known(package)[-1].number,
+            found=fit.found,
+            known=fit.known,
         )
+    return fit
 
 
 def made_before_the_first_release(way_out: str) -> SchemaMismatch:

@@ -22,6 +22,8 @@ from tenure.core.signals import (
     AttemptLost,
     AttemptSettled,
     AttemptStarted,
+    ConnectionsFreed,
+    ConnectionsShort,
     DutyDone,
     HookFailed,
     JobPutAside,
@@ -225,6 +227,12 @@ class EventLog:
             case WorkerStopped(name, handed_back, abandoned):
                 fields = {"worker": name, "handedBack": handed_back, "abandoned": abandoned}
                 self._log("warning" if abandoned else "info", "worker.stopped", fields)
+            case ConnectionsShort(opened, waiting, reason):
+                fields = {"open": opened, "waiting": waiting, "reason": reason, "worker": self._worker}
+                self._log("warning", "connections.short", fields)
+            case ConnectionsFreed(after):
+                fields = {"durationSeconds": round(after, 3), "worker": self._worker}
+                self._log("info", "connections.freed", fields)
 
 
 def _ending_fields(took: float, attempt: int, max_attempts: int, reason: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tenure.core.reports.reading import Filter
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.claims.statement_choice import PASSING
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Connection, Pool
 from tests.storage.backends import PostgresBackend
 from tests.storage.verbs import claim, succeeded
@@ -28,7 +29,7 @@ class ExplainedPool(Pool):
     """Counts the rows that pass through the steps of each statement's plan, filtered ones too."""
 
     def __init__(self, dsn: str) -> None:
-        super().__init__(dsn, pooled=False, size=1, timeout=60)
+        super().__init__(read_address(dsn), size=1, timeout=60)
         self.rows: Counter[str] = Counter()
 
     async def run_with(self, statement: str, values: dict[str, Any]) -> list[asyncpg.Record]:

@@ -12,6 +12,7 @@ from tenure.core.model.limit import Limit
 from tenure.storage.postgres.claims import freshness, line_scan
 from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
+from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Pool
 from tests.storage.backends import PostgresBackend
 from tests.storage.verbs import claim, enqueue_one, fall_asleep, settle, succeeded, woken
@@ -24,7 +25,7 @@ class CountingPool(Pool):
     """Counts statements; `lost_at` names one at which the connection is lost."""
 
     def __init__(self, dsn: str) -> None:
-        super().__init__(dsn, pooled=False, size=1, timeout=60)
+        super().__init__(read_address(dsn), size=1, timeout=60)
         self.runs: Counter[str] = Counter()
         self.lost_at: tuple[str, int] | None = None
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tenure.storage.postgres.store import PostgresStore
-from tenure.storage.postgres.wire import pool
+from tenure.storage.postgres.wire import connections
 from tenure.storage.postgres.wire.pool import Connection
 from tests.storage.backends import PostgresBackend
 from tests.storage.verbs import enqueue_one, state_of
@@ -27,7 +27,7 @@ async def test_a_connection_that_was_idle_for_too_long_is_not_used_again(
 ) -> None:
     """A firewall on the way may have dropped it."""
     before = await store._pool.run_task(server_process)
-    monkeypatch.setattr(pool, "_IDLE_FOR", 0)
+    monkeypatch.setattr(connections, "IDLE_FOR", 0)
     assert await store._pool.run_task(server_process) != before
 
 

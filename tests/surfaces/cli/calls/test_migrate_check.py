@@ -71,6 +71,33 @@ def test_a_schema_newer_than_the_code_ends_with_6(tmp_path: Path, database: str,
     assert fails(ran, 6, "schema 9999", "upgrade tenure")
 
 
+@pytest.mark.parametrize("options", [("--check",), ()])
+def test_a_newer_schema_that_can_be_read_is_said_to_be_compatible(
+    tmp_path: Path, database: str, options: tuple[str, ...]
+) -> None:
+    tenure(tmp_path, "migrate", "--database", database)
+    [(newest,)] = sql(database, "SELECT max(number) FROM tenure.migration")
+    make_newer(database, reads_from=newest)
+    ran = tenure(tmp_path, "migrate", *options, "--database", database)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == (
+        f"{masked(database)} is newer, and compatible: it has schema 9999,"
+        f" this version of tenure knows {newest}\n"
+    )
+
+
+def test_a_newer_schema_that_can_be_read_still_has_to_be_whole(tmp_path: Path, database: str) -> None:
+    """What this version's migrations make is demanded; a guard has to be there, be it stricter."""
+    tenure(tmp_path, "migrate", "--database", database)
+    make_newer(database, reads_from=1)
+    sql(database, "CREATE INDEX more ON tenure.job (priority)" if "postgres" in database else "SELECT 1")
+    assert tenure(tmp_path, "migrate", "--check", "--database", database).returncode == 0
+    trigger = "guard_record ON tenure.event" if "postgres" in database else "tenure.guard_event_update"
+    sql(database, f"DROP TRIGGER {trigger}")
+    ran = tenure(tmp_path, "migrate", "--check", "--database", database)
+    assert fails(ran, 6, "guard", "is missing")
+
+
 def test_the_text_of_a_kind_makes_a_database_that_passes_the_check(tmp_path: Path, database: str) -> None:
     kind = "postgres" if database.startswith("postgresql:") else "sqlite"
     # No server is at this address: nothing connects.

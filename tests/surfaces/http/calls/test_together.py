@@ -28,7 +28,7 @@ async def held(store: Store) -> AsyncIterator[None]:
         connection.close()
         return
     assert isinstance(store, PostgresStore)
-    other: Any = await asyncpg.connect(store._pool._dsn)
+    other: Any = await asyncpg.connect(store._pool._servers._address.dsn)
     async with other.transaction():
         await other.execute("LOCK TABLE tenure.job IN SHARE MODE")
         yield
@@ -43,7 +43,7 @@ async def transactions(store: Store) -> Any:
         connection.close()
         return found[0]
     assert isinstance(store, PostgresStore)
-    other: Any = await asyncpg.connect(store._pool._dsn)
+    other: Any = await asyncpg.connect(store._pool._servers._address.dsn)
     row = await other.fetchrow("SELECT count(*), count(DISTINCT xmin::text) FROM tenure.job")
     await other.close()
     return row

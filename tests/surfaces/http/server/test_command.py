@@ -228,11 +228,44 @@ def _until_ready(client: httpx.Client) -> None:
 
 def test_a_schema_that_becomes_another_is_not_ready(start: Start, database: str) -> None:
     register(database, MAIL)
+    [(known,)] = sql(database, "SELECT max(number) FROM tenure.migration")
     with serving(start, database) as (_, client):
         make_newer(database)
         until_sync(lambda: client.get("/readyz").status_code != 200)  # one look answers for a second
-        assert client.get("/readyz").status_code == 503
+        reply = client.get("/readyz")
+        assert reply.status_code == 503
+        told = reply.json()
+        assert told["type"] == "/docs#schema-mismatch"
+        assert (told["schemaFound"], told["schemaKnown"]) == (9999, known)
+        assert told["detail"] == (
+            f"the database has schema 9999, this server knows {known}; upgrade the server"
+        )
         assert client.get("/healthz").status_code == 200
+
+
+def test_a_server_whose_schema_was_never_made_says_so(start: Start, database: str) -> None:
+    """Not that the store does not answer: it does."""
+    register(database, MAIL)
+    with serving(start, database) as (_, client):
+        sql(database, "DELETE FROM tenure.migration WHERE number > 1")
+        until_sync(lambda: client.get("/readyz").status_code != 200)
+        told = client.get("/readyz").json()
+        assert told["type"] == "/docs#schema-mismatch"
+        assert told["schemaFound"] == 1
+        assert "run `tenure migrate`" in told["detail"]
+
+
+def test_a_newer_schema_that_this_version_can_read_takes_nothing_out_of_rotation(
+    start: Start, database: str
+) -> None:
+    register(database, MAIL)
+    [(known,)] = sql(database, "SELECT max(number) FROM tenure.migration")
+    with serving(start, database) as (_, client):
+        assert client.get("/readyz").status_code == 200
+        make_newer(database, reads_from=known)
+        assert client.post("/jobs", json=WISH).status_code == 202
+    with serving(start, database) as (_, client):  # it may restart as well
+        assert client.get("/readyz").status_code == 200
 
 
 def test_it_refuses_to_be_reached_by_others(tmp_path: Path) -> None:

@@ -31,8 +31,12 @@ def test_a_request_becomes_a_job_and_the_job_a_result(start: Start, database: st
     tenure(tmp_path, "migrate", "--database", database)
     worker = start("worker", "jobs:app", "--database", database)
     with serving(start, database) as (_, client):
-        until_sync(lambda: "greet" in client.get("/v1/definitions").text)
-        assert worker.poll() is None
+
+        def is_registered() -> bool:
+            assert worker.poll() is None, worker.communicate()
+            return "greet" in client.get("/v1/definitions").text
+
+        until_sync(is_registered)
         ends = {}
         for failures in range(3):
             body = {"definitionKey": "greet", "params": {"failures": failures}}

@@ -37,7 +37,7 @@ tallied AS (
      GROUP BY line, step.state
 ),
 released AS (
-    DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id
+    DELETE FROM tenure.timer USING moved WHERE timer.due_at = 'infinity' AND timer.job = moved.id AND timer.kind = 'hold'
 ),
 lined_up AS (
     INSERT INTO tenure.ready (line, rank, seq, job)

@@ -60,5 +60,6 @@ untimed AS (
     DELETE FROM tenure.timer USING moved
      WHERE timer.job = moved.id
        AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE moved.due_at END
+       AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
 )
 SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved, is_aside FROM found;

@@ -2,10 +2,10 @@
 -- Answers for every job found; `moved` says whether this statement set the mark.
 WITH
 found AS MATERIALIZED (
-    SELECT s.id, s.state, s.due_at, s.state = 'retrying' AND timer.kind = 'retry' AS marking,
+    SELECT s.id, s.state, s.due_at, s.state = 'retrying' AND timer.kind IS NOT NULL AS marking,
            greatest(tenure.now(), s.updated_at) AS at
       FROM tenure.job_state s
-      LEFT JOIN tenure.timer ON timer.due_at = s.due_at AND timer.job = s.id
+      LEFT JOIN tenure.timer ON timer.due_at = s.due_at AND timer.job = s.id AND timer.kind = 'retry'
      WHERE s.id = ANY (:ids::uuid[])
      ORDER BY s.id
        FOR UPDATE OF s
@@ -14,7 +14,7 @@ marked AS (
     UPDATE tenure.timer
        SET kind = 'give_up', due_at = tenure.now()
       FROM found
-     WHERE found.marking AND timer.due_at = found.due_at AND timer.job = found.id
+     WHERE found.marking AND timer.due_at = found.due_at AND timer.job = found.id AND timer.kind = 'retry'
 ),
 -- A timer counts only while the job says the same time.
 noted AS (

@@ -1,4 +1,5 @@
--- What is to come, by the first entry of each index: for a worker that has nothing to do.
+-- What is to come, by the first entry of each index: for a worker that has nothing to do. Timers of kinds that are a newer
+-- version's do not count: a worker that cannot act on them would look again and again.
 SELECT tenure.now() AS now_at,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
                            AS served (queue, definition, version)
@@ -20,6 +21,8 @@ SELECT tenure.now() AS now_at,
                                      WHERE aftermath.queue = served.queue AND aftermath.definition = served.definition
                                        AND aftermath.version = served.version
                                      ORDER BY queue, definition, version, job LIMIT 1) ended) AS owed,
-       (SELECT due_at FROM tenure.timer WHERE due_at < 'infinity' ORDER BY due_at LIMIT 1) AS next_timer_at,
+       (SELECT due_at FROM tenure.timer
+         WHERE due_at < 'infinity' AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure.pause WHERE until > tenure.now()) AS next_resume_at;

@@ -1,5 +1,6 @@
 -- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
--- A timer that its job no longer waits for is dropped.
+-- A timer that its job no longer waits for is dropped, and so is one whose job is gone: it would stay due for ever. Timers
+-- of other kinds than these are a newer version's, and are left alone.
 WITH
 due AS MATERIALIZED (
     SELECT next.*, nextval('tenure.place') AS seq
@@ -7,7 +8,7 @@ due AS MATERIALIZED (
                    s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended') AS counts
               FROM tenure.timer
               JOIN tenure.job_state s ON s.id = timer.job
-             WHERE timer.due_at <= tenure.now()
+             WHERE timer.due_at <= tenure.now() AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
 -- only: named
                AND timer.job = ANY (:named::uuid[])
 -- only: end
@@ -15,8 +16,22 @@ due AS MATERIALIZED (
              LIMIT :limit::integer
                FOR UPDATE OF timer, s SKIP LOCKED) next
 ),
+-- Looked for only when nothing else is left to do. A timer and its job come in one transaction: who sees the one and not
+-- the other knows that the job was pruned. The inner LIMIT keeps this a look-up by id.
+gone AS MATERIALIZED (
+    SELECT timer.ctid AS tid
+      FROM tenure.timer
+     WHERE timer.ctid = ANY (ARRAY(
+               SELECT first.tid
+                 FROM (SELECT ctid AS tid, job FROM tenure.timer
+                        WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+                        ORDER BY due_at, job
+                        LIMIT CASE WHEN (SELECT count(*) FROM due) < :limit::integer THEN :limit::integer ELSE 0 END) first
+                WHERE (SELECT s.id FROM tenure.job_state s WHERE s.id = first.job LIMIT 1) IS NULL))
+       FOR UPDATE SKIP LOCKED
+),
 dropped AS (
-    DELETE FROM tenure.timer WHERE ctid = ANY (ARRAY(SELECT tid FROM due))
+    DELETE FROM tenure.timer WHERE ctid = ANY (ARRAY(SELECT tid FROM due UNION ALL SELECT tid FROM gone))
 ),
 moved AS (
     UPDATE tenure.job_state s

@@ -1,6 +1,6 @@
 -- Remove finished jobs whose time is over, with all that belongs to them: nothing else deletes. The guards let it
 -- through while the setting stands, which ends with this statement's transaction. What somebody has locked stays.
-WITH
+WITH RECURSIVE
 permitted AS MATERIALIZED (
     SELECT set_config('tenure.pruning', 'on', true)
 ),
@@ -96,10 +96,16 @@ places AS (
                                      LIMIT 1) place))
 ),
 asides AS (DELETE FROM tenure.aside WHERE job = ANY (ARRAY(SELECT id FROM over))),
+-- Whatever kinds of timers there are, those of newer versions too: hops from one to the next.
+kinds (kind) AS (
+    (SELECT kind FROM tenure.timer WHERE kind > '' ORDER BY kind LIMIT 1)
+    UNION ALL
+    SELECT (SELECT timer.kind FROM tenure.timer WHERE timer.kind > kinds.kind ORDER BY timer.kind LIMIT 1)
+      FROM kinds WHERE kinds.kind IS NOT NULL
+),
 timers AS (
     DELETE FROM tenure.timer
-     WHERE kind = ANY (ARRAY['hold', 'scheduled', 'retry', 'resume', 'give_up'])
-       AND job = ANY (ARRAY(SELECT id FROM over))
+     WHERE kind = ANY (ARRAY(SELECT kind FROM kinds)) AND job = ANY (ARRAY(SELECT id FROM over))
 ),
 tallied AS (
     INSERT INTO tenure.tally (line, state, n)

@@ -44,6 +44,8 @@ def translate(error: Exception, where: str, *, sent: bool = True) -> StoreError:
         )
     if isinstance(error, ValueError):
         return StoreRefused(f"a value cannot be sent to PostgreSQL: {brief(error)}")
+    if is_read_only(error):
+        return StoreUnavailable(f"PostgreSQL at {where} takes no writes now: {brief(error)}")
     if not code or code.startswith(_OUTAGE_CLASSES):
         unknown = sent and not _is_undone(error)
         if "unsupported startup parameter" in str(error):
@@ -54,6 +56,11 @@ def translate(error: Exception, where: str, *, sent: bool = True) -> StoreError:
     if is_data_error(error):
         return DataRefused(f"PostgreSQL refused the statement ({code}): {brief(error)}", code)
     return StoreRefused(f"PostgreSQL refused the statement ({code}): {brief(error)}")
+
+
+def is_read_only(error: BaseException) -> bool:
+    """Whether the server only reads: it is a standby, or was made one. Another may have taken its place."""
+    return isinstance(error, asyncpg.ReadOnlySQLTransactionError)
 
 
 def is_data_error(error: Exception) -> bool:

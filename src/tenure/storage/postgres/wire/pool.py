@@ -7,16 +7,20 @@ not for an answer, and not for the driver, which cleans up after a statement tha
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from time import monotonic
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Protocol, TypeVar
 
 import asyncpg
 
 from tenure.core.errors import StoreUnavailable
+from tenure.core.signals import Announce
+from tenure.storage.postgres.wire.addresses import PostgresAddress
+from tenure.storage.postgres.wire.connections import Connections, Urgency
 from tenure.storage.postgres.wire.deadlines import Deadlines
-from tenure.storage.postgres.wire.errors import DRIVER_ERRORS, Collision, translate
+from tenure.storage.postgres.wire.errors import DRIVER_ERRORS, Collision, is_read_only, translate
 from tenure.storage.postgres.wire.in_use import InUse
 from tenure.storage.postgres.wire.literals import prepare
+from tenure.storage.postgres.wire.own_connection import OwnConnection
+from tenure.storage.postgres.wire.servers import Servers
 from tenure.storage.postgres.wire.transaction import Connection, Transaction
 from tenure.storage.schema import statements
 
@@ -33,11 +37,6 @@ _DIRECT = {
 # A pooler passes each transaction to any backend: it takes no settings, and a statement prepared on one
 # backend is unknown to the next.
 _POOLED = {"statement_cache_size": 0}
-# To release a connection to the driver and acquire it again costs a task, two timers and two rounds of the
-# event loop. So the last ones used are kept; one that was idle for long may be dead without notice, and is
-# not used again.
-_MOST_IDLE = 2
-_IDLE_FOR = 300.0
 # Seconds for a statement that reads all of history.
 _SURVEY_TIMEOUT = 600.0
 # The standard loop reads each answer into a new block of 256 KiB. glibc takes such a block from the system
@@ -46,63 +45,88 @@ _SURVEY_TIMEOUT = 600.0
 _LARGER_BLOCK = 2**20
 
 
+# Statements of which a worker's turn consists; all others wait behind them for a connection.
+_TURN = ("settle_and_claim", "hand_back", "record")
+
+
+class Home(Protocol):
+    """Where a connection was borrowed from."""
+
+    def give_back(self, connection: Connection) -> None:
+        """It is in order."""
+
+    def set_aside(self, connection: Connection) -> None:
+        """It is being put in order, which may take long."""
+
+    def drop(self, connection: Connection) -> None:
+        """It cannot be used any more."""
+
+
 class Pool:
     """Runs statements by name. None relies on session state: a transaction-mode pooler may be in between."""
 
-    def __init__(self, dsn: str, *, pooled: bool, size: int, timeout: float) -> None:
-        self._dsn = dsn
-        self._options: dict[str, Any] = _POOLED if pooled else _DIRECT
-        self._size = size
+    def __init__(
+        self,
+        address: PostgresAddress,
+        *,
+        size: int,
+        timeout: float,
+        for_worker: bool = False,
+        on_signal: Announce = lambda _: None,
+    ) -> None:
+        """`size` is the most connections for statements.
+
+        `for_worker`: beside them the heartbeat has one of its own, and statements wait for a connection as
+        long as the server has none to spare.
+        """
+        self._servers = Servers(address, _POOLED if address.pooled else _DIRECT)
         self._timeout = timeout
+        self._waits_long = for_worker
         self._deadlines = Deadlines()
         self._opening = asyncio.Lock()
-        self._pool: asyncpg.Pool | None = None
+        self._is_open = False
         self._in_use = InUse()
-        self._idle: list[tuple[asyncpg.pool.PoolConnectionProxy, float]] = []
-        self._waiting = 0
+        self._recoveries: set[asyncio.Task[None]] = set()
+        self.connections = Connections(
+            self._servers, most=size, timeout=timeout, waits_long=for_worker, on_signal=on_signal
+        )
+        self._own = OwnConnection(self._servers, self.connections) if for_worker else None
         self._statements = {
             name: prepare(text) for name, text in statements.load("tenure.storage.postgres").items()
         }
 
     async def open(self) -> None:
-        """Connect once, to be sure that the server answers."""
+        """Connect once, to be sure that the server answers; the heartbeat's own connection comes first."""
         async with self._opening:
-            if self._pool is None:
+            if not self._is_open:
                 bytes(_LARGER_BLOCK)  # freed at once
-                self._pool = await self._connect()
+                self.connections.open()
+                try:
+                    await self._connect()
+                except BaseException:
+                    await self._disconnect()
+                    raise
+                self._is_open = True
 
-    async def _connect(self) -> asyncpg.Pool:
-        # With a minimum size the driver would reconnect again and again in the background, and callers that
-        # need a connection would wait for that.
-        pool = await asyncpg.create_pool(
-            self._dsn,
-            min_size=0,
-            max_size=self._size,
-            timeout=self._timeout,
-            reset=_reset_nothing,
-            **self._options,
-        )
-        try:
-            await self._release(pool, await self._acquire(pool, self._deadline()))
-        except BaseException:
-            pool.terminate()
-            raise
-        return pool
+    async def _connect(self) -> None:
+        deadline = self._deadline()
+        if self._own is not None:
+            self._own.give_back(await self._own.take(deadline))
+        self.connections.give_back(await self.connections.take(deadline, Urgency.TURN))
 
     async def close(self) -> None:
         """Disconnect after the statements under way have ended, or after the timeout."""
         async with self._opening:
-            if self._pool is not None:
-                pool, self._pool = self._pool, None
+            if self._is_open:
+                self._is_open = False
                 await self._in_use.wait_idle(self._timeout)
-                while self._idle:
-                    await self._release(pool, self._idle.pop()[0])
-                try:
-                    async with asyncio.timeout(self._timeout):
-                        await pool.close()
-                except DRIVER_ERRORS:
-                    pool.terminate()
-                self._deadlines.forget()
+                await self._disconnect()
+
+    async def _disconnect(self) -> None:
+        if self._own is not None:
+            self._own.close()
+        await self.connections.close()
+        self._deadlines.forget()
 
     def run(self, statement: str, /, **values: object) -> Coroutine[Any, Any, list[asyncpg.Record]]:
         """Run one statement in a transaction of its own; once more after a collision."""
@@ -112,17 +136,18 @@ class Pool:
         """`run`, with the values in a dict."""
         text, arguments = self._bind(statement, values)
         deadline = monotonic() + self._timeout
+        own = self._own if statement == "heartbeat" else None
 
         def fetch(connection: Connection) -> Awaitable[list[asyncpg.Record]]:
             return connection.fetch(text, *arguments)
 
         self._in_use.enter()
         try:
-            pool = self._open_pool()
+            self._require_open()
             try:
-                return await self._with_connection(pool, deadline, fetch)
+                return await self._with_connection(deadline, fetch, statement, own)
             except Collision:
-                return await self._with_connection(pool, deadline, fetch)
+                return await self._with_connection(deadline, fetch, statement, own)
         finally:
             self._in_use.leave()
 
@@ -149,41 +174,37 @@ class Pool:
                 return await task(Transaction(connection, self._bind))
 
         with self._in_use:
-            pool = self._open_pool()
+            self._require_open()
             try:
-                return await self._with_connection(pool, deadline, in_one)
+                return await self._with_connection(deadline, in_one)
             except Collision:
-                return await self._with_connection(pool, deadline, in_one)
+                return await self._with_connection(deadline, in_one)
 
     async def execute(self, text: str) -> None:
         """Run SQL text without values, which is sent too seldom to be worth preparing."""
         with self._in_use:
-            await self._with_connection(
-                self._open_pool(), self._deadline(), lambda connection: connection.execute(text)
-            )
+            self._require_open()
+            await self._with_connection(self._deadline(), lambda connection: connection.execute(text))
 
-    async def connect(self, **options: Any) -> asyncpg.Connection:
-        """Open a connection outside the pool, which the caller closes."""
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await asyncpg.connect(self._dsn, **options)
-        except DRIVER_ERRORS as error:
-            raise translate(error, self._where(), sent=False) from error
+    async def connect(self, **options: Any) -> Connection:
+        """Open a connection beside the others, which the caller closes."""
+        return await self._servers.connect(self._deadline(), **options)
 
     async def run_task(self, task: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a task of several statements on one connection; the timeout is for all of them."""
         with self._in_use:
-            return await self._with_connection(self._open_pool(), self._deadline(), task)
+            self._require_open()
+            return await self._with_connection(self._deadline(), task)
 
     async def run_long_task(self, task: Callable[[Connection], Awaitable[T]]) -> T:
         """Run a long task on a connection of its own; the timeout is for each of its statements."""
         with self._in_use:
-            self._open_pool()
-            connection = await self.connect(command_timeout=self._timeout, **self._options)
+            self._require_open()
+            connection = await self.connect(command_timeout=self._timeout)
             try:
                 return await task(connection)
             except DRIVER_ERRORS as error:
-                raise translate(error, self._where()) from error
+                raise translate(error, self._servers.where) from error
             finally:
                 connection.terminate()
 
@@ -202,85 +223,81 @@ class Pool:
         prepared = self._statements[statement]
         return prepared.text, prepared.arguments(values)
 
-    def _open_pool(self) -> asyncpg.Pool:
-        if self._pool is None:
+    def _require_open(self) -> None:
+        if not self._is_open:
             raise StoreUnavailable("the store is not open: call open() first")
-        return self._pool
 
     def _deadline(self) -> float:
         return monotonic() + self._timeout  # every loop uses this clock
 
     async def _with_connection(
-        self, pool: asyncpg.Pool, deadline: float, task: Callable[[Connection], Awaitable[T]]
+        self,
+        deadline: float,
+        task: Callable[[Connection], Awaitable[T]],
+        statement: str = "",
+        own: OwnConnection | None = None,
     ) -> T:
-        connection = self._take_idle() or await self._acquire(pool, deadline)
+        if own is not None and not own.is_lent:
+            return await self._use(await own.take(deadline), own, self._deadline(), task)
+        connection = self.connections.take_idle()
+        if connection is None:
+            connection = await self.connections.take(deadline, _urgency(statement))
+            if self._waits_long:
+                deadline = self._deadline()
+        return await self._use(connection, self.connections, deadline, task)
+
+    async def _use(
+        self, connection: Connection, home: Home, deadline: float, task: Callable[[Connection], Awaitable[T]]
+    ) -> T:
         try:
             # The driver's own timeout is not enough: while it closes another statement, it waits without
             # limit.
             answer = await self._deadlines.keep(deadline, task(connection))
         except (TimeoutError, asyncio.CancelledError) as error:
             # The driver has the server cancel the statement, and waits for that; our caller does not.
-            release = asyncio.create_task(self._release(pool, connection))
-            self._in_use.enter()
-            release.add_done_callback(lambda _: self._in_use.leave())
+            self._recover_later(connection, home)
             if isinstance(error, asyncio.CancelledError):
                 raise
-            raise translate(error, self._where()) from error
+            raise translate(error, self._servers.where) from error
         except BaseException as error:
-            await self._release(pool, connection)
+            if is_read_only(error):
+                # The others lead to the same server. The next statement looks for the one that takes writes.
+                home.drop(connection)
+                self.connections.expire()
+            elif not connection.is_closed() and connection.is_in_transaction():
+                self._recover_later(connection, home)
+            else:
+                home.give_back(connection)
             if isinstance(error, DRIVER_ERRORS):
-                raise translate(error, self._where()) from error
+                raise translate(error, self._servers.where) from error
             raise
-        # A caller that waits for the driver to free a connection would not notice one that is idle here.
-        if self._waiting or len(self._idle) == _MOST_IDLE or self._pool is not pool:
-            await self._release(pool, connection)
-        else:
-            self._idle.append((connection, monotonic()))
+        home.give_back(connection)
         return answer
 
-    def _take_idle(self) -> asyncpg.pool.PoolConnectionProxy | None:
-        """The connection that was used last, if it is idle and usable."""
-        if self._idle:
-            connection, since = self._idle[-1]
-            if monotonic() - since < _IDLE_FOR and not _is_closed(connection):
-                return self._idle.pop()[0]
-        return None
+    def _recover_later(self, connection: Connection, home: Home) -> None:
+        home.set_aside(connection)
+        self._in_use.enter()
+        recovery = asyncio.create_task(self._recover(connection, home))
+        self._recoveries.add(recovery)
+        recovery.add_done_callback(self._on_recovery)
 
-    async def _acquire(self, pool: asyncpg.Pool, deadline: float) -> asyncpg.pool.PoolConnectionProxy:
-        while self._idle:
-            connection, since = self._idle.pop()
-            if not _is_closed(connection):
-                if monotonic() - since < _IDLE_FOR:
-                    return connection
-                connection.terminate()
-            await self._release(pool, connection)
-        self._waiting += 1
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await pool.acquire()
-        except DRIVER_ERRORS as error:
-            raise translate(error, self._where(), sent=False) from error
-        finally:
-            self._waiting -= 1
+    def _on_recovery(self, recovery: "asyncio.Task[None]") -> None:
+        self._recoveries.discard(recovery)
+        self._in_use.leave()
 
-    async def _release(self, pool: asyncpg.Pool, connection: asyncpg.pool.PoolConnectionProxy) -> None:
+    async def _recover(self, connection: Connection, home: Home) -> None:
+        """Wait until a cancelled statement has ended on the server too, or drop the connection."""
         try:
-            await pool.release(connection, timeout=self._timeout)
+            async with asyncio.timeout(self._timeout):
+                await connection.reset()
         except DRIVER_ERRORS:
-            # The connection is broken, and the pool has dropped it; no caller has to know.
-            pass
-
-    def _where(self) -> str:
-        parts = urlsplit(self._dsn)
-        return f"{parts.hostname or 'local socket'}:{parts.port or 5432}/{parts.path.lstrip('/')}"
+            home.drop(connection)
+            self.connections.expire()
+        else:
+            home.give_back(connection)
 
 
-def _is_closed(connection: asyncpg.pool.PoolConnectionProxy) -> bool:
-    try:
-        return connection.is_closed()
-    except asyncpg.InterfaceError:  # the driver has removed the closed connection from its proxy
-        return True
-
-
-async def _reset_nothing(_connection: asyncpg.Connection) -> None:
-    """Statements leave nothing behind in the session, so a reset would only cost a round trip."""
+def _urgency(statement: str) -> Urgency:
+    if statement == "heartbeat":
+        return Urgency.HEARTBEAT
+    return Urgency.TURN if statement.startswith(_TURN) else Urgency.OTHER

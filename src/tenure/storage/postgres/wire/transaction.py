@@ -7,7 +7,7 @@ import asyncpg
 
 from tenure.storage.postgres.wire.errors import is_data_error
 
-Connection = asyncpg.Connection | asyncpg.pool.PoolConnectionProxy
+Connection = asyncpg.Connection
 
 
 class Transaction:

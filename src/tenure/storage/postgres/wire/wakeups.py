@@ -19,10 +19,9 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Any, NamedTuple
 
-import asyncpg
-
 from tenure.core.errors import StoreError
 from tenure.storage.postgres.claims.hints import Hints, Place, decode_places, encode_places
+from tenure.storage.postgres.wire.errors import DRIVER_ERRORS
 from tenure.storage.postgres.wire.pool import Pool
 
 CHANNEL = "tenure"
@@ -33,6 +32,7 @@ _SOONER = 0.005
 """Seconds by which a hint may go along with a commit before its time: it saves a round of its own."""
 
 _RECONNECT = 1.0
+_ANSWERS_WITHIN = 5.0
 _QUEUED, _TIMED, _ENDED, _STOPPING = _ALL = "queued", "timed", "ended", "stopping"
 
 
@@ -98,6 +98,8 @@ class WakeupChannel:
         self._closing = asyncio.Event()
         self._is_connected = False
         self._connection_task: asyncio.Task[None] | None = None
+        self._needs_look = asyncio.Event()
+        pool.connections.on_lost = pool.connections.on_starved = self._needs_look.set
 
     @property
     def is_connected(self) -> bool:
@@ -212,20 +214,26 @@ class WakeupChannel:
 
     async def _keep_connected(self) -> None:
         while True:
-            with suppress(StoreError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
-                await self._receive_hints()
+            if not self._pool.connections.is_starved:  # statements go first
+                with suppress(*DRIVER_ERRORS, StoreError):
+                    await self._receive_hints()
             await asyncio.sleep(_RECONNECT)
 
     async def _receive_hints(self) -> None:
         connection = await self._pool.connect()
-        gone = asyncio.Event()
-        connection.add_termination_listener(lambda _: gone.set())
+        self._needs_look.clear()
+        connection.add_termination_listener(lambda _: self._needs_look.set())
         try:
             await connection.add_listener(CHANNEL, self._receive)
             self._is_connected = True
             for hint in _ALL:  # hints sent before the connection are lost
                 self._receive(connection, 0, CHANNEL, f"{hint} ")
-            await gone.wait()
+            while not connection.is_closed() and not self._pool.connections.is_starved:
+                await self._needs_look.wait()
+                self._needs_look.clear()
+                # Nothing is sent here otherwise: that the server is gone without a word would not be noticed.
+                async with asyncio.timeout(_ANSWERS_WITHIN):
+                    await connection.execute("SELECT")
         finally:
             self._is_connected = False
             connection.terminate()

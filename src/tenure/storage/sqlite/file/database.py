@@ -9,7 +9,7 @@ from uuid import UUID
 from tenure.core.errors import SchemaMismatch
 from tenure.core.values.bounds import LARGEST_BATCH, whole
 from tenure.storage.mapping.findings import MOST, Finding, findings_from
-from tenure.storage.schema.migration import Applied, apply_all
+from tenure.storage.schema.migration import Applied, Fit, apply_all
 from tenure.storage.sqlite import rows, schema
 from tenure.storage.sqlite.file.connection import Opening, intact
 from tenure.storage.sqlite.file.filesystem import require_name
@@ -56,9 +56,9 @@ class Database:
     async def migration_sql(self) -> str:
         return await self._writer.run(schema.by_hand)
 
-    async def verify(self) -> None:
+    async def verify(self) -> Fit:
         # With a reader: a program may call this for the first time while it holds the write lock itself.
-        await self._readers.look(schema.verify)
+        return await self._readers.look(schema.verify)
 
     async def inspect(self, *, limit: int = MOST) -> list[Finding]:
         whole("limit", limit, 1, LARGEST_BATCH)

@@ -35,7 +35,7 @@ SELECT s.id, s.n, 'accepted', 'created', s.state, s.attempt, s.fence, :now, 'api
 
 -- part: released
 DELETE FROM tenure_timer
- WHERE (due_at, job) IN (SELECT 9223372036854775807, id FROM temp.moving WHERE target IS NOT NULL);
+ WHERE (due_at, job, kind) IN (SELECT 9223372036854775807, id, 'hold' FROM temp.moving WHERE target IS NOT NULL);
 
 -- part: lined_up
 INSERT INTO tenure_ready (line, rank, seq, job)

@@ -44,7 +44,9 @@ DELETE FROM tenure_ready
                               WHERE m.source = 'queued');
 
 -- part: untimed
-DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL);
+DELETE FROM tenure_timer
+ WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL)
+   AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up');
 
 -- part: shelved
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;

@@ -6,14 +6,14 @@ INSERT INTO temp.given (job, fence) VALUES (?, 0);
 
 -- part: found
 INSERT INTO temp.moving (id, source, target, due_at)
-SELECT s.id, s.state, CASE WHEN s.state = 'retrying' AND timer.kind = 'retry' THEN 'failed' END, s.due_at
+SELECT s.id, s.state, CASE WHEN s.state = 'retrying' AND timer.kind IS NOT NULL THEN 'failed' END, s.due_at
   FROM temp.given
  CROSS JOIN tenure_job_state s ON s.id = given.job
-  LEFT JOIN tenure_timer timer ON timer.due_at = s.due_at AND timer.job = s.id;
+  LEFT JOIN tenure_timer timer ON timer.due_at = s.due_at AND timer.job = s.id AND timer.kind = 'retry';
 
 -- part: marked
 UPDATE tenure_timer SET kind = 'give_up', due_at = :now
- WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL);
+ WHERE (due_at, job, kind) IN (SELECT due_at, id, 'retry' FROM temp.moving WHERE target IS NOT NULL);
 
 -- part: noted
 -- A timer counts only while the job says the same time.

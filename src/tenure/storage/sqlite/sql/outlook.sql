@@ -1,5 +1,6 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Jobs that cannot be claimed
 -- now, since their line is paused or a limit used up, do not count. Lines are found as `settle_and_claim` finds them.
+-- Timers of kinds that are a newer version's do not count: a worker that cannot act on them would look again and again.
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
@@ -38,6 +39,8 @@ SELECT :now AS now_at,
                 CROSS JOIN tenure_aftermath ended ON ended.queue = wanted.value ->> 0
                                                  AND ended.definition = wanted.value ->> 1
                                                  AND ended.version = wanted.value ->> 2) AS owed,
-       (SELECT min(due_at) FROM tenure_timer WHERE due_at < 9223372036854775807) AS next_timer_at,
+       (SELECT due_at FROM tenure_timer
+         WHERE due_at < 9223372036854775807 AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure_lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at;

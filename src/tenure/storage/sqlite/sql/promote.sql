@@ -1,21 +1,22 @@
 -- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
--- A timer that its job no longer waits for leads nowhere and is dropped.
+-- A timer that its job no longer waits for leads nowhere and is dropped, and so is one whose job is gone: it would stay
+-- due for ever. Timers of other kinds than these are a newer version's, and are left alone.
 
 -- part: due
-INSERT INTO temp.moving (id, line, source, target, due_at)
-SELECT s.id, s.line, s.state,
+INSERT INTO temp.moving (id, line, source, target, due_at, kind)
+SELECT timer.job, s.line, s.state,
        CASE WHEN s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended')
             THEN iif(timer.kind = 'give_up', 'failed', 'queued')
        END,
-       timer.due_at
+       timer.due_at, timer.kind
   FROM tenure_timer timer
-  JOIN tenure_job_state s ON s.id = timer.job
- WHERE timer.due_at <= :now
+  LEFT JOIN tenure_job_state s ON s.id = timer.job
+ WHERE timer.due_at <= :now AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
  ORDER BY timer.due_at, timer.job
  LIMIT :limit;
 
 -- part: dropped
-DELETE FROM tenure_timer WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving);
+DELETE FROM tenure_timer WHERE (due_at, job, kind) IN (SELECT due_at, id, kind FROM temp.moving);
 
 -- part: moved
 UPDATE tenure_job_state AS s

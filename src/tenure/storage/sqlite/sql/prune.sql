@@ -60,6 +60,18 @@ DELETE FROM tenure_aftermath
 -- part: asides
 DELETE FROM tenure_aside WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 
+-- part: timers
+-- Whatever kinds of timers there are, those of newer versions too: hops from one to the next.
+DELETE FROM tenure_timer
+ WHERE (kind, job) IN (
+           WITH RECURSIVE kinds (kind) AS (
+               SELECT min(kind) FROM tenure_timer
+                UNION ALL
+               SELECT (SELECT min(timer.kind) FROM tenure_timer timer WHERE timer.kind > kinds.kind)
+                 FROM kinds WHERE kinds.kind IS NOT NULL
+           )
+           SELECT kinds.kind, pruning.id FROM kinds CROSS JOIN temp.pruning WHERE kinds.kind IS NOT NULL AND is_over);
+
 -- part: results
 DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 

@@ -29,7 +29,9 @@ SELECT job FROM tenure_aside WHERE job = :job;
 INSERT INTO tenure_aside (job, fence, verb, code, text, at, by, owner, kind, ending, result, error, after, cpu_ms,
                           peak_bytes, exit_code, signal)
 SELECT s.id, coalesce(s.lease, 0), :verb, :code, :text, :now, :by, :owner,
-       (SELECT kind FROM tenure_timer timer WHERE timer.due_at = s.due_at AND timer.job = s.id),
+       (SELECT kind FROM tenure_timer timer
+         WHERE timer.due_at = s.due_at AND timer.job = s.id
+           AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up') LIMIT 1),
        :ending, :result, :error, :after, :cpu_ms, :peak_bytes, :exit_code, :signal
   FROM tenure_job_state s
  WHERE s.id = :job

@@ -75,10 +75,6 @@ def human_line(event: str, fields: dict[str, Any]) -> str:
         case "jobs.reaped" | "jobs.promoted", {"count": count}:
             how = "taken back from workers that were lost" if event == "jobs.reaped" else "came due"
             return f"{count} job(s) {how}"
-        case "loop.failed", {"loop": loop, "reason": reason, "failures": failures}:
-            return f"{loop}: {reason} ({failures} in a row)"
-        case "loop.recovered", {"loop": loop}:
-            return f"{loop} works again"
         case "request.answered", {
             "method": method,
             "route": route,
@@ -92,6 +88,20 @@ def human_line(event: str, fields: dict[str, Any]) -> str:
             return f"{logger}: {reason}"
         case "log.dropped", {"count": count}:
             return f"{count} line(s) dropped: standard error was read too slowly"
+        case _:
+            return _trouble_line(event, fields)
+
+
+def _trouble_line(event: str, fields: dict[str, Any]) -> str:
+    match event, fields:
+        case "loop.failed", {"loop": loop, "reason": reason, "failures": failures}:
+            return f"{loop}: {reason} ({failures} in a row)"
+        case "loop.recovered", {"loop": loop}:
+            return f"{loop} works again"
+        case "connections.short", {"open": opened, "waiting": waiting, "reason": reason}:
+            return f"no connection to spare: {waiting} call(s) wait for one of {opened}: {reason}"
+        case "connections.freed", {"durationSeconds": seconds}:
+            return f"nobody waits for a connection any more, after {seconds:.1f} s"
         case _:
             return _attempt_line(event, fields)
 

@@ -165,7 +165,7 @@ class AppContext:
         self._checked_at: float | None = None
 
     async def require_ready(self) -> None:
-        """Raise StoreError unless the store answers with the schema of this version.
+        """Raise StoreError unless the store answers, with a schema that fits this version.
 
         Raises Refusal when the server is stopping, or the worker in its process cannot claim.
         """

@@ -20,6 +20,7 @@ from tenure.core.errors import (
     JobNotFound,
     JobUnfinished,
     NoRoom,
+    SchemaMismatch,
     StoreError,
     StoreRefused,
     UnknownDefinition,
@@ -59,6 +60,7 @@ class Refusal(Exception):
         errors: Sequence[Fault] = (),
         headers: Mapping[str, str] | None = None,
         job_status: State | None = None,
+        schemas: SchemaMismatch | None = None,
     ) -> None:
         super().__init__(kind, detail)
         self.kind = kind
@@ -66,6 +68,7 @@ class Refusal(Exception):
         self.detail = short(detail) or KINDS[kind].title
         self.errors = errors[:MOST_ERRORS]
         self.job_status = job_status
+        self.schemas = schemas
         again = {"retry-after": str(RETRY_AFTER)} if self.status in {429, 503} else {}
         self.headers = {**again, **(headers or {})}
 
@@ -82,6 +85,8 @@ class Refusal(Exception):
                 request_id=str(request),
                 errors=self.errors,
                 job_status=self.job_status,
+                schema_found=self.schemas.found if self.schemas else None,
+                schema_known=self.schemas.known if self.schemas else None,
             )
         )
 
@@ -134,6 +139,8 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             return _refusal_of_job(error)
         case NoRoom():
             return Refusal("quota", f"{error}; nothing was recorded, try again later")
+        case SchemaMismatch():
+            return Refusal("schema-mismatch", _schemas(error), schemas=error)
         case StoreError() if not isinstance(error, StoreRefused):
             detail = f"the database did not answer, so the request may or may not be done; {TRY_AGAIN}"
             return Refusal("storage-unavailable", detail)
@@ -145,6 +152,14 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
                 "internal",
                 "the error is in the server's log under this requestId; give the id to its operator",
             )
+
+
+def _schemas(error: SchemaMismatch) -> str:
+    """What does not fit, without what the error says of the database's place."""
+    if error.found is None or error.known is None:
+        return "the database lacks a part, or has another one; `tenure migrate --check` names it"
+    numbers = f"the database has schema {error.found}, this server knows {error.known}"
+    return f"{numbers}; {'upgrade the server' if error.found > error.known else 'run `tenure migrate`'}"
 
 
 def _refusal_of_job(error: JobNotFound | JobUnfinished | JobIsAside | JobsAside) -> Refusal:

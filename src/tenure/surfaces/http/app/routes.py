@@ -179,9 +179,10 @@ class Route(Struct, frozen=True, kw_only=True):
         if self.parameters:
             kinds += ["validation", "unknown-field"]
         if self.reads_store:
-            kinds.append("storage-unavailable")
+            kinds += ["storage-unavailable", "schema-mismatch"]
         if self.scope is not None:
             kinds += ["unauthenticated", "insufficient-scope", "too-many-requests", "storage-unavailable"]
+            kinds.append("schema-mismatch")
         return list(dict.fromkeys(kinds))
 
     def match(self, segments: list[str]) -> dict[str, str] | None:

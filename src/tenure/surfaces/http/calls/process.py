@@ -11,7 +11,7 @@ async def alive(_context: AppContext, _request: Request) -> Response:
 
 
 async def ready(context: AppContext, _request: Request) -> Response:
-    """The store answers, and has the schema of this version."""
+    """The store answers, and its schema fits this version."""
     await context.require_ready()
     return Response(200, Health("ready"))
 

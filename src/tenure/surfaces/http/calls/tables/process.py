@@ -19,7 +19,7 @@ HEALTH = (
     of_process(
         "/readyz",
         handler=process.ready,
-        summary="Whether the store answers, with this version's schema",
+        summary="Whether the store answers, with a schema that fits this version",
         answers={200: shapes.Health},
         any_host=True,
     ),
