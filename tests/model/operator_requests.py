@@ -4,7 +4,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from tenure.core.model.lease import Line, Order
-from tenure.core.reports.operations import PauseScope, Retention
+from tenure.core.reports.operations import PauseScope
+from tenure.core.reports.retention import Retention
 from tests.model.requests import LINES, Cancel, Enqueue
 from tests.model.store_and_model import Side
 

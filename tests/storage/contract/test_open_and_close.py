@@ -12,7 +12,8 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Order, Pulse
 from tenure.core.model.states import State
 from tenure.core.model.trail import HOOK_FAILED, LogLine, Note, Trail
-from tenure.core.reports.operations import Definition, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, WorkerInfo
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore

@@ -1,4 +1,4 @@
-"""What operators see and set: lines and their pauses, definitions, workers, retention."""
+"""What operators see and set: lines and their pauses, definitions, workers."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from msgspec import Struct
 from tenure.core.errors import InvalidInput
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
-from tenure.core.values.bounds import HORIZON, LARGEST_BATCH, named, printable, whole, within
+from tenure.core.values.bounds import LARGEST_BATCH, named, printable, whole
 from tenure.core.values.documents import Document, check
 
 WORKER_ALIVE = timedelta(seconds=35)
@@ -122,28 +122,6 @@ class WorkerStatus(Struct, frozen=True, kw_only=True):
     running: int
     is_alive: bool
     is_ready: bool = False
-
-
-class Retention(Struct, frozen=True, kw_only=True):
-    """How long finished jobs are kept after their end; those with a key never shorter than `keyed`.
-
-    A child whose key its worker made is kept until its parent has finished, and `keyed` does not apply to it.
-    """
-
-    succeeded: timedelta = timedelta(days=7)
-    others: timedelta = timedelta(days=30)
-    keyed: timedelta = timedelta(days=7)
-
-    def __post_init__(self) -> None:
-        for field in ("succeeded", "others", "keyed"):
-            within(field, getattr(self, field), timedelta(0), HORIZON)
-
-
-class Pruned(Struct, frozen=True):
-    """What one round of pruning did: jobs removed, and where the next round starts (None: at the start)."""
-
-    jobs: int
-    next: UUID | None
 
 
 class Replayed(Struct, frozen=True):

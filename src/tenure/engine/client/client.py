@@ -28,6 +28,7 @@ from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
+from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.store import Store
@@ -52,6 +53,7 @@ class JobClient:
         self.aside_jobs = AsideJobs(store)
         self.pauses = OperatorPauses(store)
         self.limits = OperatorLimits(store)
+        self.retention = RetentionSettings(store)
         self._attention = AttentionCheck(store)
         self._store = store
         self._completions = Completions(store)

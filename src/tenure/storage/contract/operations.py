@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
-from uuid import UUID
 
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitPage, LimitUse
@@ -12,8 +11,6 @@ from tenure.core.reports.operations import (
     LineStatus,
     Pause,
     PauseScope,
-    Pruned,
-    Retention,
     WorkerInfo,
     WorkerStatus,
 )
@@ -91,17 +88,6 @@ class OperationsStore(Protocol):
 
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that was enlisted and not dismissed, with the number of jobs it runs now."""
-
-    async def prune(
-        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
-    ) -> Pruned:
-        """Remove finished jobs whose retention is over, with all their rows: the only verb that deletes jobs.
-
-        Reads up to `limit` jobs by id from behind `after` on; the answer says where to go on. With `by_age`
-        it stops where jobs are too young by the time in their ids, with a day of tolerance: jobs to be kept
-        are not read, and neither are jobs whose caller chose an id with another time. Locked jobs are left
-        for a later round. So are children in the scope of `CHILDREN` whose parent has not finished.
-        """
 
     async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
         """Let a database that was restored from a backup go on; without a restore it is safe, but of no use.

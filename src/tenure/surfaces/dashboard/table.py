@@ -14,6 +14,7 @@ from tenure.surfaces.dashboard.pages import (
     overview,
     pause_forms,
     queues,
+    retention,
     workers,
 )
 from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW
@@ -126,6 +127,13 @@ PAGES = (
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
     page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_fenced=True),
+    action(
+        "/ui/retention",
+        handler=retention.set_times,
+        target=retention.target,
+        summary="Set how long finished jobs are kept",
+        form=retention.RetentionForm,
+    ),
     page("/ui/definitions/{key}", handler=definitions.definition, summary="One definition", is_fenced=True),
     action(
         "/ui/definitions/{key}/pause",

@@ -2,20 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
 from tenure.core.model.lease import Line
-from tenure.core.reports.operations import Definition, PauseScope, Pruned, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, PauseScope, WorkerInfo
 from tenure.core.reports.restores import Resumed, WorkersSeen
-from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
+from tenure.core.values.bounds import LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
-from tenure.storage.mapping import paging, reading, values
+from tenure.storage.mapping import reading, values
 from tenure.storage.postgres import restore
 from tenure.storage.postgres.database import Database
 
 
 class Operations(Database):
-    """Pauses, limits, definitions, workers, retention."""
+    """Pauses, limits, definitions, workers."""
 
     async def pause(
         self,
@@ -82,22 +81,6 @@ class Operations(Database):
     async def drain(self, worker: str) -> bool:
         printable("worker", worker, least=1)
         return bool(await self._pool.run("drain", worker=worker))
-
-    async def prune(
-        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
-    ) -> Pruned:
-        whole("limit", limit, 1, LARGEST_BATCH)
-        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
-        [row] = await self._pool.run(
-            "prune",
-            first=values.following(after),
-            last=last,
-            limit=limit,
-            succeeded=retention.succeeded,
-            others=retention.others,
-            keyed=retention.keyed,
-        )
-        return Pruned(row["jobs"], row["next"])
 
     async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
         answer = await self._pool.transact(lambda run: restore.resume(run, forced=forced))

@@ -14,6 +14,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
 from tenure.engine.client.client import JobClient
 from tenure.surfaces.cli.calls.jobs_list import list_jobs
+from tenure.surfaces.cli.calls.jobs_purge import purge
 from tenure.surfaces.cli.calls.jobs_show import show
 from tenure.surfaces.cli.calls.jobs_watch import logs, watch
 from tenure.surfaces.cli.changes import Changes, with_changes
@@ -32,7 +33,7 @@ class WrongState(TenureError):
 
 @click.group()
 def jobs() -> None:
-    """List, show, follow, cancel, give up and replay jobs.
+    """List, show, follow, cancel, give up, replay and purge jobs.
 
     An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it.
     """
@@ -42,6 +43,7 @@ jobs.add_command(list_jobs)
 jobs.add_command(show)
 jobs.add_command(watch)
 jobs.add_command(logs)
+jobs.add_command(purge)
 
 
 @jobs.command(short_help="Cancel jobs.")

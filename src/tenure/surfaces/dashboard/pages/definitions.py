@@ -1,12 +1,14 @@
-"""Definitions: what workers have registered, what an operator has overridden, and which params they take."""
+"""Definitions: what workers have registered, what is overridden, their params, and how long jobs are kept."""
 
 import json
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from tenure.api.definition_views import Defined, parts_of, shown
 from tenure.core.errors import UnknownDefinition
 from tenure.core.reports.operations import Definition, Pause
+from tenure.surfaces.dashboard.pages import retention
 from tenure.surfaces.dashboard.pages.pause_forms import definition_scope, set_pause
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -26,6 +28,7 @@ async def definitions(context: AppContext, request: Request) -> Response:
         definitions=[defined.item(is_fenced=_is_fenced(request)) for defined in found[:MOST_DEFINITIONS]],
         paused={(one.known.key, one.known.version) for one in found if _pauses_of(one.known, pauses)},
         left_out=max(0, len(found) - MOST_DEFINITIONS),
+        **await _retention(context, request, found),
     )
 
 
@@ -77,6 +80,18 @@ def _pauses_of(known: Definition, pauses: Sequence[Pause]) -> list[Pause]:
         for pause in pauses
         if pause.scope.definition == known.key and pause.scope.version in {0, known.version}
     ]
+
+
+async def _retention(context: AppContext, request: Request, found: Sequence[Defined]) -> dict[str, Any]:
+    """How long jobs are kept, and the definitions without times of their own.
+
+    Nothing for a caller that is bound to a namespace: it is set for all namespaces.
+    """
+    if _is_fenced(request):
+        return {"retention": (), "unset_keys": ()}
+    kept = retention.rows(await context.client.retention.get())
+    keys = sorted({defined.known.key for defined in found} - {row.key for row in kept})
+    return {"retention": kept[:MOST_DEFINITIONS], "unset_keys": keys[:MOST_DEFINITIONS]}
 
 
 def _is_fenced(request: Request) -> bool:

@@ -68,6 +68,17 @@ ROUTES = (
         problems=("datetime", "invalid-cursor", "quota"),
         is_fenced=True,
     ),
+    operator(
+        "/v1/jobs/purge",
+        handler=bulk.purge,
+        target=bulk.target,
+        summary="Delete dead letters that ended before a time, a bounded number at a time",
+        body=bulk_shapes.PurgeBody,
+        seconds=60.0,
+        answers={200: bulk_shapes.SweepItem},
+        problems=("datetime", "invalid-cursor"),
+        is_fenced=True,
+    ),
     reader(
         "/v1/jobs",
         handler=read.jobs,
