@@ -9,7 +9,7 @@ from uuid import UUID
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.model.outcome import Report
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.operations import PauseScope, Retention
 from tenure.core.reports.reading import Filter
 from tests.storage.verbs import MAIL
 
@@ -69,6 +69,14 @@ def reaps(limit: int = 100, *, at: datetime | None = None) -> StoreCall:
 
 def replays(ids: Sequence[UUID]) -> StoreCall:
     return StoreCall("replay", (ids,))
+
+
+def pauses(scope: PauseScope) -> StoreCall:
+    return StoreCall("pause", (scope,))
+
+
+def sets_limit(name: str, size: int) -> StoreCall:
+    return StoreCall("set_limit", (name, size))
 
 
 def prunes() -> StoreCall:

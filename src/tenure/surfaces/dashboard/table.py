@@ -9,8 +9,10 @@ from tenure.surfaces.dashboard.pages import (
     definitions,
     job,
     jobs,
+    limits,
     live,
     overview,
+    pause_forms,
     queues,
     workers,
 )
@@ -114,11 +116,27 @@ PAGES = (
         "/ui/queues/{queue}/pause",
         handler=queues.pause,
         summary="Pause a queue",
-        form=queues.PauseForm,
+        form=pause_forms.PauseForm,
     ),
     action("/ui/queues/{queue}/resume", handler=queues.resume, summary="Resume a queue", form=NoFields),
+    page("/ui/limits", handler=limits.limits, summary="Limits"),
+    action(
+        "/ui/limits/{name}", handler=limits.resize, summary="Set the size of a limit", form=limits.SizeForm
+    ),
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
     page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_fenced=True),
     page("/ui/definitions/{key}", handler=definitions.definition, summary="One definition", is_fenced=True),
+    action(
+        "/ui/definitions/{key}/pause",
+        handler=definitions.pause,
+        summary="Pause a definition",
+        form=pause_forms.DefinitionPauseForm,
+    ),
+    action(
+        "/ui/definitions/{key}/resume",
+        handler=definitions.resume,
+        summary="Resume a definition",
+        form=pause_forms.ScopeForm,
+    ),
 )

@@ -1,4 +1,5 @@
--- Every line with its totals, its oldest waiting job, its pause and how many live workers serve it. Jobs under
+-- Every line with its totals, its oldest waiting job, the narrowest of its pauses and how many live workers
+-- serve it. Jobs under
 -- different limits stand in lines of their own but count as one here.
 WITH RECURSIVE
 place (line, rank, job) AS (
@@ -17,7 +18,7 @@ known AS (
       FROM tenure.line
      UNION ALL
     SELECT queue, definition, version, NULL, 0, NULL, 0 FROM tenure.pause
-     WHERE definition <> '' AND (until IS NULL OR until > tenure.now())
+     WHERE queue <> '' AND definition <> '' AND version <> 0 AND (until IS NULL OR until > tenure.now())
      UNION ALL
     SELECT line.queue, line.definition, line.version, total.state, sum(total.n), NULL, 0
       FROM (SELECT line, state, sum(n) AS n FROM tenure.tally GROUP BY line, state) total
@@ -34,7 +35,8 @@ known AS (
      WHERE seen_at >= tenure.now() - :alive::interval
      GROUP BY 1, 2, 3
 )
-SELECT line.*, paused.at AS paused_at, paused.until AS paused_until_at, paused.by AS paused_by,
+SELECT line.*, paused.queue AS pause_queue, paused.definition AS pause_definition, paused.version AS pause_version,
+       paused.at AS paused_at, paused.until AS paused_until_at, paused.by AS paused_by,
        paused.reason AS pause_reason
   FROM (SELECT queue, definition, version, min(oldest_at) AS oldest_at, sum(workers)::bigint AS workers,
                (json_object_agg(state, n) FILTER (WHERE state IS NOT NULL))::text AS counts
@@ -42,13 +44,15 @@ SELECT line.*, paused.at AS paused_at, paused.until AS paused_until_at, paused.b
          GROUP BY queue, definition, version) line
   LEFT JOIN LATERAL (
            SELECT found.*
-             FROM (VALUES (1, line.definition, line.version), (2, '', 0)) AS whose (place, definition, version)
-            CROSS JOIN LATERAL (SELECT at, until, by, reason FROM tenure.pause
-                                 WHERE pause.queue = line.queue AND pause.definition = whose.definition
+             FROM (VALUES (line.queue, line.definition, line.version), ('', line.definition, line.version),
+                          (line.queue, line.definition, 0), ('', line.definition, 0), (line.queue, '', 0))
+                  AS whose (queue, definition, version)
+            CROSS JOIN LATERAL (SELECT queue, definition, version, at, until, by, reason FROM tenure.pause
+                                 WHERE pause.queue = whose.queue AND pause.definition = whose.definition
                                    AND pause.version = whose.version
                                    AND (pause.until IS NULL OR pause.until > tenure.now())
                                  LIMIT 1) found
-            ORDER BY whose.place
+            ORDER BY found.definition = '', found.version = 0, found.queue = ''
             LIMIT 1
        ) paused ON true
- ORDER BY queue COLLATE "C", definition COLLATE "C", version;
+ ORDER BY line.queue COLLATE "C", line.definition COLLATE "C", line.version;

@@ -9,8 +9,8 @@ SELECT tenure.now() AS now_at,
                 CROSS JOIN LATERAL (SELECT FROM tenure.ready WHERE ready.line = line.id
                                      ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) standing
                 WHERE NOT EXISTS (SELECT FROM tenure.pause
-                                   WHERE pause.queue = line.queue
-                                     AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
+                                   WHERE pause.queue IN ('', line.queue) AND pause.definition IN ('', line.definition)
+                                     AND pause.version IN (0, line.version)
                                      AND (pause.until IS NULL OR pause.until > tenure.now()))
                   AND NOT EXISTS (SELECT FROM unnest(line.limits) AS wanted (id)
                                    CROSS JOIN LATERAL (SELECT name FROM tenure.limited

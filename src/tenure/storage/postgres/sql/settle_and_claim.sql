@@ -332,8 +332,8 @@ picked AS MATERIALIZED (
                     WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
                       AND line.version = :version::integer AND line.limits = '{}')
        AND NOT EXISTS (SELECT FROM tenure.pause
-                        WHERE pause.queue = :queue::text
-                          AND (pause.definition, pause.version) IN (('', 0), (:definition::text, :version::integer))
+                        WHERE pause.queue IN ('', :queue::text) AND pause.definition IN ('', :definition::text)
+                          AND pause.version IN (0, :version::integer)
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
      ORDER BY r.line, r.rank, r.seq
      LIMIT :limit::integer
@@ -412,8 +412,8 @@ served AS MATERIALIZED (
      WHERE ((line.queue, line.definition, line.version) IN (
                SELECT * FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]))) IS TRUE
        AND NOT EXISTS (SELECT FROM tenure.pause
-                        WHERE pause.queue = line.queue
-                          AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
+                        WHERE pause.queue IN ('', line.queue) AND pause.definition IN ('', line.definition)
+                          AND pause.version IN (0, line.version)
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
 ),
 -- How many slots are free, and how many above the size are held; once a limit, however many lines stand under it.

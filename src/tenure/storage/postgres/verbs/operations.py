@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tenure.core.model.lease import Line
-from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, PauseScope, Pruned, Retention, WorkerInfo
 from tenure.core.reports.restores import Resumed, WorkersSeen
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
@@ -18,7 +18,12 @@ class Operations(Database):
     """Pauses, limits, definitions, workers, retention."""
 
     async def pause(
-        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+        self,
+        target: PauseScope | Line | str,
+        *,
+        until: datetime | None = None,
+        by: str = "api",
+        reason: str | None = None,
     ) -> None:
         await self._pool.run(
             "pause",
@@ -29,17 +34,19 @@ class Operations(Database):
         )
         self._look_again()
 
-    async def resume(self, target: Line | str) -> bool:
+    async def resume(self, target: PauseScope | Line | str) -> bool:
         ended = await self._pool.run("resume", **values.pausing(target))
         self._look_again()
         return any(row["was_paused"] for row in ended)
 
-    async def set_limit(self, name: str, size: int) -> None:
+    async def set_limit(self, name: str, size: int, *, create: bool = True) -> bool:
         named("limit", name)
         whole("limit.size", size, 1, LARGEST_LIMIT)
-        await self._pool.run("set_limit.size", name=name, size=size)
+        if not await self._pool.run("set_limit.size", name=name, size=size, create=create):
+            return False
         await self._pool.run("set_limit.slots", name=name)
         self._look_again()
+        return True
 
     async def put_definitions(
         self, definitions: Sequence[Definition], *, replace: bool = True

@@ -8,7 +8,7 @@ import apsw
 import msgspec
 
 from tenure.core.model.lease import Line
-from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, PauseScope, Pruned, Retention, WorkerInfo
 from tenure.core.reports.restores import Resumed, WorkersSeen
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
@@ -23,7 +23,12 @@ class Operations(Database):
     """The verbs that move no job."""
 
     async def pause(
-        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+        self,
+        target: PauseScope | Line | str,
+        *,
+        until: datetime | None = None,
+        by: str = "api",
+        reason: str | None = None,
     ) -> None:
         ends_at = values.aware("until", until)
         await self._write(
@@ -34,13 +39,13 @@ class Operations(Database):
             reason=reason and storable(reason),
         )
 
-    async def resume(self, target: Line | str) -> bool:
+    async def resume(self, target: PauseScope | Line | str) -> bool:
         return any(row["was_paused"] for row in await self._write("resume", **values.pausing(target)))
 
-    async def set_limit(self, name: str, size: int) -> None:
+    async def set_limit(self, name: str, size: int, *, create: bool = True) -> bool:
         named("limit", name)
         whole("limit.size", size, 1, LARGEST_LIMIT)
-        await self._write("set_limit", name=name, size=size)
+        return bool(await self._write("set_limit", name=name, size=size, create=create))
 
     async def put_definitions(
         self, definitions: Sequence[Definition], *, replace: bool = True

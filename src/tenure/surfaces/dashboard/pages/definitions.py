@@ -1,9 +1,14 @@
 """Definitions: what workers have registered, what an operator has overridden, and which params they take."""
 
 import json
+from collections.abc import Sequence
+from urllib.parse import quote
 
 from tenure.api.definition_views import Defined, parts_of, shown
-from tenure.surfaces.dashboard.renderer import render
+from tenure.core.errors import UnknownDefinition
+from tenure.core.reports.operations import Definition, Pause
+from tenure.surfaces.dashboard.pages.pause_forms import definition_scope, set_pause
+from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
 
@@ -13,11 +18,13 @@ MOST_DEFINITIONS = 500
 async def definitions(context: AppContext, request: Request) -> Response:
     """Every definition by key and version."""
     found = [Defined(known) for known in await context.client.definitions()]
+    pauses = [] if _is_fenced(request) else await context.client.pauses.look()
     return render(
         request,
         "definitions.html",
         fragment="_definitions.html",
         definitions=[defined.item(is_fenced=_is_fenced(request)) for defined in found[:MOST_DEFINITIONS]],
+        paused={(one.known.key, one.known.version) for one in found if _pauses_of(one.known, pauses)},
         left_out=max(0, len(found) - MOST_DEFINITIONS),
     )
 
@@ -32,7 +39,44 @@ async def definition(context: AppContext, request: Request) -> Response:
         (defined.item(is_fenced=_is_fenced(request)), _schema(defined), _set(defined))
         for defined in reversed(found)
     ]
-    return render(request, "definition.html", fragment="_definition.html", key=key, versions=versions)
+    pauses = [] if _is_fenced(request) else await context.client.pauses.look()
+    return render(
+        request,
+        "definition.html",
+        fragment="_definition.html",
+        key=key,
+        versions=versions,
+        shows_pauses=not _is_fenced(request),
+        pauses=[pause for pause in pauses if pause.scope.definition == key],
+    )
+
+
+async def pause(context: AppContext, request: Request) -> Response:
+    """Pause a definition, or one version or queue of it."""
+    key = request.path["key"]
+    try:
+        await set_pause(context, request, definition_scope(key, request.body))
+    except UnknownDefinition:
+        raise Refusal("not-found", "no worker has registered this definition and version") from None
+    return see_other(f"/ui/definitions/{quote(key, safe='')}")
+
+
+async def resume(context: AppContext, request: Request) -> Response:
+    """End one pause of a definition."""
+    key = request.path["key"]
+    try:
+        await context.client.pauses.resume(definition_scope(key, request.body))
+    except UnknownDefinition:
+        raise Refusal("not-found", "no worker has registered this definition and version") from None
+    return see_other(f"/ui/definitions/{quote(key, safe='')}")
+
+
+def _pauses_of(known: Definition, pauses: Sequence[Pause]) -> list[Pause]:
+    return [
+        pause
+        for pause in pauses
+        if pause.scope.definition == known.key and pause.scope.version in {0, known.version}
+    ]
 
 
 def _is_fenced(request: Request) -> bool:
