@@ -27,14 +27,14 @@ class Limit(Struct, frozen=True, order=True):
         named("limit", self.name)
         whole("limit.size", self.size, 1, LARGEST_LIMIT)
 
-    def fenced(self, namespace: str) -> "Limit":
+    def in_namespace(self, namespace: str) -> "Limit":
         """The limit with its key bound to this namespace: jobs of other namespaces do not count under it.
 
         Without a key it stays as it is: a bound on a machine or a service holds for all namespaces.
         """
         return Limit(self.name, f"{namespace}{_SEPARATOR}{self.key}", self.size) if self.key else self
 
-    def unfenced(self) -> "Limit":
+    def without_namespace(self) -> "Limit":
         """The limit with its key as the caller named it."""
         return Limit(self.name, self.key.rpartition(_SEPARATOR)[2], self.size)
 

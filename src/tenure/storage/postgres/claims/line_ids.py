@@ -84,7 +84,7 @@ def line_of(job: NewJob) -> Line:
 
 
 def _kind(job: NewJob) -> Kind:
-    limits = tuple(sorted((limit.name, limit.key) for limit in job.fenced_limits)) if job.limits else ()
+    limits = tuple(sorted((limit.name, limit.key) for limit in job.namespaced_limits)) if job.limits else ()
     return job.queue, job.definition, job.version, limits
 
 
@@ -106,5 +106,5 @@ def _limits(jobs: Sequence[NewJob]) -> list[Limit]:
     for job in jobs:
         for limit in job.limits:
             sizes.setdefault(limit.name, limit.size)
-    named = {(limit.name, limit.key) for job in jobs for limit in job.fenced_limits}
+    named = {(limit.name, limit.key) for job in jobs for limit in job.namespaced_limits}
     return [Limit(name, key, sizes[name]) for name, key in sorted(named)]

@@ -20,12 +20,14 @@ MOST_DEFINITIONS = 500
 async def definitions(context: AppContext, request: Request) -> Response:
     """Every definition by key and version."""
     found = [Defined(known) for known in await context.client.definitions()]
-    pauses = [] if _is_fenced(request) else await context.client.pauses.look()
+    pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
     return render(
         request,
         "definitions.html",
         fragment="_definitions.html",
-        definitions=[defined.item(is_fenced=_is_fenced(request)) for defined in found[:MOST_DEFINITIONS]],
+        definitions=[
+            defined.item(is_namespaced=_is_namespaced(request)) for defined in found[:MOST_DEFINITIONS]
+        ],
         paused={(one.known.key, one.known.version) for one in found if _pauses_of(one.known, pauses)},
         left_out=max(0, len(found) - MOST_DEFINITIONS),
         **await _retention(context, request, found),
@@ -39,17 +41,17 @@ async def definition(context: AppContext, request: Request) -> Response:
     if not found:
         raise Refusal("not-found", "no worker has registered a definition with this key")
     versions = [
-        (defined.item(is_fenced=_is_fenced(request)), _schema(defined), _set(defined))
+        (defined.item(is_namespaced=_is_namespaced(request)), _schema(defined), _set(defined))
         for defined in reversed(found)
     ]
-    pauses = [] if _is_fenced(request) else await context.client.pauses.look()
+    pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
     return render(
         request,
         "definition.html",
         fragment="_definition.html",
         key=key,
         versions=versions,
-        shows_pauses=not _is_fenced(request),
+        shows_pauses=not _is_namespaced(request),
         pauses=[pause for pause in pauses if pause.scope.definition == key],
     )
 
@@ -87,14 +89,14 @@ async def _retention(context: AppContext, request: Request, found: Sequence[Defi
 
     Nothing for a caller that is bound to a namespace: it is set for all namespaces.
     """
-    if _is_fenced(request):
+    if _is_namespaced(request):
         return {"retention": (), "unset_keys": ()}
     kept = retention.rows(await context.client.retention.get())
     keys = sorted({defined.known.key for defined in found} - {row.key for row in kept})
     return {"retention": kept[:MOST_DEFINITIONS], "unset_keys": keys[:MOST_DEFINITIONS]}
 
 
-def _is_fenced(request: Request) -> bool:
+def _is_namespaced(request: Request) -> bool:
     return request.caller.namespace is not None
 
 

@@ -86,8 +86,8 @@ async def definition(context: AppContext, request: Request) -> Response:
 
 
 def _shown(found: Sequence[Definition], request: Request) -> Response:
-    is_fenced = request.caller.namespace is not None
-    return Response(200, Definitions([Defined(known).item(is_fenced=is_fenced) for known in found]))
+    is_namespaced = request.caller.namespace is not None
+    return Response(200, Definitions([Defined(known).item(is_namespaced=is_namespaced) for known in found]))
 
 
 async def queues(context: AppContext, _request: Request) -> Response:

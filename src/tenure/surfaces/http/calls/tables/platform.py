@@ -21,7 +21,7 @@ ROUTES = (
         handler=operate.definitions,
         summary="Every definition that workers have registered",
         answers={200: shapes.Definitions},
-        is_fenced=True,
+        is_namespaced=True,
     ),
     reader(
         "/v1/definitions/{key}",
@@ -29,7 +29,7 @@ ROUTES = (
         summary="Every version of one definition",
         answers={200: shapes.Definitions},
         problems=("not-found",),
-        is_fenced=True,
+        is_namespaced=True,
     ),
     Route(
         method="PUT",
