@@ -76,9 +76,9 @@ class Route(Struct, frozen=True, kw_only=True):
     `form` is what it takes from a browser instead of a JSON body; `refuse` makes a page of a refusal, where
     the answer is not a problem in JSON.
     `each` is the field of the body that holds a list, and the type of its items.
-    `is_namespaced` says that the handler keeps to the caller's namespace; without it, a route whose path names no
-    job is closed to keys that are bound to a namespace. `is_routine` leaves calls out of the audit log: the
-    history of what they change names the caller already, or they are too frequent.
+    `is_namespaced` says that the handler keeps to the caller's namespace; without it, a route whose path
+    names no job is closed to keys that are bound to a namespace. `is_routine` leaves calls out of the audit:
+    the history of what they change names the caller already, or they are too frequent.
     `by_lease` says that a job's lease gives access, whichever jobs the key may see; keys that are bound to a
     namespace have no leases.
     `target` names for the audit log what is changed, where the path does not.
