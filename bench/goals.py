@@ -41,6 +41,8 @@ GOALS: dict[str, Goal] = {
         "PostgreSQL: disk a job beyond its params, full history", 1400, 900, "B", more_is_better=False
     ),
     "single-enqueues": Goal("PostgreSQL: 128 callers enqueue one by one, together / one commit each", 4, 6),
+    "keys-enqueue": Goal("PostgreSQL: enqueue, 10,000 new concurrency keys", 5_000, 7_000, "a second"),
+    "keys-drain": Goal("PostgreSQL: loop with 10,000 concurrency keys / with ten", 0.8, 0.95),
     "sqlite-loop": Goal("SQLite: settle and claim at FULL, Python / the same SQL inside SQLite", 0.65, 0.80),
 }
 """Of the storage layer, by the name of the figure, in the order in which they are printed."""
@@ -81,6 +83,9 @@ PAGE_GOALS: dict[str, Goal] = {
 }
 """Of pages, and of what the API says of jobs."""
 
+PACES = {"1ms": 0.001, "2ms": 0.002, "15ms": 0.015, "100ms": 0.1, "1s": 1.0}
+"""How many seconds on average lie between two jobs, by the name of the pace."""
+
 RIVAL_GOALS: dict[str, Goal] = {
     "drain-async-beside-pgqueuer": Goal("PostgreSQL: drain, lane `async` / PgQueuer", 1, 2),
     "drain-async-beside-oban": Goal("PostgreSQL: drain, lane `async` / Oban (Python)", 4, 10),
@@ -104,6 +109,18 @@ RIVAL_GOALS: dict[str, Goal] = {
         *(4, 2, "ms"),
         more_is_better=False,
     ),
+    **{
+        f"pace-{pace}{suffix}{at}": Goal(
+            f"PostgreSQL: {said}, from the call of enqueue to the first line, lane `async`, "
+            f"{'p50' if not at else 'p99'} / PgQueuer",
+            *targets,
+            more_is_better=False,
+        )
+        for pace, every in PACES.items()
+        for suffix, callers in (("", "one caller"), ("-ten", "ten callers"))
+        for said in (f"a job every {every * 1e3:g} ms, {callers}",)
+        for at, targets in (("", (1.1, 1.0)), ("-p99", (3.0, 1.5)))
+    },
     "limit": Goal("PostgreSQL: drain with a concurrency limit / without, as many at once", 0.85, 0.95),
     "memory-growth": Goal(
         "PostgreSQL: PSS of a worker after 500,000 jobs / after the first tenth",

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from bench.figures import Round
@@ -14,6 +14,9 @@ from tenure.engine.worker.gc_tuning import tune_gc
 from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
+Work = Callable[[Store], Awaitable["Round"]]
+"""One round of work on an open store."""
+
 Loops = Callable[[], asyncio.AbstractEventLoop] | None
 """What makes an event loop; None for asyncio's own, which is what the product runs on."""
 

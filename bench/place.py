@@ -33,6 +33,9 @@ class Size(Struct, frozen=True, kw_only=True):
     backlogs: tuple[int, ...]
     held_seconds: float
     held_backlog: int
+    keys: int
+    """How many are very many."""
+    key_turns: int
     footprint_jobs: int
     callers: int
     calls_together: int
@@ -54,6 +57,8 @@ class Size(Struct, frozen=True, kw_only=True):
     other_pairs: int
     """For rivals that no goal speaks of."""
     peer_starts: int
+    pace_seconds: float
+    """How long jobs come at one pace, at least forty of them."""
     memory_jobs: int
     http_calls: int
     past_jobs: int
@@ -75,6 +80,8 @@ FULL = Size(
     backlogs=(1_000, 100_000, 1_000_000),
     held_seconds=60.0,
     held_backlog=10_000,
+    keys=10_000,
+    key_turns=50,
     footprint_jobs=50_000,
     callers=128,
     calls_together=20_000,
@@ -91,6 +98,7 @@ FULL = Size(
     peer_jobs=2_000,
     other_pairs=3,
     peer_starts=50,
+    pace_seconds=3.0,
     memory_jobs=500_000,
     http_calls=8_000,
     past_jobs=1_000_000,
@@ -108,6 +116,8 @@ QUICK = Size(
     backlogs=(1_000, 2_000, 4_000),
     held_seconds=0.5,
     held_backlog=1_000,
+    keys=200,
+    key_turns=2,
     footprint_jobs=1_000,
     callers=128,
     calls_together=512,
@@ -124,6 +134,7 @@ QUICK = Size(
     peer_jobs=40,
     other_pairs=1,
     peer_starts=3,
+    pace_seconds=0.0,
     memory_jobs=400,
     http_calls=256,
     past_jobs=2_000,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bench import loop
 from bench.figures import Round
-from bench.loop import JOB, Loops, run_on
+from bench.loop import JOB, Loops, Work, run_on
 from bench.postgres import Database
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.storage.contract.store import Store
@@ -36,40 +36,40 @@ class OneCommitEach(PostgresStore):
 def turns(database: Database, *, batch: int, turns: int, loops: Loops = None) -> Round:
     """Settle and claim from the stock."""
     database.take(batch * turns)
-    return _timed(database, lambda store: loop.turns(store, batch=batch, count=turns), loops=loops)
+    return timed(database, lambda store: loop.turns(store, batch=batch, count=turns), loops=loops)
 
 
 def level_turns(database: Database, *, batch: int, turns: int, within: float = loop.LONGEST_ROUND) -> Round:
     """Settle and claim while the stock is kept as large as it is. The server's CPU is not told apart."""
-    round_ = _timed(database, lambda store: loop.level_turns(store, batch=batch, count=turns, within=within))
+    round_ = timed(database, lambda store: loop.level_turns(store, batch=batch, count=turns, within=within))
     return replace(round_, server_cpu=None)
 
 
 def single_enqueues(database: Database, *, calls: int, callers: int, together: bool) -> Round:
     """Many callers at once, one job a call; `together` as the store does it, else with a commit each."""
     store = PostgresStore(database.dsn) if together else OneCommitEach(database.dsn)
-    return _timed(
+    return timed(
         database, lambda opened: loop.fill(opened, calls, batch=1, callers=callers), store=store, warm=callers
     )
 
 
 def bulk_enqueues(database: Database, jobs: int) -> Round:
     """As many jobs a second as a few callers can bring in large batches."""
-    return _timed(database, lambda store: loop.fill(store, jobs))
+    return timed(database, lambda store: loop.fill(store, jobs))
 
 
 def round_trips(database: Database, count: int) -> Round:
     """How long it takes to ask for nothing."""
-    return _timed(database, lambda store: loop.round_trips(store, count))
+    return timed(database, lambda store: loop.round_trips(store, count))
 
 
 def footprint(database: Database, *, jobs: int, batch: int) -> Footprint:
     """Enqueue, claim and settle so many jobs in an empty database, all in batches; weigh what that leaves."""
     database.tidy()
     start = database.wal_position()
-    _timed(database, lambda store: loop.fill(store, jobs, batch=batch, callers=1))
+    timed(database, lambda store: loop.fill(store, jobs, batch=batch, callers=1))
     enqueued = database.wal_position()
-    _timed(database, lambda store: _drained(store, jobs, batch))
+    timed(database, lambda store: _drained(store, jobs, batch))
     settled = database.wal_position()
     return Footprint(
         enqueue_wal=(enqueued - start) / jobs,
@@ -99,9 +99,9 @@ async def _drained(store: Store, jobs: int, batch: int) -> Round:
     return Round(settled, time.perf_counter() - began)
 
 
-def _timed(
+def timed(
     database: Database,
-    work: Callable[[Store], Awaitable[Round]],
+    work: Work,
     *,
     loops: Loops = None,
     store: PostgresStore | None = None,

@@ -8,9 +8,10 @@ from statistics import median, quantiles
 
 from msgspec.structs import replace
 
-from bench import processes
+from bench import pace_rows, processes
 from bench.drain import drain
 from bench.figures import Figure, Measured, Round, Speed, figure_of
+from bench.goals import PACES
 from bench.measure import Contest, compared, in_blocks
 from bench.peers import PeerUnavailable
 from bench.peers.catalogue import (
@@ -147,6 +148,7 @@ ROWS: dict[str, Row] = {
     "bulk": Row(partial(enqueue, "bulk"), 240),
     "latency": Row(latency, 100),
     "limit": Row(limit, 95),
+    **{f"pace-{pace}": Row(partial(pace_rows.pace_row, pace), 240) for pace in PACES},
 }
 """What a run measures unless told otherwise."""
 

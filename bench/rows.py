@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from bench import postgres_loop
+from bench import keys_rows, postgres_loop
 from bench.figures import Measured, Round, Speed, figure_of
 from bench.loop import Loops
 from bench.measure import Contest, alone, compared
@@ -175,6 +175,8 @@ ROWS: dict[str, Row] = {
     "footprint": Row(footprint, 60),
     "single-enqueues": Row(single_enqueues, 90),
     "postgres-others": Row(postgres_others, 30),
+    "keys-enqueue": Row(keys_rows.enqueue_row, 90),
+    "keys-drain": Row(keys_rows.drain_row, 150),
     "sqlite-loop": Row(sqlite_loop, 90),
     "sqlite-batches": Row(sqlite_batches, 60),
     "sqlite-others": Row(sqlite_others, 30),

@@ -11,7 +11,6 @@ writer.
 
 import re
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from bench import loop
 from bench.figures import Round
 from bench.loop import LINE, WORKER, run_on
 from tenure.core.values.bounds import MOST_SUSPENSIONS
-from tenure.storage.contract.store import Store
 from tenure.storage.sqlite import scripts
 from tenure.storage.sqlite.file.clock import StoreClock
 from tenure.storage.sqlite.file.connection import Durability, Opening, open_writer
@@ -64,13 +62,13 @@ class SqliteFile:
         """See to it that so many jobs stand in line."""
         if self._stock < jobs:
             missing = jobs - self._stock
-            self._timed(lambda store: loop.fill(store, missing))
+            self.timed(lambda store: loop.fill(store, missing))
             self._stock = jobs
 
     def turns(self, *, batch: int, turns: int) -> Round:
         """Settle and claim from the stock."""
         self._take(batch * turns)
-        return self._timed(lambda store: loop.turns(store, batch=batch, count=turns))
+        return self.timed(lambda store: loop.turns(store, batch=batch, count=turns))
 
     def turns_inside(self, *, batch: int, turns: int) -> Round:
         """The same turns by the yardstick."""
@@ -84,23 +82,25 @@ class SqliteFile:
     def bulk_enqueues(self, jobs: int) -> Round:
         """As many jobs a second as a few callers can bring in large batches."""
         self._stock += jobs
-        return self._timed(lambda store: loop.fill(store, jobs))
+        return self.timed(lambda store: loop.fill(store, jobs))
 
     def single_enqueues(self, *, calls: int, callers: int) -> Round:
         """Many callers at once, each with one job a call."""
         self._stock += calls
-        return self._timed(lambda store: loop.fill(store, calls, batch=1, callers=callers))
+        return self.timed(lambda store: loop.fill(store, calls, batch=1, callers=callers))
 
     def round_trips(self, count: int) -> Round:
         """How long it takes to ask for nothing."""
-        return self._timed(lambda store: loop.round_trips(store, count))
+        return self.timed(lambda store: loop.round_trips(store, count))
 
     def _take(self, jobs: int) -> None:
         if self._stock < jobs:
             self.stock(jobs * 4)
         self._stock -= jobs
 
-    def _timed(self, work: Callable[[Store], Awaitable[Round]]) -> Round:
+    def timed(self, work: loop.Work) -> Round:
+        """One round on a store of its own; opening it is not part of it."""
+
         async def round_() -> Round:
             store = self.store()
             await store.open()

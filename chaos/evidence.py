@@ -21,8 +21,9 @@ from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitUse
 from tenure.core.model.outcome import Attempt
-from tenure.core.reports.operations import LineStatus, Retention
+from tenure.core.reports.operations import LineStatus
 from tenure.core.reports.reading import Filter, Position
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 
 T = TypeVar("T")

@@ -92,6 +92,15 @@ class Product:
         stamps = Stamps(self._folder / f"stamps-{next(_files)}")
         return [float(each) for each in self._call("starts", str(jobs), str(stamps.path))]
 
+    def paced(self, jobs: int, *, seconds: float, callers: int) -> dict[str, list[float]]:
+        """Milliseconds to the first line (`starts`) and the answer (`calls`) of jobs that come at a pace."""
+        folder = self._folder / f"paced-{next(_files)}"
+        folder.mkdir()
+        answer: dict[str, list[float]] = self._call(
+            "paced", str(jobs), str(folder), str(seconds), str(callers)
+        )
+        return answer
+
     def _settle(self, at: Place) -> Home:
         if self.peer.store == POSTGRES:
             return PostgresHome(at.postgres, self._prepare)

@@ -328,8 +328,10 @@ PLANTS = (
             (
                 "prune.looked_at",
                 """AND s.finished_at
-                       <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
-                   AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - :keyed)""",
+                       <= :now - CASE WHEN s.state = 'succeeded' THEN coalesce(own.succeeded, :succeeded)
+                                      ELSE coalesce(own.others, :others) END
+                   AND (job.key IS NULL OR job.asked_by IS NOT NULL
+                        OR s.finished_at <= :now - coalesce(own.keyed, :keyed))""",
                 "",
             )
         ),

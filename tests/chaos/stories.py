@@ -12,7 +12,7 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Lease, Progress, Pulse
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import Policy
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tests.chaos.scene import LEASE, Scene
 from tests.storage.verbs import claim, recoverable, seconds, settle, stopped, succeeded
 

@@ -24,7 +24,7 @@ from tenure.core.model.limit import Limit, LimitUse
 from tenure.core.model.outcome import Ending
 from tenure.core.model.policy import Policy
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.core.values.failure import Failure
 from tests.chaos.forged_evidence import Forger

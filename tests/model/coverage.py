@@ -32,8 +32,13 @@ _LIMITS = (
 )
 _PAUSES = (
     *("claim: paused line passed over", "claim: paused queue passed over", "claim: pause is over"),
+    "claim: paused definition passed over",
     *("pause: replaced", "resume: pause was over"),
-    *(f"resume: {what} was {how}" for what in ("line", "queue") for how in ("paused", "not paused")),
+    *(
+        f"resume: {what} was {how}"
+        for what in ("line", "definition", "queue")
+        for how in ("paused", "not paused")
+    ),
 )
 _LOOKS = (
     *("page: newest first", "page: oldest first", "page: several", "page: by states"),

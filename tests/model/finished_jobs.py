@@ -1,11 +1,13 @@
 """The contract about finished jobs: they run again as others, and go when their time is over."""
 
+from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
 from tenure.core.model.job import Job, NewJob
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Pruned, Replayed, Retention
+from tenure.core.reports.operations import Replayed
+from tenure.core.reports.retention import Pruned, Retention
 from tests.model.trails import Trails
 
 _INHERITED = (
@@ -45,11 +47,12 @@ class WholeModel(Trails):
     def prune(self, retention: Retention, *, after: UUID | None, limit: int) -> Pruned:
         ids = sorted(job for job in self.jobs if after is None or job > after)[:limit]
         over = [job for job in ids if self._is_over(self.jobs[job], retention)]
+        counts = Counter((self.jobs[job].definition, self.jobs[job].state) for job in over)
         for job in over:
             self._removed(job)
         self.visited_if(over, "prune: removed")
         self.visited_if(len(ids) == limit, "prune: in parts")
-        return Pruned(len(over), ids[-1] if len(ids) == limit else None)
+        return Pruned(len(over), ids[-1] if len(ids) == limit else None, dict(counts))
 
     def _is_over(self, job: Job, retention: Retention) -> bool:
         if job.finished_at is None:

@@ -9,7 +9,7 @@ from tenure.core.model.job import Job
 from tenure.core.model.lease import Claimed, Lease, Line, Order
 from tenure.core.model.limit import Limit, LimitUse
 from tenure.core.model.states import State
-from tenure.core.reports.operations import LineStatus, Pause
+from tenure.core.reports.operations import LineStatus, Pause, PauseScope
 from tenure.storage.mapping.aging import STEP
 from tests.model.decisions import line_of
 from tests.model.record import Holding, Record
@@ -30,7 +30,7 @@ class Lines(Record):
         super().__init__(now, visited)
         self.known_lines: set[Line] = set()
         self._named: set[Name] = set()
-        self._pauses: dict[Line | str, Pause] = {}
+        self._pauses: dict[PauseScope, Pause] = {}
         self._waited: dict[Place, int] = {}
 
     def set_limit(self, name: str, size: int) -> None:
@@ -43,7 +43,9 @@ class Lines(Record):
 
     def limits(self) -> list[LimitUse]:
         held = self._held()
-        return [LimitUse(*name, self.sizes[name[0]], held[name]) for name in sorted(self._named)]
+        unnamed = self.sizes.keys() - {name for name, _ in self._named}
+        listed = self._named | {(name, "") for name in unnamed}
+        return [LimitUse(*name, self.sizes[name[0]], held[name]) for name in sorted(listed)]
 
     def bring(self, line: Line, limits: Sequence[Limit]) -> None:
         """A new job names its line and its limits; the first to bring a limit sets its size."""
@@ -53,20 +55,21 @@ class Lines(Record):
             self.visited_if(size != limit.size, "enqueue: limit has another size")
             self._named.add((limit.name, limit.key))
 
-    def pause(self, target: Line | str, *, until: datetime | None, by: str, reason: str) -> None:
-        self.visited_if(self._in_force(target), "pause: replaced")
-        self._pauses[target] = Pause(at=self.now, until=until, by=by, reason=reason)
+    def pause(self, scope: PauseScope, *, until: datetime | None, by: str, reason: str) -> None:
+        self.visited_if(self._in_force(scope), "pause: replaced")
+        self._pauses[scope] = Pause(scope=scope, at=self.now, until=until, by=by, reason=reason)
 
-    def resume(self, target: Line | str) -> bool:
-        was_paused = self._in_force(target) is not None
-        is_over = self._pauses.pop(target, None) is not None and not was_paused
-        what = "line" if isinstance(target, Line) else "queue"
+    def resume(self, scope: PauseScope) -> bool:
+        was_paused = self._in_force(scope) is not None
+        is_over = self._pauses.pop(scope, None) is not None and not was_paused
+        what = "line" if scope.version else "definition" if scope.definition else "queue"
         self.visited(f"resume: {what} {'was paused' if was_paused else 'was not paused'}")
         self.visited_if(is_over, "resume: pause was over")
         return was_paused
 
     def lines(self) -> list[LineStatus]:
-        paused = {target for target in self._pauses if isinstance(target, Line) and self._in_force(target)}
+        own = [scope for scope in self._pauses if scope.version and scope.queue and self._in_force(scope)]
+        paused = {Line(scope.queue, scope.definition, scope.version) for scope in own}
         return [self._status(line) for line in sorted(self.known_lines | paused)]
 
     def _status(self, line: Line) -> LineStatus:
@@ -76,7 +79,7 @@ class Lines(Record):
             line=line,
             counts=Counter(job.state for job in jobs),
             oldest=min(queued, default=None),
-            pause=self._in_force(line) or self._in_force(line.queue),
+            pause=next(filter(None, map(self._in_force, scopes_of(line))), None),
             workers=0,
         )
 
@@ -110,19 +113,21 @@ class Lines(Record):
         return [job for job in self.jobs.values() if job.state is State.QUEUED and line_of(job) in lines]
 
     def _is_paused(self, job: Job) -> bool:
-        return any(self._in_force(target) for target in (line_of(job), job.queue))
+        return any(map(self._in_force, scopes_of(line_of(job))))
 
     def _was_paused(self, job: Job) -> bool:
-        return any(target in self._pauses for target in (line_of(job), job.queue))
+        return any(scope in self._pauses for scope in scopes_of(line_of(job)))
 
-    def _in_force(self, target: Line | str) -> Pause | None:
-        pause = self._pauses.get(target)
+    def _in_force(self, scope: PauseScope) -> Pause | None:
+        pause = self._pauses.get(scope)
         return pause if pause and (pause.until is None or pause.until > self.now) else None
 
     def _tell_of_pauses(self, taken: list[Job], lines: Collection[Line]) -> None:
         for job in self._queued(lines):
-            self.visited_if(taken and self._in_force(line_of(job)), "claim: paused line passed over")
-            self.visited_if(taken and self._in_force(job.queue), "claim: paused queue passed over")
+            own, *_, of_definition, of_queue = scopes_of(line_of(job))
+            self.visited_if(taken and self._in_force(own), "claim: paused line passed over")
+            self.visited_if(taken and self._in_force(of_definition), "claim: paused definition passed over")
+            self.visited_if(taken and self._in_force(of_queue), "claim: paused queue passed over")
         self.visited_if(any(map(self._was_paused, taken)), "claim: pause is over")
 
     def _follow_claim(self, taken: list[Job], free: list[Job], limit: int) -> None:
@@ -190,6 +195,18 @@ class Lines(Record):
         times: dict[str, Any] = {"queued_at": owned.queued_at, "started_at": self.now}
         as_requested = {name: getattr(job, name) for name in _IN_A_CLAIM}
         return Claimed(lease=Lease(job.id, fence), attempt=owned.attempt, **times, **as_requested)
+
+
+def scopes_of(line: Line) -> list[PauseScope]:
+    """The pauses that may hold a line, the narrowest first."""
+    queue, definition, version = line.queue, line.definition, line.version
+    return [
+        PauseScope(queue, definition, version),
+        PauseScope("", definition, version),
+        PauseScope(queue, definition),
+        PauseScope("", definition),
+        PauseScope(queue),
+    ]
 
 
 def _place(job: Job) -> Place:

@@ -4,10 +4,16 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from tenure.core.model.lease import Line, Order
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.operations import PauseScope
+from tenure.core.reports.retention import Retention
 from tests.model.requests import LINES, Cancel, Enqueue
 from tests.model.store_and_model import Side
 
+PAUSABLE = {
+    **{name: PauseScope.of(line) for name, line in LINES.items()},
+    "default": PauseScope("default"),
+    "any mail": PauseScope(definition="mail"),
+}
 LOOKS = 3
 """After how many claims in a row no job with room may be left in line."""
 
@@ -38,14 +44,14 @@ class SetLimit(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """The target is a line by its name here, or a queue."""
+    """The target is a line by its name here, a definition in any queue, or a queue."""
 
     target: str
     seconds: int | None
 
     async def make(self, side: Side) -> None:
         until = None if self.seconds is None else side.model.now + timedelta(seconds=self.seconds)
-        target = LINES.get(self.target, self.target)
+        target = PAUSABLE[self.target]
         explained = {"by": "ann", "reason": f"for {self.seconds}"}
         await side.store.pause(target, until=until, **explained)
         side.model.pause(target, until=until, **explained)
@@ -56,7 +62,7 @@ class Resume(NamedTuple):
 
     async def make(self, side: Side) -> None:
         for name in self.targets:
-            target = LINES.get(name, name)
+            target = PAUSABLE[name]
             answer = await side.store.resume(target)
             side.compare("answer to resume", answer, side.model.resume(target))
 

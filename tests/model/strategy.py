@@ -10,6 +10,7 @@ from hypothesis.strategies import SearchStrategy
 from tenure.core.model.states import FINAL, OWNED, State
 from tests.model.model import WAITING
 from tests.model.operator_requests import (
+    PAUSABLE,
     ClaimAll,
     ClaimPastPause,
     KeepForItsKey,
@@ -56,7 +57,6 @@ from tests.model.trail_requests import (
 T = TypeVar("T")
 
 NOBODY = 999
-PAUSABLE = [*LINES, "default"]
 FEW = 6
 STARTED = set(State) - {State.CREATED, State.SCHEDULED}
 
@@ -102,7 +102,7 @@ _limits = st.sampled_from([100, 2, 1])
 _speakers = st.sampled_from([OWNER, OWNER, "a", "b"])
 _lines = st.just(list(LINES)) | st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=2, unique=True)
 
-_targets = st.sampled_from(PAUSABLE)
+_targets = st.sampled_from(list(PAUSABLE))
 
 _fields = {
     # From one to the next a few minutes' wait will do; to the third it does not in a whole run.
@@ -231,7 +231,11 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (5, State, st.builds(SetLimit, name=st.sampled_from(["api", "tenant"]), size=st.sampled_from([1, 2, 4]))),
     (4, [State.QUEUED], st.builds(ClaimAll, lines=_lines)),
     (3, State, st.builds(Pause, target=_targets, seconds=st.sampled_from([10, 30, None, 0]))),
-    (4, State, st.builds(Resume, targets=st.just(PAUSABLE) | st.lists(_targets, min_size=1, max_size=1))),
+    (
+        4,
+        State,
+        st.builds(Resume, targets=st.just(list(PAUSABLE)) | st.lists(_targets, min_size=1, max_size=1)),
+    ),
     (4, State, _looks),
     (3, State, st.builds(ReadOn, limit=st.sampled_from([7, 50]))),
     (4, State, st.builds(Replay, jobs=_jobs(*FINAL), forced=st.booleans())),

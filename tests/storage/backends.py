@@ -51,6 +51,9 @@ _EMPTY_POSTGRES = """
             PERFORM setval(name, 1, false);
         END LOOP;
     END $$;
+    DELETE FROM tenure.retention;
+    INSERT INTO tenure.retention (definition, succeeded_ms, others_ms, keyed_ms, by, at)
+    VALUES ('', 604800000, 2592000000, 604800000, 'migration', now());
     RESET session_replication_role;
 """
 

@@ -25,6 +25,7 @@ from tenure.core.model.policy import OnLost, Policy
 from tenure.core.model.states import FIRST, State, is_legal
 from tenure.core.model.trail import CUSTOM, HOOK_FAILED, LogLine, Note, Trail, Usage
 from tenure.core.reports.reading import FeedEntry, Filter, Listed, Position
+from tenure.core.reports.retention import Pruned
 from tenure.core.values.documents import Document
 from tenure.core.values.failure import Failure
 from tenure.storage.contract.store import Store, Wakeups
@@ -276,3 +277,8 @@ async def fall_asleep(wakeups: Wakeups) -> None:
 async def woken(wakeups: Wakeups) -> bool:
     """Whether a hint comes, sooner or later."""
     return await wakeups.wait(PATIENCE)
+
+
+def jobs_and_next(pruned: Pruned) -> tuple[int, UUID | None]:
+    """How many jobs a round of pruning removed, and where the next one starts."""
+    return pruned.jobs, pruned.next

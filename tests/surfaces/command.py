@@ -93,6 +93,13 @@ def make_newer(database: str, *, reads_from: int = 9999) -> None:
 
 def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: str) -> tuple[int, str]:
     """Run a command on a pseudo-terminal; returns its exit code and its output."""
+    return answering(folder, "", *arguments, columns=columns, **changed)
+
+
+def answering(
+    folder: Path, typed: str, *arguments: str, columns: int = 80, **changed: str
+) -> tuple[int, str]:
+    """Run a command on a pseudo-terminal on which something was typed, and which shows its questions too."""
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -100,9 +107,10 @@ def on_a_terminal(folder: Path, *arguments: str, columns: int = 80, **changed: s
         env=environment(COLUMNS=str(columns), **changed),
         stdin=theirs,
         stdout=theirs,
-        stderr=subprocess.DEVNULL,
+        stderr=theirs if typed else subprocess.DEVNULL,
     )
     os.close(theirs)
+    os.write(ours, typed.encode())
     written = b""
     try:
         while chunk := os.read(ours, 65_536):

@@ -1,7 +1,8 @@
 """What every product is asked to do, in the same words: `python -m bench.peers.scripts.NAME COMMAND ...`.
 
 `prepare` makes its tables, `fill` puts many jobs in line, `singly` and `bulk` are timed, `starts` gives an
-idle worker one job at a time, `work` is the worker where the product has no program of its own for it.
+idle worker one job at a time, `paced` gives it jobs at a pace, whether or not those before have begun, `work`
+is the worker where the product has no program of its own for it.
 Answers are one line of JSON. Imports nothing but the standard library: it runs in every environment.
 """
 
@@ -57,11 +58,11 @@ def drive(product: Product, work: Callable[[], None] | None = None) -> None:
     elif command == "prepare":
         asyncio.run(product.prepare())
     else:
-        jobs, stamps = int(arguments[0]), arguments[1]
-        print(json.dumps(asyncio.run(_asked(product, command, jobs, stamps))), flush=True)
+        jobs, stamps, *pace = int(arguments[0]), *arguments[1:]
+        print(json.dumps(asyncio.run(_asked(product, command, jobs, stamps, *pace))), flush=True)
 
 
-async def _asked(product: Product, command: str, jobs: int, stamps: str) -> object:
+async def _asked(product: Product, command: str, jobs: int, stamps: str, *pace: str) -> object:
     await product.open()
     try:
         match command:
@@ -75,8 +76,11 @@ async def _asked(product: Product, command: str, jobs: int, stamps: str) -> obje
                 return await _singly(product, jobs, stamps)
             case "starts":
                 return await _starts(product, jobs, Stamps(Path(stamps)))
+            case "paced":
+                seconds, callers = float(pace[0]), int(pace[1])
+                return await _paced(product, jobs, Path(stamps), seconds=seconds, callers=callers)
             case _:
-                raise SystemExit(f"{command}: not one of prepare, fill, bulk, singly, starts, work")
+                raise SystemExit(f"{command}: not one of prepare, fill, bulk, singly, starts, paced, work")
     finally:
         await product.close()
 
@@ -111,3 +115,43 @@ async def _starts(product: Product, jobs: int, stamps: Stamps) -> list[float]:
         if number:
             found.append((stamps.read()[before] - called) * 1e3)
     return found
+
+
+async def _paced(
+    product: Product, jobs: int, folder: Path, *, seconds: float, callers: int
+) -> dict[str, list[float]]:
+    """Milliseconds from before each call to the job's first line, and to the call's return.
+
+    A job comes every so many seconds on average, from one of the callers, which share a process. Each leaves
+    its stamp in a file of its own, so that none is taken for another. The first ones wake everybody up.
+    """
+    await asyncio.gather(*(product.one(str(folder / f"first-{number}")) for number in range(callers)))
+    for number in range(callers):
+        await _begun(folder / f"first-{number}")
+    called, answered = [0.0] * jobs, [0.0] * jobs
+
+    async def call(first: int) -> None:
+        due = time.monotonic() + random.uniform(0, seconds * callers)
+        for number in range(first, jobs, callers):
+            due = max(due + random.uniform(0.5, 1.5) * seconds * callers, time.monotonic())
+            await asyncio.sleep(due - time.monotonic())
+            called[number] = time.monotonic()
+            await product.one(str(folder / str(number)))
+            answered[number] = time.monotonic()
+
+    await asyncio.gather(*map(call, range(callers)))
+    begun = [await _begun(folder / str(number)) for number in range(jobs)]
+    return {
+        "starts": [(begun[number] - called[number]) * 1e3 for number in range(jobs)],
+        "calls": [(answered[number] - called[number]) * 1e3 for number in range(jobs)],
+    }
+
+
+async def _begun(path: Path) -> float:
+    deadline = time.monotonic() + LONGEST
+    stamps = Stamps(path)
+    while not len(stamps):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"a job had not begun {LONGEST:g} s after it was enqueued")
+        await asyncio.sleep(0.001)
+    return stamps.read()[0]

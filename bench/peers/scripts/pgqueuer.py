@@ -3,7 +3,7 @@
 import asyncpg
 import uvloop
 from pgqueuer import PgQueuer
-from pgqueuer.db import AsyncpgDriver
+from pgqueuer.db import AsyncpgDriver, AsyncpgPoolDriver
 from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 
@@ -14,7 +14,7 @@ BATCH = 100
 
 
 class Product:
-    """Its queries on one connection."""
+    """Its queries on a pool, as of a program with several callers; a single one uses one connection."""
 
     async def prepare(self) -> None:
         connection = await asyncpg.connect(ADDRESS)
@@ -22,8 +22,8 @@ class Product:
         await connection.close()
 
     async def open(self) -> None:
-        self._connection = await asyncpg.connect(ADDRESS)
-        self._queries = Queries(AsyncpgDriver(self._connection))
+        self._pool = await asyncpg.create_pool(ADDRESS, min_size=1)
+        self._queries = Queries(AsyncpgPoolDriver(self._pool))
 
     async def one(self, stamps: str) -> None:
         await self._queries.enqueue("stamp", stamps.encode())
@@ -32,7 +32,7 @@ class Product:
         await self._queries.enqueue(["stamp"] * jobs, [stamps.encode()] * jobs, [0] * jobs)
 
     async def close(self) -> None:
-        await self._connection.close()
+        await self._pool.close()
 
 
 async def _work() -> None:

@@ -46,6 +46,20 @@ class ReplayAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     replay_key: Key | UnsetType = UNSET
 
 
+class PurgeBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Which dead letters to delete: those that ended before `endedBefore`, and that match the filter.
+
+    Jobs whose idempotency key still counts stay, unless `keyed`: their keys are free then.
+    """
+
+    ended_before: Moment
+    filter: FilterBody = FilterBody()
+    keyed: bool = False
+    dry_run: bool = False
+    limit: Annotated[int, Meta(ge=1, le=LARGEST_SWEEP)] = LARGEST_SWEEP
+    cursor: Cursor | UnsetType = UNSET
+
+
 class SweepItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """How many jobs matched and changed. While `remaining`, repeat the request with the cursor."""
 

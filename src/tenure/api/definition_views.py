@@ -99,9 +99,11 @@ class Defined:
         values = (self.spec.priority, policy.max_attempts, *(time.total_seconds() for time in times))
         return dict(zip(PARTS, values, strict=True))
 
-    def item(self, *, is_fenced: bool = False) -> DefinitionItem:
-        """The definition for the control API; `is_fenced` if the caller is bound to a namespace."""
-        return structs.replace(self._item(), **dict.fromkeys(_SHARED, UNSET)) if is_fenced else self._item()
+    def item(self, *, is_namespaced: bool = False) -> DefinitionItem:
+        """The definition for the control API; `is_namespaced` if the caller is bound to a namespace."""
+        return (
+            structs.replace(self._item(), **dict.fromkeys(_SHARED, UNSET)) if is_namespaced else self._item()
+        )
 
     def _item(self) -> DefinitionItem:
         spec, policy, override = self.spec, self.spec.policy, self.override

@@ -46,6 +46,11 @@ def bound(text: str) -> datetime:
     return min(max(moment(text), earliest), latest)
 
 
+def end(text: str) -> datetime | timedelta:
+    """When something ends: a point in time, or a plus sign and how long it lasts."""
+    return duration(text[1:]) if text.startswith("+") else moment(text)
+
+
 def duration(text: str) -> timedelta:
     """A duration: a number of seconds, or a number with its unit."""
     found = _DURATION.fullmatch(text)

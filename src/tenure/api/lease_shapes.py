@@ -32,8 +32,8 @@ class LeaseOrder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """A worker's request for jobs: which definitions, how many jobs, and how long a lease lasts.
 
     Definitions are served in their own queue or, if queues are named, in those. Queues without definitions
-    mean every definition in them. A lease lasts 30 seconds unless `leaseSeconds` says otherwise; without
-    heartbeats it lasts as long as the server's `lock_timeout_seconds`.
+    mean every definition in them. Unless `leaseSeconds` says otherwise, a lease lasts 30 seconds; that of a
+    worker that sends no heartbeats lasts as long as the server's `lock_timeout_seconds`.
     """
 
     worker_id: Name

@@ -12,7 +12,7 @@ from tenure.api.definition_views import DefinitionItem
 from tenure.api.dialects.intent import IntentStatus
 from tenure.core.model.states import State
 from tenure.core.reports.flow import Flows
-from tenure.core.reports.operations import LineStatus
+from tenure.core.reports.operations import LineStatus, Pause
 from tenure.core.values.bounds import HIGHEST_PRIORITY, LARGEST_BATCH, MOST_LIMITS, MOST_TAGS
 
 T = TypeVar("T")
@@ -175,9 +175,12 @@ class Definitions(Struct, frozen=True):
     items: Sequence[DefinitionItem]
 
 
-class PauseItem(Struct, frozen=True):
-    """A pause of a queue: since when, until when, by whom and why."""
+class PauseItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A pause: of which queue, definition and version (null: any), since when, until when, by whom, why."""
 
+    queue: str | None
+    definition_key: str | None
+    definition_version: int | None
     at: datetime
     until: datetime | None
     by: str
@@ -204,17 +207,18 @@ class RatesItem(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class QueueItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A queue: its depth, its oldest job, its throughput, and its lines."""
+    """A queue: its depth, its oldest job, its throughput, its own pause if it has one, and its lines."""
 
     name: str
     depth: int
     oldest_queued_at: datetime | None
+    pause: PauseItem | None
     rates: RatesItem
     lines: Sequence[LineItem]
 
 
 class Queues(Struct, frozen=True):
-    """Every queue that has ever had a job, by name."""
+    """Every queue that has or had jobs, that a worker serves or that is paused, by name."""
 
     items: Sequence[QueueItem]
 
@@ -237,17 +241,21 @@ def given(value: T | UnsetType) -> T | None:
     return None if isinstance(value, UnsetType) else value
 
 
-def queue_items(lines: Sequence[LineStatus], flows: Flows) -> list[QueueItem]:
-    """Lines, grouped by their queue."""
-    queues: dict[str, list[LineStatus]] = {}
+def queue_items(lines: Sequence[LineStatus], flows: Flows, pauses: Sequence[Pause]) -> list[QueueItem]:
+    """Lines, grouped by their queue, and queues that are paused."""
+    paused = {pause.scope.queue: pause for pause in pauses if not pause.scope.definition}
+    queues: dict[str, list[LineStatus]] = {
+        name: [] for name in sorted({*paused, *(status.line.queue for status in lines)})
+    }
     for status in sorted(lines, key=lambda status: status.line):
-        queues.setdefault(status.line.queue, []).append(status)
+        queues[status.line.queue].append(status)
     return [
         QueueItem(
             name=name,
             depth=sum(status.counts.get(State.QUEUED, 0) for status in own),
             oldest_queued_at=min((status.oldest for status in own if status.oldest), default=None),
             rates=_rates_item(*flows.a_minute(name)),
+            pause=pause_item(paused[name]) if name in paused else None,
             lines=[_line_item(status) for status in own],
         )
         for name, own in queues.items()
@@ -258,13 +266,26 @@ def _rates_item(enqueued: float, started: float, finished: float) -> RatesItem:
     return RatesItem(enqueued_per_minute=enqueued, started_per_minute=started, finished_per_minute=finished)
 
 
+def pause_item(pause: Pause) -> PauseItem:
+    """A pause as it is sent."""
+    scope = pause.scope
+    return PauseItem(
+        queue=scope.queue or None,
+        definition_key=scope.definition or None,
+        definition_version=scope.version or None,
+        at=pause.at,
+        until=pause.until,
+        by=pause.by,
+        reason=pause.reason,
+    )
+
+
 def _line_item(status: LineStatus) -> LineItem:
-    pause = status.pause
     return LineItem(
         definition_key=status.line.definition,
         definition_version=status.line.version,
         counts={state.value: count for state, count in status.counts.items() if count},
         oldest_queued_at=status.oldest,
         workers=status.workers,
-        pause=None if pause is None else PauseItem(pause.at, pause.until, pause.by, pause.reason),
+        pause=None if status.pause is None else pause_item(status.pause),
     )

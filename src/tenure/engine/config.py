@@ -13,7 +13,6 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.lanes import LANES
 from tenure.core.model.lease import Line
 from tenure.core.model.spec import Spec
-from tenure.core.reports.operations import Retention
 from tenure.core.values.bounds import LARGEST_BATCH, LEASE_LENGTH, whole, within
 from tenure.execution.parent.memory_size import usual_memory
 from tenure.execution.protocol.assignment import ResourceLimits
@@ -82,7 +81,6 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
     """The longest time between two looks: the fallback for lost hints, and how late a due job may start."""
     shutdown: timedelta = timedelta(seconds=30)
     """How long to wait for running attempts after a stop."""
-    retention: Retention = Retention()
     limits: ResourceLimits = ResourceLimits()
     """The limits of an attempt where its definition sets none."""
 

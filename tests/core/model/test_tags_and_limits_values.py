@@ -10,8 +10,9 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Definition, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, WorkerInfo
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tenure.core.values.bounds import CALENDAR, HORIZON, LARGEST_BATCH, LARGEST_LIMIT, MOST_LIMITS, MOST_TAGS
 from tenure.core.values.documents import EMPTY
 

@@ -11,8 +11,8 @@ import pytest
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
 from tenure.core.model.job import NewJob
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import START, FeedEntry, Interest, Position
+from tenure.core.reports.retention import Retention
 from tenure.engine.client import completions
 from tenure.engine.client import feed as module
 from tenure.engine.client.feed import Feed, Reader

@@ -100,7 +100,7 @@ def test_what_is_given_back_is_held_until_the_store_has_answered(pool: Pool) -> 
 def test_what_is_lost_is_forgotten_at_once(pool: Pool) -> None:
     running, waiting = pool.claimed(), pool.claimed(ends_in=0)
     pool.start_next()
-    pool.fence()
+    pool.halt_expiring()
     assert (pool.waiting, running.stop.reason, waiting.stop.reason) == (0, None, StopReason.LOST)
     pool.lose(running)
     assert pool.held() == []

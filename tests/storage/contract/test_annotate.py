@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tenure.core.model.lease import Claimed, Lease, Line
 from tenure.core.model.states import State
 from tenure.core.model.trail import HOOK_FAILED, LogLine, Note
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tenure.core.values.bounds import MOST_NOTES
 from tenure.core.values.documents import Document
 from tenure.storage.contract.store import Store

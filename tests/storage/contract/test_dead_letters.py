@@ -11,8 +11,8 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.failures import MOST_COUNTED, Count, DeadGroups
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tenure.core.values import fingerprint
 from tenure.core.values.failure import Failure
 from tenure.storage.contract.store import Store

@@ -13,8 +13,8 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.job import Event, NewJob
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import FeedEntry
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock

@@ -5,7 +5,7 @@ import pytest
 from tenure.core.errors import InvalidInput
 from tenure.core.model.lease import Line
 from tenure.core.reports.flow import Flow, Flows
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
 from tests.storage.verbs import claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail

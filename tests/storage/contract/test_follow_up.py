@@ -12,7 +12,8 @@ from tenure.core.model.lease import Lease, Line
 from tenure.core.model.policy import OnLost, Policy
 from tenure.core.model.states import State
 from tenure.core.model.trail import HOOK_FAILED, Note
-from tenure.core.reports.operations import Definition, Retention
+from tenure.core.reports.operations import Definition
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend

@@ -71,6 +71,19 @@ async def test_a_worker_goes_on_claiming_under_ten_thousand_keys(store: Store) -
     assert ran == 30_000
 
 
+async def test_a_claim_is_filled_under_ten_thousand_keys_with_room_for_more_than_wait(store: Store) -> None:
+    """As many lines as one look goes through: behind them it finds none, and begins anew."""
+    await store.enqueue(
+        [NewJob(definition="mail", limits=(Limit("tenant", str(n), size=10),)) for n in range(10_000)]
+    )
+    order = Order(worker="a", lines=(MAIL,), limit=50)
+    turn = await store.settle_and_claim([], order)
+    for _ in range(3):
+        assert len(turn.claimed) == order.limit
+        turn = await store.settle_and_claim([succeeded(owned) for owned in turn.claimed], order)
+    assert len(turn.claimed) == order.limit
+
+
 async def test_lines_that_share_a_limit_leave_the_rest_of_a_claim_to_others(store: Store) -> None:
     """More urgent jobs are found than there is room for; the jobs behind them are claimed as well."""
     lines = [Line("default", f"d{n}") for n in range(6)]

@@ -8,7 +8,8 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line, Pulse
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
-from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, Retention, WorkerInfo
+from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, WorkerInfo
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
 from tests.storage.contract.histories import lives, standing

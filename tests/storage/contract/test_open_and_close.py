@@ -12,10 +12,12 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Order, Pulse
 from tenure.core.model.states import State
 from tenure.core.model.trail import HOOK_FAILED, LogLine, Note, Trail
-from tenure.core.reports.operations import Definition, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, WorkerInfo
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore
+from tenure.storage.contract.retention import RetentionStore
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
@@ -71,8 +73,10 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "depth": lambda store: store.depth("default"),
     "pause": lambda store: store.pause("default"),
     "resume": lambda store: store.resume("default"),
+    "pauses": lambda store: store.pauses(),
     "set_limit": lambda store: store.set_limit("api", 1),
     "limits": lambda store: store.limits(),
+    "limit_page": lambda store: store.limit_page(),
     "put_definitions": lambda store: store.put_definitions(
         [Definition(key="mail", version=1, spec=Document("{}"))]
     ),
@@ -81,7 +85,10 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "dismiss": lambda store: store.dismiss("a"),
     "drain": lambda store: store.drain("a"),
     "workers": lambda store: store.workers(),
+    "retention": lambda store: store.retention(),
+    "set_retention": lambda store: store.set_retention("mail", {"others": seconds(60)}),
     "prune": lambda store: store.prune(Retention()),
+    "prune_logs": lambda store: store.prune_logs(Retention()),
     "resume_after_restore": lambda store: store.resume_after_restore(),
     "tidy": lambda store: store.tidy(),
     "record": lambda store: store.record("a", [Trail(LEASE, notes=(Note("custom:seen"),))]),
@@ -107,8 +114,9 @@ async def store(backend: Backend) -> AsyncIterator[Store]:
 
 def test_no_verb_of_the_contract_is_missing_here() -> None:
     """Nor from any other test that goes through the table."""
-    parts = [*vars(Store).items(), *vars(ReadingStore).items(), *vars(OperationsStore).items()]
-    contract = {name for name, member in parts if isfunction(member) and name[0] != "_"}
+    parts = [vars(part) for part in (Store, ReadingStore, OperationsStore, RetentionStore)]
+    members = [item for part in parts for item in part.items()]
+    contract = {name for name, member in members if isfunction(member) and name[0] != "_"}
     assert VERBS.keys() == contract - ASK_NOTHING
 
 

@@ -4,8 +4,8 @@ import asyncio
 from datetime import timedelta
 
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.pace import PACE_KEPT, Pace, Paces
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
 from tests.storage.verbs import EVERY_JOB, job_in, seconds

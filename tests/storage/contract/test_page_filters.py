@@ -13,8 +13,8 @@ from tenure.core.model.job import Job, NewJob
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import Filter, Page
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tenure.storage.mapping.paging import BUDGET, FEW_LINES, FEW_QUEUED
 from tests.storage.clock import START, Clock

@@ -10,7 +10,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.lease import Line, Order, Pulse
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Pause
+from tenure.core.reports.operations import Pause, PauseScope
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
 from tests.storage.verbs import MAIL, PATIENCE, claim, enqueue_one, seconds, settle, state_of, succeeded
@@ -143,8 +143,9 @@ async def test_operators_see_who_paused_and_why(store: Store, clock: Clock, targ
     await enqueue_one(store, queue="slow")
     now = await clock.advance(seconds(3))
     await store.pause(target, until=now + seconds(9), by="ann", reason="the mail server – „down“")
+    why = "the mail server – „down“"
     assert await pause_of(store) == Pause(
-        at=now, until=now + seconds(9), by="ann", reason="the mail server – „down“"
+        scope=PauseScope.of(target), at=now, until=now + seconds(9), by="ann", reason=why
     )
     assert await pause_of(store, SLOW) is None
     await store.resume(target)
@@ -156,7 +157,9 @@ async def test_pausing_again_replaces_the_pause(store: Store, clock: Clock) -> N
     await store.pause(MAIL, until=START + seconds(10), by="ann", reason="why")
     now = await clock.advance(seconds(5))
     await store.pause(MAIL)
-    assert await pause_of(store) == Pause(at=now, until=None, by="api", reason=None)
+    assert await pause_of(store) == Pause(
+        scope=PauseScope.of(MAIL), at=now, until=None, by="api", reason=None
+    )
     await clock.advance(timedelta(days=100))
     assert await claimed_from(store) == set()
     assert await store.resume(MAIL)

@@ -11,8 +11,8 @@ from tenure.core.model.lease import Line, Order
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import OnLost, Policy
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Pruned, Retention
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
 from tenure.core.values.ids import uuid7
 from tenure.storage.contract.store import Store
@@ -26,6 +26,7 @@ from tests.storage.verbs import (
     enqueue_one,
     found,
     job_in,
+    jobs_and_next,
     line,
     listed,
     note,
@@ -62,7 +63,7 @@ async def test_success_goes_after_a_week_and_the_rest_after_a_month(store: Store
     """S0.72: and what has not finished stays for ever."""
     jobs = await one_in_each_state(store)
     await clock.advance(7 * DAY - seconds(1))
-    assert await store.prune(Retention()) == Pruned(0, None)
+    assert jobs_and_next(await store.prune(Retention())) == (0, None)
     await clock.advance(seconds(2))
     assert (await store.prune(Retention())).jobs == 1
     assert await left(store, jobs) == set(State) - {State.SUCCEEDED}
@@ -71,7 +72,7 @@ async def test_success_goes_after_a_week_and_the_rest_after_a_month(store: Store
     await clock.advance(seconds(2))
     assert (await store.prune(Retention())).jobs == 3
     await clock.advance(3000 * DAY)
-    assert await store.prune(EVERYTHING) == Pruned(0, None)
+    assert jobs_and_next(await store.prune(EVERYTHING)) == (0, None)
     assert await left(store, jobs) == {state for state in State if not state.is_final}
 
 
@@ -80,7 +81,7 @@ async def test_what_has_not_finished_is_not_touched(store: Store, clock: Clock) 
     jobs = [await job_in(store, state) for state in State if not state.is_final]
     before = [await record_of(store, job) for job in jobs]
     await clock.advance(1000 * DAY)
-    assert await store.prune(EVERYTHING) == Pruned(0, None)
+    assert jobs_and_next(await store.prune(EVERYTHING)) == (0, None)
     assert [await record_of(store, job) for job in jobs] == before
 
 
@@ -129,7 +130,7 @@ async def test_nothing_of_a_pruned_job_is_left(
     requested = {"tags": ("red", "blue"), "limits": limits, "params": Document('{"to":"ann"}'), "key": "mine"}
     job = await job_in(store, state, **requested)
     await clock.advance(seconds(1))
-    assert await store.prune(EVERYTHING) == Pruned(1, None)
+    assert jobs_and_next(await store.prune(EVERYTHING)) == (1, None)
 
     assert (await store.get(job), await store.events(job), await store.attempts(job)) == (None, [], [])
     assert [await count(backend, f"tenure.{table}") for table in OF_A_JOB] == [0] * len(OF_A_JOB)
@@ -148,7 +149,7 @@ async def test_what_its_attempts_said_goes_with_a_job(store: Store, backend: Bac
     await store.record("a", [trail(one, line(1), line(2), note()) for one in owned.values()])
     await settle(store, [succeeded(owned[gone])])
     await clock.advance(seconds(1))
-    assert await store.prune(EVERYTHING) == Pruned(1, None)
+    assert jobs_and_next(await store.prune(EVERYTHING)) == (1, None)
     assert (await store.logs(gone), await store.events(gone)) == ([], [])
     assert len(await store.logs(kept)) == await count(backend, "tenure.log") == 2
     assert "custom:sent" in await path_of(store, kept)
@@ -184,7 +185,7 @@ async def test_an_id_of_the_callers_making_saves_nobody(store: Store, clock: Clo
     await enqueue_one(store, id=id_)
     await store.cancel([id_])
     await clock.advance(seconds(1))
-    assert await store.prune(EVERYTHING) == Pruned(1, None)
+    assert jobs_and_next(await store.prune(EVERYTHING)) == (1, None)
 
 
 async def test_links_to_a_pruned_job_may_stay(store: Store, clock: Clock) -> None:
@@ -279,9 +280,9 @@ async def test_by_age_the_walk_ends_where_jobs_are_too_young(store: Store, clock
     for job in young:
         await enqueue_one(store, id=job)
     week = Retention()
-    assert await store.prune(week, limit=2) == Pruned(1, young[0])
-    assert await store.prune(week, limit=2, by_age=True) == Pruned(0, None)
-    assert await store.prune(EVERYTHING, limit=2, by_age=True) == Pruned(0, young[1])
+    assert jobs_and_next(await store.prune(week, limit=2)) == (1, young[0])
+    assert jobs_and_next(await store.prune(week, limit=2, by_age=True)) == (0, None)
+    assert jobs_and_next(await store.prune(EVERYTHING, limit=2, by_age=True)) == (0, young[1])
 
 
 async def test_by_age_nothing_is_missed_but_ids_that_lie(store: Store, clock: Clock) -> None:

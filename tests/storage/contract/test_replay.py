@@ -10,8 +10,9 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import OnLost, Policy, RetryPolicy
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Replayed, Retention
+from tenure.core.reports.operations import Replayed
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend

@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock

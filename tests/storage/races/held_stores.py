@@ -27,6 +27,7 @@ Item = TypeVar("Item")
 STEPPING = {
     "enqueue": ("enqueue.record", "enqueue.one", "enqueue.alike"),
     "replay": ("replay.record",),
+    "set_limit": ("set_limit.size",),
     "settle_and_claim": ("settle_and_claim.turn",),
 }
 """The statements that move jobs, for verbs with several statements; otherwise it has the verb's name."""

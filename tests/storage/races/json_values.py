@@ -15,7 +15,7 @@ from msgspec import Struct
 from tenure.core import errors
 from tenure.core.errors import StoreError
 from tenure.core.model import aside, job, lease, limit, outcome, policy, turn
-from tenure.core.reports import operations, reading
+from tenure.core.reports import operations, reading, retention
 
 _MICROSECOND = timedelta(microseconds=1)
 _ERRORS = (errors.__name__, aside.__name__)
@@ -69,7 +69,7 @@ def decode(encoded: Any) -> Any:
 
 
 def _kind_named(name: str) -> Any:
-    for module in (aside, job, lease, limit, operations, outcome, policy, reading, turn, errors):
+    for module in (aside, job, lease, limit, operations, outcome, policy, reading, retention, turn, errors):
         if hasattr(module, name):
             return getattr(module, name)
     raise TypeError(f"nothing is called {name}")

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
 from tests.storage.races.collision import BATCH, Collision, Ground, Pair, jobs_of
 from tests.storage.races.requests import pages, prunes, replays

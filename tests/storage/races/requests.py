@@ -9,8 +9,10 @@ from uuid import UUID
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.model.outcome import Report
-from tenure.core.reports.operations import Retention
+from tenure.core.model.states import DEAD_LETTERS
+from tenure.core.reports.operations import PauseScope
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import PruneScope, Retention
 from tests.storage.verbs import MAIL
 
 AT_ONCE = Retention(succeeded=timedelta(0), others=timedelta(0))
@@ -71,10 +73,34 @@ def replays(ids: Sequence[UUID]) -> StoreCall:
     return StoreCall("replay", (ids,))
 
 
+def pauses(scope: PauseScope) -> StoreCall:
+    return StoreCall("pause", (scope,))
+
+
+def sets_limit(name: str, size: int) -> StoreCall:
+    return StoreCall("set_limit", (name, size))
+
+
 def prunes() -> StoreCall:
     return StoreCall("prune", (AT_ONCE,))
+
+
+def prunes_logs() -> StoreCall:
+    """All log lines of finished jobs go."""
+    return StoreCall("prune_logs", (Retention(logs=timedelta(0)),))
+
+
+def purges(jobs: list[UUID]) -> StoreCall:
+    """These dead letters go, whatever their keys."""
+    everything = Retention(succeeded=timedelta(0), others=timedelta(0), keyed=timedelta(0))
+    return StoreCall("prune", (everything,), {"scope": PruneScope(jobs=jobs, states=DEAD_LETTERS)})
 
 
 def pages(which: Filter, *, newest_first: bool = True, limit: int = 50) -> StoreCall:
     """The first page of a list."""
     return StoreCall("page", (which,), {"newest_first": newest_first, "limit": limit})
+
+
+def keeps(definition: str, **change: timedelta) -> StoreCall:
+    """Parts of how long jobs are kept are set."""
+    return StoreCall("set_retention", (definition, change))

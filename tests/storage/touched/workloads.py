@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 from tenure.core.model.job import KeysTaken, NewJob
 from tenure.core.model.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import Filter
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.touched.history import CALL, FULL, KEYED, LINES, MAIL, PAUSED, REPORT, Scene
 from tests.storage.verbs import EVERY_JOB, line, note, succeeded, trail

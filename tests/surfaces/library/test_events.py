@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tenure import InvalidInput, StoreUnavailable, Tenure
-from tenure.core.reports.reading import FeedEntry
+from tenure import InvalidInput, PositionGone, StoreUnavailable, Tenure
+from tenure.core.reports.reading import FeedEntry, Position
 from tenure.storage.contract.store import Store
 from tests.storage.verbs import PATIENCE, claim, enqueue_one, fed, settle, succeeded, unrecoverable
 
@@ -37,6 +37,20 @@ async def test_events_are_followed_and_gone_on_with(app: Tenure, store: Store) -
     assert [entry.event.type for entry in whole] == ["queued", "started", "succeeded"]
     assert await first(app.events(after=whole[0].position), 2) == whole[1:]
     assert await first(app.events(after=str(whole[1].position)), 1) == whole[2:]
+
+
+async def test_a_place_that_a_restore_has_cut_off_is_refused(app: Tenure, store: Store) -> None:
+    """Also while another reader follows the feed, whose memory it would lie in."""
+    await enqueue_one(store)
+    [entry] = await fed(store, 1)
+    lost = Position.behind(entry.position.mark + 1000)
+    following = asyncio.create_task(first(app.events(after="0"), 2))
+    await store.resume_after_restore()
+    await enqueue_one(store)
+    await following
+    for after in (lost, str(lost)):
+        with pytest.raises(PositionGone, match="begin anew"):
+            await first(app.events(after=after), 1)
 
 
 async def test_starts_successes_and_failures_are_told_to_who_asks_for_these(

@@ -95,11 +95,11 @@ class NewJob(Struct, frozen=True, kw_only=True):
             within("delay", self.delay, timedelta(0), HORIZON)
 
     @property
-    def fenced_limits(self) -> tuple[Limit, ...]:
+    def namespaced_limits(self) -> tuple[Limit, ...]:
         """Its limits as stores keep them: each namespace has keys of its own."""
         if not self.limits or self.namespace == USUAL_NAMESPACE:
             return self.limits
-        return tuple(limit.fenced(self.namespace) for limit in self.limits)
+        return tuple(limit.in_namespace(self.namespace) for limit in self.limits)
 
 
 def following(job: NewJob, traceparent: str) -> NewJob:

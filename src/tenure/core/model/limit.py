@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -26,14 +27,14 @@ class Limit(Struct, frozen=True, order=True):
         named("limit", self.name)
         whole("limit.size", self.size, 1, LARGEST_LIMIT)
 
-    def fenced(self, namespace: str) -> "Limit":
+    def in_namespace(self, namespace: str) -> "Limit":
         """The limit with its key bound to this namespace: jobs of other namespaces do not count under it.
 
         Without a key it stays as it is: a bound on a machine or a service holds for all namespaces.
         """
         return Limit(self.name, f"{namespace}{_SEPARATOR}{self.key}", self.size) if self.key else self
 
-    def unfenced(self) -> "Limit":
+    def without_namespace(self) -> "Limit":
         """The limit with its key as the caller named it."""
         return Limit(self.name, self.key.rpartition(_SEPARATOR)[2], self.size)
 
@@ -45,6 +46,28 @@ class LimitUse(Struct, frozen=True):
     key: str
     size: int
     held: int
+    opens_at: datetime | None = None
+    """Until when no job starts under it, if it is closed."""
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that the key is bound to, if it is."""
+        return self.key.rpartition(_SEPARATOR)[0] or None
+
+    @property
+    def plain_key(self) -> str:
+        """The key as the caller named it."""
+        return self.key.rpartition(_SEPARATOR)[2]
+
+
+class LimitPage(Struct, frozen=True):
+    """A part of all limits and keys, by name and key; `next` is where to go on, None at the end.
+
+    A place is a limit's name and the number of a key: keys are too long for cursors.
+    """
+
+    uses: Sequence[LimitUse]
+    next: tuple[str, int] | None
 
 
 def checked_keys(keys: Sequence[str], most: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What operators see and set: lines and their pauses, definitions, workers, retention."""
+"""What operators see and set: lines and their pauses, definitions, workers."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -6,18 +6,53 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tenure.core.errors import InvalidInput
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
-from tenure.core.values.bounds import HORIZON, LARGEST_BATCH, named, printable, whole, within
+from tenure.core.values.bounds import LARGEST_BATCH, named, printable, whole
 from tenure.core.values.documents import Document, check
 
 WORKER_ALIVE = timedelta(seconds=35)
 """A worker not seen for longer counts as gone: each sends a heartbeat every thirty seconds at least."""
 
 
-class Pause(Struct, frozen=True, kw_only=True):
-    """A pause of a line: since when, until when (None: until it is resumed), by whom and why."""
+class PauseScope(Struct, frozen=True, order=True):
+    """Which lines a pause holds: those of a queue, a definition, a version. What is left out means any."""
 
+    queue: str = ""
+    definition: str = ""
+    version: int = 0
+
+    def __post_init__(self) -> None:
+        if self.queue:
+            named("queue", self.queue)
+        if self.definition:
+            named("definition", self.definition)
+        if not (self.queue or self.definition):
+            raise InvalidInput("queue", "is missing", "give a queue, a definition, or both")
+        whole("version", self.version, 0, 2**31 - 1)
+        if self.version and not self.definition:
+            raise InvalidInput("version", "stands alone", "give the definition as well")
+
+    @classmethod
+    def of(cls, target: "Line | str | PauseScope") -> "PauseScope":
+        """The scope of a line, or of a whole queue by its name."""
+        if isinstance(target, Line):
+            return cls(target.queue, target.definition, target.version)
+        return cls(target) if isinstance(target, str) else target
+
+    def __str__(self) -> str:
+        """The scope in words, for people."""
+        if not self.definition:
+            return f"queue {self.queue}"
+        name = f"{self.definition}@{self.version}" if self.version else self.definition
+        return f"{name} in queue {self.queue}" if self.queue else name
+
+
+class Pause(Struct, frozen=True, kw_only=True):
+    """A pause: of which lines, since when, until when (None: until it is resumed), by whom and why."""
+
+    scope: PauseScope
     at: datetime
     until: datetime | None
     by: str
@@ -32,6 +67,7 @@ class LineStatus(Struct, frozen=True, kw_only=True):
     oldest: datetime | None
     """Since when the job that has waited longest is queued."""
     pause: Pause | None
+    """The pause that holds it; of several the narrowest."""
     workers: int
     """How many live workers serve it; without any, queued jobs are never claimed."""
 
@@ -86,28 +122,6 @@ class WorkerStatus(Struct, frozen=True, kw_only=True):
     running: int
     is_alive: bool
     is_ready: bool = False
-
-
-class Retention(Struct, frozen=True, kw_only=True):
-    """How long finished jobs are kept after their end; those with a key never shorter than `keyed`.
-
-    A child whose key its worker made is kept until its parent has finished, and `keyed` does not apply to it.
-    """
-
-    succeeded: timedelta = timedelta(days=7)
-    others: timedelta = timedelta(days=30)
-    keyed: timedelta = timedelta(days=7)
-
-    def __post_init__(self) -> None:
-        for field in ("succeeded", "others", "keyed"):
-            within(field, getattr(self, field), timedelta(0), HORIZON)
-
-
-class Pruned(Struct, frozen=True):
-    """What one round of pruning did: jobs removed, and where the next round starts (None: at the start)."""
-
-    jobs: int
-    next: UUID | None
 
 
 class Replayed(Struct, frozen=True):

@@ -35,7 +35,7 @@ class LongestWait(Struct, frozen=True):
 
 
 class PausedQueue(Struct, frozen=True):
-    """A paused queue, or part of one, with jobs in it."""
+    """A pause with jobs waiting under it; `queue` is empty if it holds any queue."""
 
     queue: str
     jobs: int
@@ -124,18 +124,18 @@ class AttentionCheck:
 
 def _paused(lines: Iterable[LineStatus]) -> list[PausedQueue]:
     """The lines, grouped by the pause that holds them."""
-    held: dict[tuple[str, Pause], list[LineStatus]] = {}
+    held: dict[Pause, list[LineStatus]] = {}
     for line in lines:
         if line.pause is not None:
-            held.setdefault((line.line.queue, line.pause), []).append(line)
+            held.setdefault(line.pause, []).append(line)
     return [
         PausedQueue(
-            queue,
+            pause.scope.queue,
             sum(map(_jobs, own)),
             min((line.oldest for line in own if line.oldest is not None), default=None),
             pause,
         )
-        for (queue, pause), own in held.items()
+        for pause, own in held.items()
     ]
 
 

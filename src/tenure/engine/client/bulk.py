@@ -5,14 +5,16 @@ enqueued meanwhile come before its start: so it ends, and sees no job twice.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tenure.core.errors import NoRoom
+from tenure.core.errors import InvalidInput, NoRoom
 from tenure.core.model.states import DEAD_LETTERS, UNFINISHED, State
 from tenure.core.reports.reading import Filter, Listed
+from tenure.core.reports.retention import PruneScope, Retention
 from tenure.core.values.bounds import LARGEST_PAGE, LARGEST_SWEEP, printable, whole
 from tenure.engine.client.quota import Quota
 from tenure.storage.contract.store import Store
@@ -33,7 +35,7 @@ class BulkResult(Struct, frozen=True):
 
 
 class BulkChanges:
-    """Cancels or replays many jobs. With `dry`, jobs are only counted."""
+    """Cancels, replays or purges many jobs. With `dry`, jobs are only counted."""
 
     def __init__(self, store: Store, quota: Quota) -> None:
         self._store = store
@@ -87,6 +89,46 @@ class BulkChanges:
 
         return await self._sweep(replace(which, states=states), None if dry else act, after, limit)
 
+    async def purge(
+        self,
+        which: Filter,
+        *,
+        ended_before: datetime,
+        keyed: bool = False,
+        after: UUID | None = None,
+        limit: int = LARGEST_SWEEP,
+        dry: bool = False,
+    ) -> BulkResult:
+        """Delete dead letters that ended before a time, without waiting for their retention to be over.
+
+        One with a key stays for as long as its key counts, unless `keyed`: a repeated request would otherwise
+        make the job anew. One that the next attempt of its parent would ask for stays in any case.
+        """
+        whole("limit", limit, 1, LARGEST_SWEEP)
+        states = which.states or DEAD_LETTERS
+        if not states <= DEAD_LETTERS:
+            raise InvalidInput("states", "are not of dead letters", "give failed, buried or both")
+        policy = await self._store.retention()
+        matched = looked_at = 0
+        for _ in range(MOST_PAGES):
+            page = await self._store.page(
+                replace(which, states=states), after=after, limit=min(LARGEST_PAGE, limit - looked_at)
+            )
+            pruned = await self._store.prune(
+                _at_once(policy.for_all, keyed=keyed),
+                own={key: _at_once(one, keyed=keyed) for key, one in policy.own.items()},
+                scope=PruneScope(
+                    jobs=[job.id for job in page.jobs], states=states, ended_before=ended_before
+                ),
+                dry=dry,
+            )
+            matched += pruned.jobs
+            looked_at += len(page.jobs)
+            after = page.next
+            if after is None or looked_at >= limit:
+                break
+        return BulkResult(matched, 0 if dry else matched, after)
+
     async def _sweep(self, which: Filter, act: Act | None, after: UUID | None, limit: int) -> BulkResult:
         whole("limit", limit, 1, LARGEST_SWEEP)
         matched = changed = 0
@@ -103,3 +145,9 @@ class BulkChanges:
             if after is None or matched >= limit:
                 break
         return BulkResult(matched, changed, after)
+
+
+def _at_once(kept: Retention, *, keyed: bool) -> Retention:
+    """A retention by which jobs may go at once, but for those that are kept for their key."""
+    none = timedelta(0)
+    return Retention(succeeded=none, others=none, keyed=none if keyed else kept.keyed)

@@ -100,13 +100,20 @@ def _unserved(line: Unserved) -> Symptom:
 def _paused(held: PausedQueue) -> Symptom:
     until = "until it is resumed" if held.pause.until is None else f"until {held.pause.until:%Y-%m-%d %H:%MZ}"
     reason = f": {held.pause.reason}" if held.pause.reason else ""
+    scope = held.pause.scope
+    options = f" --version {scope.version}" * bool(scope.version) + f" --queue {scope.queue}" * bool(
+        scope.queue
+    )
+    command = (
+        f"definitions resume {scope.definition}{options}"
+        if scope.definition
+        else f"queues resume {scope.queue}"
+    )
     return Symptom(
         kind="paused",
-        what=f"{_jobs(held.jobs)} in queue {held.queue}, which {held.pause.by} has paused, all of it or in "
-        f"part, {until}{reason}",
+        what=f"{_jobs(held.jobs)} under the pause of {scope} by {held.pause.by}, {until}{reason}",
         since=held.pause.at,
-        cure="resume it when the reason is gone: on the page of queues, or by POST "
-        f"/v1/queues/{held.queue}/resume",
+        cure=f"when the reason is gone: `tenure {command}`",
         needs_person=held.pause.until is None,
     )
 

@@ -1,7 +1,6 @@
 """What every surface calls to enqueue jobs, read them, wait for them and stop them."""
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 from uuid import UUID
 
 from msgspec import structs
@@ -23,10 +22,13 @@ from tenure.engine.client.attention import Attention, AttentionCheck
 from tenure.engine.client.bulk import BulkChanges
 from tenure.engine.client.completions import Completions
 from tenure.engine.client.feed import Feed
+from tenure.engine.client.limits import OperatorLimits
 from tenure.engine.client.log_tail import AttemptLine
+from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
+from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.store import Store
@@ -49,6 +51,9 @@ class JobClient:
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
         self.aside_jobs = AsideJobs(store)
+        self.pauses = OperatorPauses(store)
+        self.limits = OperatorLimits(store)
+        self.retention = RetentionSettings(store)
         self._attention = AttentionCheck(store)
         self._store = store
         self._completions = Completions(store)
@@ -243,16 +248,6 @@ class JobClient:
     async def lines(self) -> list[LineStatus]:
         """Every line, with its jobs and the workers that serve it."""
         return await self._store.lines()
-
-    async def pause(
-        self, queue: str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
-    ) -> None:
-        """Stop claims from a queue, until it is resumed or until a time."""
-        await self._store.pause(queue, until=until, by=by, reason=reason)
-
-    async def resume(self, queue: str) -> bool:
-        """End the pause of a queue; returns whether there was one."""
-        return await self._store.resume(queue)
 
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that was enlisted and not dismissed, with the jobs it runs now."""

@@ -8,18 +8,16 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from random import random
-from uuid import UUID
 
 from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import StepTaken
-from tenure.core.reports.access import AUDIT_KEPT
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import Announce, DutyDone, JobPutAside
+from tenure.engine.client.retention_walk import LARGEST_STEP, RetentionWalk
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
 
-LARGEST_STEP = 1_000
 TIDY_EVERY = 60.0
 MEASURE_EVERY = 20.0
 """Seconds between checks whether this minute was measured already: how late measuring may begin."""
@@ -67,7 +65,7 @@ class Duties:
         self._measure_at = time.monotonic() + MEASURE_EVERY * random()
         self._prune_at = time.monotonic() + PRUNE_EVERY * random()
         self._prune_all_at = time.monotonic() + PRUNE_ALL_EVERY * random()
-        self._prune_after: UUID | None = None
+        self._pruning = RetentionWalk(store)
         self._prunes_all = False
 
     def look_sooner(self) -> bool:
@@ -141,21 +139,13 @@ class Duties:
     async def _prune(self) -> None:
         """Take one step of a walk over old jobs, or sometimes over all jobs."""
         began = time.monotonic()
-        if self._prune_after is None:
+        if self._pruning.is_between_walks:
             self._prunes_all = began >= self._prune_all_at
-        pruned = await self._store.prune(
-            self._config.retention,
-            after=self._prune_after,
-            limit=LARGEST_STEP,
-            by_age=not self._prunes_all,
-        )
-        self._prune_after = pruned.next
-        took = time.monotonic() - began
-        if pruned.next is not None:
-            self._prune_at = began + took / PRUNE_SHARE
+        if not await self._pruning.step(by_age=not self._prunes_all):
+            self._prune_at = began + (time.monotonic() - began) / PRUNE_SHARE
             return
         self._prune_at = began + PRUNE_EVERY
-        await self._store.prune_audit_entries(AUDIT_KEPT, LARGEST_STEP)
+        await self._pruning.prune_audit()
         if self._prunes_all:
             self._prune_all_at = began + PRUNE_ALL_EVERY
 

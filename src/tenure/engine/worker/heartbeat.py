@@ -118,8 +118,8 @@ class Heartbeat:
         except TimeoutError:
             raise StoreUnavailable(f"no answer to a heartbeat within {patience:g} s") from None
 
-    async def fence(self) -> float:
+    async def halt_expiring(self) -> float:
         """Halt attempts whose lease may end soon."""
         for pool in self._pools:
-            pool.fence()
+            pool.halt_expiring()
         return self._config.lease_seconds / 30

@@ -101,7 +101,7 @@ class WorkerLoops:
         return (
             *(claimer.loop for claimer in self._claimers),
             self._heartbeats,
-            Loop("fence", self._heartbeat.fence, on_signal),
+            Loop("fence", self._heartbeat.halt_expiring, on_signal),
             Loop("record", self._record, on_signal),
             *duties.loops,
             Loop("lane", self._recover_lanes, on_signal),

@@ -172,7 +172,7 @@ class SlotPool:
         for attempt in self._running.values():
             attempt.stop.ask(StopReason.SHUTDOWN)
 
-    def fence(self) -> None:
+    def halt_expiring(self) -> None:
         """Halt every attempt whose lease may end soon."""
         now = time.monotonic()
         for attempt in (*self._running.values(), *self._waiting.values()):

@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
-from uuid import UUID
 
 from tenure.core.model.lease import Line
-from tenure.core.model.limit import LimitUse
-from tenure.core.reports.operations import Definition, LineStatus, Pruned, Retention, WorkerInfo, WorkerStatus
+from tenure.core.model.limit import LimitPage, LimitUse
+from tenure.core.reports.operations import (
+    Definition,
+    LineStatus,
+    Pause,
+    PauseScope,
+    WorkerInfo,
+    WorkerStatus,
+)
 from tenure.core.reports.restores import Resumed, WorkersSeen
 
 
@@ -21,21 +27,43 @@ class OperationsStore(Protocol):
         """How many jobs of a queue are queued, read from running totals."""
 
     async def pause(
-        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+        self,
+        target: PauseScope | Line | str,
+        *,
+        until: datetime | None = None,
+        by: str = "api",
+        reason: str | None = None,
     ) -> None:
-        """Claim nothing from a line, or from any line of a queue, until resumed or until a time.
+        """Claim nothing from a line, from any line of a queue or in a scope, until resumed or until a time.
 
-        Pausing again replaces the pause. A queue or line need not exist yet.
+        Pausing again replaces the pause. A queue or line need not exist yet: new ones in the scope are paused
+        as well.
         """
 
-    async def resume(self, target: Line | str) -> bool:
-        """End a pause; returns whether there was one. The pauses of a queue and of a line are separate."""
+    async def resume(self, target: PauseScope | Line | str) -> bool:
+        """End the pause of exactly this scope; returns whether there was one.
 
-    async def set_limit(self, name: str, size: int) -> None:
-        """Set how many jobs may run at once under each key of a limit; creates the limit if needed."""
+        Others that hold the same lines stay: a line is claimed from when none is left.
+        """
+
+    async def pauses(self) -> list[Pause]:
+        """The pauses in force, by queue, definition and version; those of any queue come first."""
+
+    async def set_limit(self, name: str, size: int, *, create: bool = True) -> bool:
+        """Set how many jobs may run at once under each key of a limit; returns whether there is such a limit.
+
+        With `create` it is made if needed. If more jobs run than a smaller size allows, they go on, and no
+        other starts until enough have ended.
+        """
 
     async def limits(self) -> list[LimitUse]:
-        """Every limit and key that jobs have named, and how many run under it."""
+        """Every limit and key that jobs have named, and how many run under it.
+
+        A limit that was set and that no job has named is listed with an empty key.
+        """
+
+    async def limit_page(self, *, after: tuple[str, int] | None = None, limit: int = 50) -> LimitPage:
+        """The same in parts, behind a place; at most 200. Behind an unknown key comes the next limit."""
 
     async def put_definitions(
         self, definitions: Sequence[Definition], *, replace: bool = True
@@ -60,17 +88,6 @@ class OperationsStore(Protocol):
 
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that was enlisted and not dismissed, with the number of jobs it runs now."""
-
-    async def prune(
-        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
-    ) -> Pruned:
-        """Remove finished jobs whose retention is over, with all their rows: the only verb that deletes jobs.
-
-        Reads up to `limit` jobs by id from behind `after` on; the answer says where to go on. With `by_age`
-        it stops where jobs are too young by the time in their ids, with a day of tolerance: jobs to be kept
-        are not read, and neither are jobs whose caller chose an id with another time. Locked jobs are left
-        for a later round. So are children in the scope of `CHILDREN` whose parent has not finished.
-        """
 
     async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
         """Let a database that was restored from a backup go on; without a restore it is safe, but of no use.

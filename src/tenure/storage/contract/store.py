@@ -40,6 +40,7 @@ from tenure.storage.contract.health import HealthStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
+from tenure.storage.contract.retention import RetentionStore
 from tenure.storage.mapping.findings import MOST, Finding
 from tenure.storage.schema.migration import Applied, Fit
 
@@ -61,12 +62,22 @@ class Wakeups(Protocol):
         """Whether a hint came since the last call, waiting for one up to `timeout` seconds."""
 
 
-class Store(ReadingStore, OperationsStore, AccessStore, OverviewStore, AsideStore, HealthStore, Protocol):
+class Store(
+    ReadingStore,
+    OperationsStore,
+    RetentionStore,
+    AccessStore,
+    OverviewStore,
+    AsideStore,
+    HealthStore,
+    Protocol,
+):
     """A place that keeps jobs.
 
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
-    verbs are in modules beside this one: `reading` jobs, `operations` of the store, `access` over HTTP, the
-    `overview` of many jobs, jobs `aside`, which cannot be moved, and the store's own `health`.
+    verbs are in modules beside this one: `reading` jobs, `operations` of the store, `retention` of finished
+    jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, and the
+    store's own `health`.
     """
 
     async def open(self) -> None:

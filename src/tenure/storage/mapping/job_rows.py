@@ -41,7 +41,7 @@ def tags_of(text: str | None) -> tuple[str, ...]:
 
 def limits_of(text: str | None) -> tuple[Limit, ...]:
     """Limits from JSON, [name, key, size] each; none without it."""
-    return tuple(sorted(Limit(*parts).unfenced() for parts in _limits(text))) if text else ()
+    return tuple(sorted(Limit(*parts).without_namespace() for parts in _limits(text))) if text else ()
 
 
 def binding(job: NewJob) -> bytes | None:

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import OWNED, TIMERS, State
-from tenure.core.reports.operations import Retention
 from tenure.core.reports.reading import Filter
 from tenure.core.values.bounds import LARGEST_NUMBER, LARGEST_PAGE, whole
 
@@ -90,9 +89,8 @@ def bounds(which: Filter, after: UUID | None, *, newest_first: bool, limit: int)
     return (UUID(int=low), UUID(int=high)) if 0 <= low <= high < 2**128 else (UUID(int=1), UUID(int=0))
 
 
-def last_of_age(retention: Retention, now: datetime) -> UUID:
-    """The last id whose job can be old enough for its retention to be over."""
-    youngest = now - min(retention.succeeded, retention.others)
+def last_of_age(youngest: datetime) -> UUID:
+    """The last id whose job can have ended at this time or before."""
     return UUID(int=min(_first_id_at(youngest + _SLACK), LAST.int))
 
 

@@ -1,15 +1,23 @@
 """From rows of both stores to what is read: lists, the feed, lines, definitions, workers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from tenure.core.model.job import Event
 from tenure.core.model.lease import Line
-from tenure.core.model.limit import LimitUse
+from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.states import State
-from tenure.core.reports.operations import Definition, LineStatus, Pause, Replayed, WorkerInfo, WorkerStatus
+from tenure.core.reports.operations import (
+    Definition,
+    LineStatus,
+    Pause,
+    PauseScope,
+    Replayed,
+    WorkerInfo,
+    WorkerStatus,
+)
 from tenure.core.reports.reading import End, FeedEntry, Listed, Outlook, Position, Recent
 from tenure.storage.mapping.job_rows import event_from, tags_of
 from tenure.storage.mapping.values import Row
@@ -74,20 +82,37 @@ def line_from(row: Row) -> LineStatus:
         line=Line(row["queue"], row["definition"], row["version"]),
         counts=counts,
         oldest=row["oldest_at"],
-        pause=_pause_from(row) if row["paused_at"] is not None else None,
+        pause=None if row["paused_at"] is None else _pause_from(row, prefix="pause_"),
         workers=row["workers"],
     )
 
 
-def _pause_from(row: Row) -> Pause:
+def pause_from(row: Row) -> Pause:
+    """A row of `pauses`."""
+    return _pause_from(row)
+
+
+def _pause_from(row: Row, prefix: str = "") -> Pause:
+    """A pause; the columns that say of what begin with the prefix."""
     return Pause(
-        at=row["paused_at"], until=row["paused_until_at"], by=row["paused_by"], reason=row["pause_reason"]
+        scope=PauseScope(row[f"{prefix}queue"], row[f"{prefix}definition"], row[f"{prefix}version"]),
+        at=row["paused_at"],
+        until=row["paused_until_at"],
+        by=row["paused_by"],
+        reason=row["pause_reason"],
     )
 
 
 def limit_from(row: Row) -> LimitUse:
     """A row of `limits`."""
-    return LimitUse(row["name"], row["key"], row["size"], row["held"])
+    return LimitUse(row["name"], row["key"], row["size"], row["held"], row["opens_at"])
+
+
+def limit_page_from(rows: Sequence[Row], limit: int) -> LimitPage:
+    """A page of so many rows of `limits`, from one row more than that."""
+    uses = [limit_from(row) for row in rows[:limit]]
+    place = (rows[limit - 1]["name"], rows[limit - 1]["number"]) if len(rows) > limit else None
+    return LimitPage(uses, place)
 
 
 def definition_from(row: Row) -> Definition:

@@ -23,7 +23,8 @@ from tenure.core.model.job import (
 from tenure.core.model.lease import Beat, Lease, Line, Pulse
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import State
-from tenure.core.values.bounds import CALENDAR, LARGEST_BATCH, named, printable, within
+from tenure.core.reports.operations import PauseScope
+from tenure.core.values.bounds import CALENDAR, LARGEST_BATCH, printable, within
 
 
 class Row(Protocol):
@@ -72,12 +73,10 @@ def taken(answers: Sequence[Enqueued], known: Collection[UUID]) -> KeysTaken | N
     return KeysTaken(by) if by else None
 
 
-def pausing(target: Line | str) -> dict[str, Any]:
-    """The row of a pause: a line's, or with neither definition nor version a whole queue's."""
-    if isinstance(target, Line):
-        return {"queue": target.queue, "definition": target.definition, "version": target.version}
-    named("queue", target)
-    return {"queue": target, "definition": "", "version": 0}
+def pausing(target: PauseScope | Line | str) -> dict[str, Any]:
+    """The row of a pause: what it holds."""
+    scope = PauseScope.of(target)
+    return {"queue": scope.queue, "definition": scope.definition, "version": scope.version}
 
 
 def aware(field: str, moment: datetime | None) -> datetime | None:

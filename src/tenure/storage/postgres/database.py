@@ -77,13 +77,16 @@ class Database:
         return self._identity
 
     def _note_queued(self, moved: Iterable[asyncpg.Record]) -> None:
-        self._note_places({(row["line"], row["rank"]): None for row in moved})
+        places = [(row["line"], row["rank"]) for row in moved]
+        self._note_places(dict.fromkeys(places), len(places))
 
-    def _note_places(self, places: Mapping[Place, NewJob | None], sent: CommitHint | None = None) -> None:
-        """Jobs were put in line at these places; `sent` is the hint that went along with the commit."""
+    def _note_places(
+        self, places: Mapping[Place, NewJob | None], jobs: int, sent: CommitHint | None = None
+    ) -> None:
+        """So many jobs were put in line at these places; `sent` is the hint that went along."""
         self._scans.note_queued(places)
         if places:
-            self._wakeups.queued(places, sent=sent)
+            self._wakeups.queued(places, jobs=jobs, sent=sent)
 
     def _note_moved(self, moved: Iterable[asyncpg.Record]) -> None:
         steps = list(moved)

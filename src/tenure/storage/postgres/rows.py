@@ -58,7 +58,7 @@ def new_jobs(
         "replays_of": _if_any([job.replay_of for job in jobs]),
         "traceparents": _if_any([job.traceparent for job in jobs]),
         "tags": _if_any([written_names(job.tags) if job.tags else None for job in jobs]),
-        "limits": _if_any([written_limits(job.fenced_limits) if job.limits else None for job in jobs]),
+        "limits": _if_any([written_limits(job.namespaced_limits) if job.limits else None for job in jobs]),
         "creators": _if_any([job.creator for job in jobs]),
     }
 

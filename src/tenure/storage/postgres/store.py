@@ -25,13 +25,16 @@ from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
+from tenure.storage.postgres.verbs.retention import RetentionVerbs
 from tenure.storage.postgres.verbs.trails import Trails
 from tenure.storage.postgres.verbs.turn import Turn
 from tenure.storage.postgres.wire.addresses import PostgresAddress, read_address
 from tenure.storage.postgres.wire.pool import Pool
 
 
-class PostgresStore(Creation, Turn, Reading, Overview, Operations, Trails, Access, Inspection):
+class PostgresStore(
+    Creation, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection
+):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
     def __init__(

@@ -97,7 +97,7 @@ def _columns(job: NewJob, job_id: UUID) -> tuple[Any, ...]:
         None if job.replay_of is None else str(job.replay_of),
         job.traceparent,
         written_names(job.tags),
-        msgspec.json.encode(job.fenced_limits).decode(),
+        msgspec.json.encode(job.namespaced_limits).decode(),
         job.creator,
     )
 

@@ -12,7 +12,8 @@ CREATE TEMP TABLE moving (
 );
 CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, actor, n, lines, notes, asked, taken);
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
-CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over) WITHOUT ROWID;
+CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over, is_found, lines) WITHOUT ROWID;
+CREATE TEMP TABLE keeping (definition PRIMARY KEY, succeeded, others, keyed, logs) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
 CREATE TEMP TABLE walked (line PRIMARY KEY, rank) WITHOUT ROWID;
 CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job, n, attempt, queued_at);

@@ -26,11 +26,12 @@ from tenure.storage.sqlite.verbs.health import Inspection
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
+from tenure.storage.sqlite.verbs.retention import RetentionVerbs
 from tenure.storage.sqlite.verbs.trails import Trails
 from tenure.storage.sqlite.verbs.turn import Turn
 
 
-class SqliteStore(Creation, Turn, Reading, Overview, Operations, Trails, Access, Inspection):
+class SqliteStore(Creation, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection):
     """Jobs in one file, shared by any number of processes on one machine."""
 
     def __init__(

@@ -22,7 +22,10 @@ from tenure.surfaces.cli.calls.doctor import doctor
 from tenure.surfaces.cli.calls.enqueue import enqueue
 from tenure.surfaces.cli.calls.jobs import jobs
 from tenure.surfaces.cli.calls.keys import audit, keys
+from tenure.surfaces.cli.calls.limits import limits
 from tenure.surfaces.cli.calls.migrate import migrate
+from tenure.surfaces.cli.calls.queues import queues
+from tenure.surfaces.cli.calls.retention import retention
 from tenure.surfaces.cli.calls.serve import serve
 from tenure.surfaces.cli.calls.worker import worker
 from tenure.surfaces.cli.calls.workers import workers
@@ -85,7 +88,10 @@ commands.add_command(enqueue)
 commands.add_command(jobs)
 commands.add_command(keys)
 commands.add_command(audit)
+commands.add_command(limits)
 commands.add_command(migrate)
+commands.add_command(queues)
+commands.add_command(retention)
 commands.add_command(serve)
 commands.add_command(worker)
 commands.add_command(workers)

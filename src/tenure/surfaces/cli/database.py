@@ -59,13 +59,22 @@ def with_store(store: Store, work: Callable[[Store], Coroutine[Any, Any, T]]) ->
 def with_client(parts: Parts, database: str, work: Callable[[JobClient], Coroutine[Any, Any, T]]) -> T:
     """Run `work` with a client on a database, which must exist and have this version's schema."""
 
-    async def verified(store: Store) -> T:
-        await store.verify()
+    async def with_one(store: Store) -> T:
         client = client_on(store)
         try:
             return await work(client)
         finally:
             await client.close()
+
+    return with_verified_store(parts, database, with_one)
+
+
+def with_verified_store(parts: Parts, database: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+    """Run `work` with the store of a database, which must exist and have this version's schema."""
+
+    async def verified(store: Store) -> T:
+        await store.verify()
+        return await work(store)
 
     return with_store(parts.store_for(database, create=False), verified)
 

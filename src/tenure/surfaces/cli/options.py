@@ -47,6 +47,15 @@ def moment_option(name: str, text: str) -> Callable[[Any], Any]:
     return click.option(name, metavar="TIME", callback=read_by(inputs.moment), help=text)
 
 
+until_option = click.option(
+    "--until",
+    metavar="TIME|+DURATION",
+    callback=read_by(inputs.end),
+    help="When the pause ends by itself, such as 2030-01-31T08:30:00Z or +90m; default: when it is resumed.",
+)
+reason_option = click.option("--reason", metavar="TEXT", help="Why; shown with the pause.")
+
+
 def params_option(text: str, default: str | None = None) -> Callable[[Any], Any]:
     """The option for params, which may be given in three ways."""
     return click.option("--params", metavar="JSON|@FILE|-", default=default, help=text)

@@ -9,9 +9,12 @@ from tenure.surfaces.dashboard.pages import (
     definitions,
     job,
     jobs,
+    limits,
     live,
     overview,
+    pause_forms,
     queues,
+    retention,
     workers,
 )
 from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW
@@ -64,7 +67,7 @@ PAGES = (
         summary="End the session",
         scope="read",
         form=NoFields,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     page(
         f"{assets.PLACE}{{name}}",
@@ -80,16 +83,16 @@ PAGES = (
         handler=overview.overview,
         summary="What needs attention, counts and charts",
         parameters=OF_OVERVIEW,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     page(
         "/ui/live",
         handler=live.live,
         summary="Hints that something has happened",
         produces=EVENT_STREAM,
-        is_fenced=True,
+        is_namespaced=True,
     ),
-    page("/ui/jobs", handler=jobs.jobs, summary="Jobs", parameters=OF_JOBS, is_fenced=True),
+    page("/ui/jobs", handler=jobs.jobs, summary="Jobs", parameters=OF_JOBS, is_namespaced=True),
     action(
         "/ui/jobs/act",
         handler=many_jobs.act,
@@ -97,7 +100,7 @@ PAGES = (
         summary="Cancel or replay many jobs",
         form=many_jobs.Choice,
         seconds=60.0,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     page("/ui/jobs/{jobId}", handler=job.job, summary="One job", parameters=OF_JOB),
     page("/ui/jobs/{jobId}/live", handler=live.of_job, summary="Hints about one job", produces=EVENT_STREAM),
@@ -114,11 +117,36 @@ PAGES = (
         "/ui/queues/{queue}/pause",
         handler=queues.pause,
         summary="Pause a queue",
-        form=queues.PauseForm,
+        form=pause_forms.PauseForm,
     ),
     action("/ui/queues/{queue}/resume", handler=queues.resume, summary="Resume a queue", form=NoFields),
+    page("/ui/limits", handler=limits.limits, summary="Limits"),
+    action(
+        "/ui/limits/{name}", handler=limits.resize, summary="Set the size of a limit", form=limits.SizeForm
+    ),
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
-    page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_fenced=True),
-    page("/ui/definitions/{key}", handler=definitions.definition, summary="One definition", is_fenced=True),
+    page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_namespaced=True),
+    action(
+        "/ui/retention",
+        handler=retention.set_times,
+        target=retention.target,
+        summary="Set how long finished jobs are kept",
+        form=retention.RetentionForm,
+    ),
+    page(
+        "/ui/definitions/{key}", handler=definitions.definition, summary="One definition", is_namespaced=True
+    ),
+    action(
+        "/ui/definitions/{key}/pause",
+        handler=definitions.pause,
+        summary="Pause a definition",
+        form=pause_forms.DefinitionPauseForm,
+    ),
+    action(
+        "/ui/definitions/{key}/resume",
+        handler=definitions.resume,
+        summary="Resume a definition",
+        form=pause_forms.ScopeForm,
+    ),
 )

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from time import monotonic
 
 import asyncpg
 import pytest
 
 from tenure.storage.contract.store import Wakeups
 from tenure.storage.postgres.store import PostgresStore
-from tenure.storage.postgres.wire import wakeups
+from tenure.storage.postgres.wire.hint_pace import HintPace
 from tests.storage.backends import PostgresBackend
 from tests.storage.postgres.test_round_trips import SentStatements, watch
 from tests.storage.verbs import enqueue_one, fall_asleep, woken
@@ -27,11 +26,35 @@ async def single(backend: PostgresBackend) -> AsyncIterator[PostgresStore]:
     await store.close()
 
 
+class MovedPace(HintPace):
+    """How often hints are sent, at a time that a test moves."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: self.now)
+        self.now = 0.0
+
+    def be_silent(self) -> None:
+        """No hint may be sent from now on."""
+        self.now += 60
+        self.note_told()
+        self.now -= 60
+
+    def be_free(self) -> None:
+        """The last hint was long ago."""
+        self.now += 120
+
+
 @pytest.fixture
-async def sent(single: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> SentStatements:
+def pace(single: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> MovedPace:
+    """The pace of the store's hints."""
+    moved = MovedPace()
+    monkeypatch.setattr(single._wakeups, "pace", moved)
+    return moved
+
+
+@pytest.fixture
+async def sent(single: PostgresStore, pace: MovedPace) -> SentStatements:
     """The statements that it sends, long after its last hint."""
-    monkeypatch.setattr(wakeups, "QUIET", 0.0)
-    monkeypatch.setattr(single._wakeups, "_quiet_until", 0.0)
     return await watch(single)
 
 
@@ -73,14 +96,14 @@ async def test_a_key_that_is_taken_is_no_news(
 
 
 async def test_who_puts_in_one_job_after_the_other_sends_nothing_else(
-    single: PostgresStore, sent: SentStatements, asleep: Wakeups, monkeypatch: pytest.MonkeyPatch
+    single: PostgresStore, sent: SentStatements, asleep: Wakeups, pace: MovedPace
 ) -> None:
     """A hint that was due is not sent if the hint of a later job names the same place."""
     await enqueue_one(single)
-    monkeypatch.setattr(single._wakeups, "_quiet_until", monotonic() + 60)
+    pace.be_silent()
     await enqueue_one(single)
     await asyncio.sleep(0)  # until the task that sends its hint has begun to wait
-    monkeypatch.setattr(single._wakeups, "_quiet_until", 0.0)
+    pace.be_free()
     await enqueue_one(single)
     await single._wakeups.close()
     assert [text.split()[0] for text in await sent.statements()] == ["WITH", "WITH", "WITH"]
@@ -88,24 +111,26 @@ async def test_who_puts_in_one_job_after_the_other_sends_nothing_else(
 
 
 async def test_a_hint_of_another_place_is_not_put_off(
-    single: PostgresStore, sent: SentStatements, asleep: Wakeups, monkeypatch: pytest.MonkeyPatch
+    single: PostgresStore, sent: SentStatements, asleep: Wakeups, pace: MovedPace
 ) -> None:
     await enqueue_one(single)
-    monkeypatch.setattr(single._wakeups, "_quiet_until", monotonic() + 60)
+    pace.be_silent()
     await enqueue_one(single, priority=7)
-    monkeypatch.setattr(single._wakeups, "_quiet_until", 0.0)
+    await asyncio.sleep(0)  # until the task that sends its hint has begun to wait
+    pace.be_free()
     await enqueue_one(single)
     await single._wakeups.close()
     assert [text.split()[0] for text in await sent.statements()] == ["WITH", "WITH", "WITH", "NOTIFY"]
 
 
-async def test_what_was_put_in_line_meanwhile_is_told_of_as_well(single: PostgresStore) -> None:
+async def test_what_was_put_in_line_meanwhile_is_told_of_as_well(
+    single: PostgresStore, pace: MovedPace
+) -> None:
     """Its commit may come after the hint that is under way."""
     hints = single._wakeups
     await hints.close()
-    hints._quiet_until = 0.0
     under_way = hints.along_with_commit()
-    hints._quiet_until = monotonic() + 60
+    pace.be_silent()
     hints.queued([(1, 0)])
     hints.queued([(1, 0)], sent=under_way)
     assert hints._unsent == {"queued"}

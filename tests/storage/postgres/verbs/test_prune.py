@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import asyncpg
 
-from tenure.core.reports.operations import Pruned, Retention
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
 from tests.storage.postgres.lock_waits import PATIENCE
-from tests.storage.verbs import enqueue_one, seconds
+from tests.storage.verbs import enqueue_one, jobs_and_next, seconds
 
 EVERYTHING = Retention(succeeded=timedelta(0), others=timedelta(0), keyed=timedelta(0))
 
@@ -23,10 +23,10 @@ async def test_pruning_passes_over_a_locked_job(
     await clock.advance(seconds(1))
     await foreign.execute("SELECT FROM tenure.job_state WHERE id = $1 FOR UPDATE", jobs[1])
     async with asyncio.timeout(PATIENCE):
-        assert await store.prune(EVERYTHING) == Pruned(2, None)
+        assert jobs_and_next(await store.prune(EVERYTHING)) == (2, None)
     await foreign.execute("ROLLBACK")
     assert await store.get(jobs[1]) is not None
-    assert await store.prune(EVERYTHING) == Pruned(1, None)
+    assert jobs_and_next(await store.prune(EVERYTHING)) == (1, None)
 
 
 async def test_pruning_waits_for_no_open_transaction(
@@ -39,7 +39,7 @@ async def test_pruning_waits_for_no_open_transaction(
     await foreign.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     assert await foreign.fetchval("SELECT count(*) FROM tenure.job") == 1
     async with asyncio.timeout(PATIENCE):
-        assert await store.prune(EVERYTHING) == Pruned(1, None)
+        assert jobs_and_next(await store.prune(EVERYTHING)) == (1, None)
     assert await foreign.fetchval("SELECT count(*) FROM tenure.event") == 1
     assert await store.get(job) is None
 

@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from tenure.core.reports.operations import Retention
+from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wire.pool import Connection

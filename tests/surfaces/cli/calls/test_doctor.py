@@ -109,9 +109,9 @@ def test_a_pause_is_found_if_jobs_wait_under_it(tmp_path: Path, migrated: str) -
     examined(tmp_path, migrated, 0)
     on(migrated, enqueue_one)
     [finding] = found(examined(tmp_path, migrated, 1), "paused")
-    assert "1 job waits in queue default" in finding["what"]
-    assert "eve" in finding["what"]
-    assert "the mail server moves" in finding["what"]
+    what = "1 job waits under the pause of queue default by eve, until it is resumed: the mail server moves"
+    assert finding["what"] == what
+    assert finding["cure"].endswith("`tenure queues resume default`")
 
 
 def test_a_pause_that_ends_by_itself_needs_nobody(tmp_path: Path, migrated: str) -> None:
@@ -132,7 +132,11 @@ def test_a_paused_definition_is_found_too(tmp_path: Path, migrated: str) -> None
         await store.pause(Line("default", "mail"), by="eve")
 
     on(migrated, pause)
-    assert len(found(examined(tmp_path, migrated, 1), "paused")) == 1
+    [finding] = found(examined(tmp_path, migrated, 1), "paused")
+    [command] = [part for part in finding["cure"].split("`") if part.startswith("tenure ")]
+    ran = tenure(tmp_path, *command.split()[1:], "--database", migrated)
+    assert ran.returncode == 0, ran
+    examined(tmp_path, migrated, 0)
 
 
 def test_a_job_put_aside_is_named_with_the_reason(tmp_path: Path, migrated: str) -> None:

@@ -31,7 +31,7 @@ from tests.surfaces.http.http_server import Api
 from tests.surfaces.store_behind import NOBODY
 
 SCREENS = (
-    *("/", "/ui/jobs", "/ui/dead-letters", "/ui/queues", "/ui/workers"),
+    *("/", "/ui/jobs", "/ui/dead-letters", "/ui/queues", "/ui/limits", "/ui/workers"),
     *("/ui/definitions", "/ui/definitions/mail"),
 )
 HOSTILE = """"'><img src=x onerror=alert(1)></script><script>alert(1)</script>"""

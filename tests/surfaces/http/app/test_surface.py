@@ -156,6 +156,11 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("POST", "/v1/jobs/{jobId}/replay", {}),
         ("POST", "/v1/queues/{queue}/pause", {}),
         ("POST", "/v1/queues/{queue}/resume", None),
+        ("POST", "/v1/definitions/{key}/pause", {"version": 1, "queue": "q", "reason": "x"}),
+        ("GET", "/v1/pauses", None),
+        ("POST", "/v1/definitions/{key}/resume", {"version": 1, "queue": "q"}),
+        ("GET", "/v1/limits", None),
+        ("PATCH", "/v1/limits/{name}", {"size": 5}),
         ("POST", "/v1/workers/{workerId}/drain", None),
         ("DELETE", "/v1/workers/{workerId}", None),
         ("GET", "/tasks/{jobId}", None),
@@ -164,7 +169,7 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("POST", "/tasks/{jobId}/abort", None),
     ]
     for method, path, body in calls_made:
-        filled = path.format(jobId=job, key="mail", version=1, queue="default", workerId="nobody")
+        filled = path.format(jobId=job, key="mail", version=1, queue="default", workerId="nobody", name="gpu")
         reply = await api.call(method, filled, body)
         _check(method, path, reply.status, reply.headers["content-type"], reply.body)
 

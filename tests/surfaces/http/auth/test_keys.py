@@ -25,6 +25,7 @@ BODIES: dict[str, Any] = {
     "/v1/jobs/batch": {"jobs": [{"definitionKey": "mail"}]},
     "/v1/jobs/cancel": {"all": True},
     "/v1/jobs/replay": {"all": True},
+    "/v1/jobs/purge": {"endedBefore": "2030-01-31T08:30:00Z"},
 }
 """What routes take that need more than an empty object."""
 

@@ -126,6 +126,7 @@ async def test_a_queue_tells_what_passes_through_it(api: Api, store: Store) -> N
     assert rates == {
         "default": {"enqueuedPerMinute": 1, "startedPerMinute": 1, "finishedPerMinute": 1},
         "slow": {"enqueuedPerMinute": 1, "startedPerMinute": 0, "finishedPerMinute": 0},
+        "still": {"enqueuedPerMinute": 0, "startedPerMinute": 0, "finishedPerMinute": 0},
     }
 
 

@@ -305,7 +305,7 @@ def watched_route(ended: asyncio.Event, error: Exception | None = None) -> Route
         summary="",
         answers={},
         produces=EVENT_STREAM,
-        is_fenced=True,
+        is_namespaced=True,
     )
 
 

@@ -21,6 +21,7 @@ class Freshness:
         self._looked_up_at: float | None = None
         self._trusted_for = FRESH_FOR
         self._sweep_began = self._swept_since = -math.inf
+        self._has_offered = False
 
     @property
     def is_stale(self) -> bool:
@@ -33,12 +34,20 @@ class Freshness:
         return self._trusted_for > FRESH_FOR
 
     def saw_all_since(self, moment: float) -> bool:
-        """Whether every line was looked up since then, or, if lines take several look-ups, shortly before."""
-        return self._swept_since >= (moment - self._trusted_for if self.is_in_parts else moment)
+        """Whether every line was looked up since then, or, if lines take several look-ups, shortly before.
+
+        A sweep in which places were offered says nothing of those: more jobs may stand there.
+        """
+        is_trusted = self.is_in_parts and not self._has_offered
+        return self._swept_since >= (moment - self._trusted_for if is_trusted else moment)
 
     def forget(self) -> None:
         """Make a look-up due before the next claim."""
         self._looked_up_at = None
+
+    def note_offers(self) -> None:
+        """Places were offered that this sweep has found."""
+        self._has_offered = True
 
     def note_walk(self, seconds: float) -> None:
         """Walking through lines from their front took this long."""
@@ -50,6 +59,7 @@ class Freshness:
         self._looked_up_at = time.monotonic()
         if is_first:
             self._sweep_began = self._looked_up_at - took
+            self._has_offered = False
         self.is_in_parts = not (is_first and is_last)
         if is_last:
             self._swept_since = self._sweep_began

@@ -1,7 +1,7 @@
 """The ids of lines, cached: every job is recorded with its line's id, and most jobs share a few lines."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,6 +14,11 @@ from tenure.storage.postgres.wire.pool import Pool
 MOST_CACHED = 50_000
 """How many lines a process caches."""
 
+MOST_A_STATEMENT = 1_000
+"""How many lines or limits one statement creates or looks up: nobody else's waits long for it, and the server
+does not take it for so much work that it compiles the statement first."""
+
+T = TypeVar("T")
 Kind = tuple[str, str, int, tuple[tuple[str, str], ...]]
 """What identifies a line: queue, definition, version, and the (name, key) of its jobs' limits."""
 
@@ -56,19 +61,21 @@ class LineIds:
 
     async def _create(self, unknown: set[Kind], limits: Collection[Limit]) -> None:
         if limits:
-            named = rows.limits(limits)
-            await self._pool.run("enqueue.limits", **named)
-            await self._pool.run("enqueue.slots", **named)
+            for some in _in_parts(list(limits)):
+                named = rows.limits(some)
+                await self._pool.run("enqueue.limits", **named)
+                await self._pool.run("enqueue.slots", **named)
         else:  # with a limit that does not exist yet, the line of the other limits would be found
             await self._look_up(unknown)
         if new := unknown - self._cache.keys():
-            await self._pool.run("enqueue.lines", **_named(sorted(new)))
+            for kinds in _in_parts(sorted(new)):
+                await self._pool.run("enqueue.lines", **_named(kinds))
             await self._look_up(new)
 
     async def _look_up(self, wanted: Collection[Kind]) -> None:
-        kinds = sorted(wanted)
-        for row in await self._pool.run("enqueue.line_ids", **_named(kinds)) if kinds else []:
-            self._cache[kinds[row["position"] - 1]] = row["line"]
+        for kinds in _in_parts(sorted(wanted)):
+            for row in await self._pool.run("enqueue.line_ids", **_named(kinds)):
+                self._cache[kinds[row["position"] - 1]] = row["line"]
 
 
 def line_of(job: NewJob) -> Line:
@@ -77,7 +84,7 @@ def line_of(job: NewJob) -> Line:
 
 
 def _kind(job: NewJob) -> Kind:
-    limits = tuple(sorted((limit.name, limit.key) for limit in job.fenced_limits)) if job.limits else ()
+    limits = tuple(sorted((limit.name, limit.key) for limit in job.namespaced_limits)) if job.limits else ()
     return job.queue, job.definition, job.version, limits
 
 
@@ -88,11 +95,16 @@ def _named(kinds: Sequence[Kind]) -> dict[str, list[Any]]:
     }
 
 
+def _in_parts(wanted: Sequence[T]) -> Iterator[Sequence[T]]:
+    for first in range(0, len(wanted), MOST_A_STATEMENT):
+        yield wanted[first : first + MOST_A_STATEMENT]
+
+
 def _limits(jobs: Sequence[NewJob]) -> list[Limit]:
     """The limits of new jobs, each name with the size that came first."""
     sizes: dict[str, int] = {}
     for job in jobs:
         for limit in job.limits:
             sizes.setdefault(limit.name, limit.size)
-    named = {(limit.name, limit.key) for job in jobs for limit in job.fenced_limits}
+    named = {(limit.name, limit.key) for job in jobs for limit in job.namespaced_limits}
     return [Limit(name, key, sizes[name]) for name, key in sorted(named)]

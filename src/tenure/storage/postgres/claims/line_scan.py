@@ -26,6 +26,7 @@ from tenure.storage.mapping.values import Row
 from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
 from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent
+from tenure.storage.postgres.claims.place_order import PlaceOrder
 from tenure.storage.postgres.claims.room import LimitRoom
 
 FRONT = 10
@@ -57,6 +58,7 @@ class LineScan:
         self._doubted: set[Place] = set()  # gave fewer jobs than they could, which is not certain
         self._refilled: set[Place] = set()  # jobs were put there since the last offers
         self._waited: dict[Place, int] = {}  # steps of age of the first job
+        self._order = PlaceOrder()
         self._turn = 0
         self._has_passed_over = False  # a line without room, in the last offers
         self._is_unsure = False  # of the room under limits
@@ -109,6 +111,7 @@ class LineScan:
             self.room,
         ):
             remembered.clear()
+        self._order.forget()
         self._is_unsure = self.has_guessed = False
 
     def _learn_place(self, row: Row) -> None:
@@ -159,6 +162,7 @@ class LineScan:
         if place[0] in self._found_lines:
             self._restore(place)
             self._claimed_to.setdefault(place, 0)
+            self._order.note_new(place)
         # The last look-up did not find the line: it was empty or new, or it is paused.
         elif line is None or line in self._served:
             self.forget()
@@ -189,33 +193,36 @@ class LineScan:
         offers: list[Offer] = []
         limited_room = 0
         horizon = self._horizon(returning)
-        for moved_up, equals in self._by_rank(by_age=goes_by_age(turn)):
-            if horizon is not None and moved_up > horizon:
+        waited = self._waited if goes_by_age(turn) else {}
+        for equals in self._order.by_rank(self._claimed_to, self.known, waited):
+            if horizon is not None and equals.rank > horizon:
                 break
-            first = turn % len(equals)
-            for place in equals[first:] + equals[:first]:
-                line = self.known[place[0]]
-                if line.limits and limited_room > 2 * limit:
-                    continue
-                room = min((self.room.after(one, returning) for one in line.limits), default=limit)
-                if room <= 0:
-                    self._has_passed_over = True
-                    continue
-                limited_room += room if line.limits else 0
-                offers.append(Offer(place, self._claimed_to[place], line, room))
-        self._turn += bool(offers)
+            reached = 0
+            if limited_room <= 2 * limit:
+                for place in equals.rotated(turn):
+                    reached += 1
+                    limited_room += self._offer(place, limit, returning, offers)
+                    if limited_room > 2 * limit:
+                        break
+            for place in equals.unlimited_behind(turn, reached):
+                self._offer(place, limit, returning, offers)
+        if offers:
+            self._turn += 1
+            self.freshness.note_offers()
         return offers
 
-    def _by_rank(self, *, by_age: bool) -> list[tuple[int, list[Place]]]:
-        """Places by their rank. By age, each moves up one rank for every step that its first job has waited.
-
-        Among places that meet at one rank, those that were more urgent from the start go first.
-        """
-        waited = self._waited if by_age else {}
-        by_rank: dict[tuple[int, int], list[Place]] = {}
-        for line, rank in sorted(self._claimed_to):
-            by_rank.setdefault((rank - waited.get((line, rank), 0), rank), []).append((line, rank))
-        return [(moved_up, equals) for (moved_up, _), equals in sorted(by_rank.items())]
+    def _offer(self, place: Place, limit: int, returning: int, offers: list[Offer]) -> int:
+        """Add a place to the offers, if it has room; returns its room under limits."""
+        after = self._claimed_to.get(place)
+        if after is None:
+            return 0
+        line = self.known[place[0]]
+        room = min((self.room.after(one, returning) for one in line.limits), default=limit)
+        if room <= 0:
+            self._has_passed_over = True
+            return 0
+        offers.append(Offer(place, after, line, room))
+        return room if line.limits else 0
 
     def _horizon(self, returning: int) -> int | None:
         """The rank behind which jobs that were not looked up may be more urgent than any known place."""
@@ -240,6 +247,7 @@ class LineScan:
             last = rows[-1]
             if last["seq"] > self._claimed_to.get(place, 0):
                 self._claimed_to[place] = last["seq"]
+                self._order.note_new(place)
             if place in self._waited:
                 self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
         gave = {place: len(rows) for place, rows in taken.items()}
@@ -274,6 +282,7 @@ class LineScan:
         self._refilled.add(place)
         if (after := self._spent.pop(place, None)) is not None:
             self._claimed_to[place] = after
+            self._order.note_new(place)
 
     def _may_give(self, line: int, returning: int) -> bool:
         return all(self.room.after(limit, returning) > 0 for limit in self.known[line].limits)

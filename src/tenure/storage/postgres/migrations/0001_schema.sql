@@ -54,7 +54,8 @@ CREATE TABLE tenure.line (
     UNIQUE (queue, definition, version, limits, share)
 );
 
--- Lines of which nothing is claimed: one, or with neither definition nor version all of a queue.
+-- Lines of which nothing is claimed. Without a queue any is meant, and so with definition and version (0): all code that
+-- knows this schema reads it so.
 CREATE TABLE tenure.pause (
     queue       text        NOT NULL,
     definition  text        NOT NULL DEFAULT '',

@@ -84,15 +84,18 @@ BEGIN
         INSERT INTO tenure.slot (limited, n)
         SELECT limited.id, n
           FROM jsonb_to_recordset(limits) AS wanted (name text, key text)
-          JOIN tenure.limited USING (name, key)
-          JOIN tenure.limit_size USING (name)
-         CROSS JOIN generate_series(1, limit_size.size) AS n
+         -- LIMIT keeps these look-ups, however many keys there are by now.
+         CROSS JOIN LATERAL (SELECT id FROM tenure.limited
+                              WHERE limited.name = wanted.name AND limited.key = wanted.key LIMIT 1) limited
+         CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = wanted.name LIMIT 1) sized
+         CROSS JOIN generate_series(1, sized.size) AS n
          ORDER BY limited.id, n
         ON CONFLICT DO NOTHING;
     END IF;
     ids := ARRAY(SELECT limited.id
                    FROM jsonb_to_recordset(limits) AS wanted (name text, key text)
-                   JOIN tenure.limited USING (name, key)
+                  CROSS JOIN LATERAL (SELECT id FROM tenure.limited
+                                       WHERE limited.name = wanted.name AND limited.key = wanted.key LIMIT 1) limited
                   ORDER BY limited.id);
     LOOP
         SELECT id INTO line_id FROM tenure.line

@@ -22,13 +22,19 @@ ON CONFLICT DO NOTHING;
 
 -- part: slots
 -- As many slots as the limits' sizes say; a statement of its own, since it must see what others have made.
+-- Here and below LIMIT keeps what is found by a name and a key a look-up: a planner that knows nothing yet of the keys,
+-- or knows them from when they were few, would go through all of them for each that is wanted. Of the limits of one job
+-- it would expect a hundred, and for so much work compile the statement first, where it may (through a pooler), which
+-- takes seconds: each LIMIT that it cannot know means a tenth to it, so two of them mean one.
 INSERT INTO tenure.slot (limited, n)
-SELECT limited.id, n
-  FROM unnest(:names::text[], :keys::text[]) AS wanted (name, key)
-  JOIN tenure.limited USING (name, key)
-  JOIN tenure.limit_size USING (name)
- CROSS JOIN generate_series(1, size) AS n
- ORDER BY limited.id, n
+SELECT sized.id, n
+  FROM (SELECT limited.id, limit_size.size
+          FROM unnest(:names::text[], :keys::text[]) AS wanted (name, key)
+         CROSS JOIN LATERAL (SELECT id FROM tenure.limited
+                              WHERE limited.name = wanted.name AND limited.key = wanted.key LIMIT 1) limited
+         CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = wanted.name LIMIT 1) limit_size
+         ORDER BY limited.id) sized   -- so that nobody waits in a circle
+ CROSS JOIN generate_series(1, sized.size) AS n
 ON CONFLICT DO NOTHING;
 
 -- part: lines
@@ -39,8 +45,11 @@ WITH patience AS MATERIALIZED (
 INSERT INTO tenure.line (queue, definition, version, limits)
 SELECT queue, definition, version,
        ARRAY(SELECT limited.id
-               FROM json_array_elements(wanted.limits::json) AS given (named)
-               JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
+               FROM (SELECT * FROM (SELECT * FROM json_array_elements(wanted.limits::json)
+                                     LIMIT json_array_length(wanted.limits::json)) few
+                      LIMIT json_array_length(wanted.limits::json)) AS given (named)
+              CROSS JOIN LATERAL (SELECT id FROM tenure.limited
+                                   WHERE name = named ->> 0 AND key = named ->> 1 LIMIT 1) limited
               ORDER BY limited.id) AS limits
   FROM patience
  CROSS JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[], :limits::text[])
@@ -52,12 +61,19 @@ ON CONFLICT DO NOTHING;
 SELECT wanted.position, line.id AS line
   FROM unnest(:queues::text[], :definitions::text[], :versions::integer[], :limits::text[])
        WITH ORDINALITY AS wanted (queue, definition, version, limits, position)
-  JOIN tenure.line USING (queue, definition, version)
- WHERE line.limits = ARRAY(SELECT limited.id
-                             FROM json_array_elements(wanted.limits::json) AS given (named)
-                             JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
-                            ORDER BY limited.id)
-   AND line.share = '';
+ CROSS JOIN LATERAL (
+           SELECT ARRAY(SELECT limited.id
+                          FROM (SELECT * FROM (SELECT * FROM json_array_elements(wanted.limits::json)
+                                                LIMIT json_array_length(wanted.limits::json)) few
+                                 LIMIT json_array_length(wanted.limits::json)) AS given (named)
+                         CROSS JOIN LATERAL (SELECT id FROM tenure.limited
+                                              WHERE name = named ->> 0 AND key = named ->> 1 LIMIT 1) limited
+                         ORDER BY limited.id) AS limits
+           OFFSET 0   -- once for each
+       ) under
+ CROSS JOIN LATERAL (SELECT id FROM tenure.line
+                      WHERE line.queue = wanted.queue AND line.definition = wanted.definition
+                        AND line.version = wanted.version AND line.limits = under.limits AND line.share = '' LIMIT 1) line;
 
 -- part: record
 WITH
@@ -87,14 +103,23 @@ given AS MATERIALIZED (
                retry_on, fatal_on, parent, replay_of, traceparent, tags, limits, creator,
                position
            )
-      LEFT JOIN tenure.line ON line.id = asked.known_line AND line.queue = asked.queue
-                           AND line.definition = asked.definition AND line.version = asked.version AND line.share = ''
-                           AND line.limits = CASE WHEN asked.limits IS NULL THEN '{}'
-                                                  ELSE ARRAY(SELECT limited.id
-                                                               FROM json_array_elements(asked.limits::json) AS given (named)
-                                                               JOIN tenure.limited ON name = named ->> 0 AND key = named ->> 1
-                                                              ORDER BY limited.id)
-                                             END
+      LEFT JOIN LATERAL (
+               SELECT id FROM tenure.line
+                WHERE line.id = asked.known_line AND line.queue = asked.queue AND line.definition = asked.definition
+                  AND line.version = asked.version AND line.share = ''
+                  AND line.limits = CASE WHEN asked.limits IS NULL THEN '{}'
+                                         ELSE ARRAY(SELECT limited.id
+                                                      FROM (SELECT *
+                                                              FROM (SELECT * FROM json_array_elements(asked.limits::json)
+                                                                     LIMIT json_array_length(asked.limits::json)) few
+                                                             LIMIT json_array_length(asked.limits::json)) AS given (named)
+                                                     CROSS JOIN LATERAL (SELECT id FROM tenure.limited
+                                                                          WHERE name = named ->> 0 AND key = named ->> 1
+                                                                          LIMIT 1) limited
+                                                     ORDER BY limited.id)
+                                    END
+                LIMIT 1
+           ) line ON true
 ),
 -- Sorted by key and id, so that two calls with the same keys never wait for each other in a circle. A line that is not
 -- what the caller remembers is NULL here and fails the whole statement.
@@ -256,4 +281,4 @@ SELECT asked.position, job.id, job_state.state,
        ) job ON true
   -- LIMIT keeps this a look-up: PostgreSQL 13 would merge a few jobs with all that there are.
   JOIN LATERAL (SELECT state FROM tenure.job_state WHERE job_state.id = job.id LIMIT 1) job_state ON true
-  JOIN tenure.line ON line.id = job.line;
+ CROSS JOIN LATERAL (SELECT definition, version FROM tenure.line WHERE line.id = job.line LIMIT 1) line;

@@ -41,7 +41,7 @@ SELECT settled.is_gone, next.mark, next.job, next.n, line.queue, line.definition
        next
        -- LIMIT keeps these look-ups: planned anew each time, as through a pooler, they would be joined with all there is.
        CROSS JOIN LATERAL (SELECT * FROM tenure.job WHERE job.id = next.job LIMIT 1) job
-       JOIN tenure.line ON line.id = job.line
+       CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = job.line LIMIT 1) line
        CROSS JOIN LATERAL (SELECT job_state.state FROM tenure.job_state WHERE job_state.id = next.job LIMIT 1) s
        LEFT JOIN LATERAL (SELECT * FROM tenure.event WHERE event.job = next.job AND event.n = next.n LIMIT 1) event ON true
        LEFT JOIN LATERAL (

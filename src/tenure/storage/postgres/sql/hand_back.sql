@@ -59,7 +59,8 @@ recorded AS (
 freed AS (
     UPDATE tenure.slot SET is_held = false
       FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(returned.slots, ' ')::smallint[]) AS n
-              FROM returned JOIN tenure.line ON line.id = returned.line
+              FROM returned
+             CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = returned.line LIMIT 1) line
              WHERE returned.slots IS NOT NULL) held
      WHERE slot.limited = held.limited AND slot.n = held.n
 ),

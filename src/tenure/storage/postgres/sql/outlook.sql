@@ -3,16 +3,20 @@
 SELECT tenure.now() AS now_at,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
                            AS served (queue, definition, version)
-                 JOIN tenure.line USING (queue, definition, version)
+                CROSS JOIN LATERAL (SELECT * FROM tenure.line
+                                     WHERE line.queue = served.queue AND line.definition = served.definition
+                                       AND line.version = served.version OFFSET 0) line   -- found by their names
                 CROSS JOIN LATERAL (SELECT FROM tenure.ready WHERE ready.line = line.id
                                      ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) standing
                 WHERE NOT EXISTS (SELECT FROM tenure.pause
-                                   WHERE pause.queue = line.queue
-                                     AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
+                                   WHERE pause.queue IN ('', line.queue) AND pause.definition IN ('', line.definition)
+                                     AND pause.version IN (0, line.version)
                                      AND (pause.until IS NULL OR pause.until > tenure.now()))
                   AND NOT EXISTS (SELECT FROM unnest(line.limits) AS wanted (id)
-                                    JOIN tenure.limited ON limited.id = wanted.id
-                                    JOIN tenure.limit_size USING (name)
+                                   CROSS JOIN LATERAL (SELECT name FROM tenure.limited
+                                                        WHERE limited.id = wanted.id LIMIT 1) limited
+                                   CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size
+                                                        WHERE limit_size.name = limited.name LIMIT 1) limit_size
                                    WHERE size <= (SELECT count(*) FROM tenure.slot
                                                    WHERE slot.limited = wanted.id AND slot.is_held))) AS waiting,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])

@@ -7,7 +7,7 @@ SELECT id AS line, sum(n)::bigint AS queued
          UNION ALL
         SELECT line.id, standing.n, queue, definition, version
           FROM (SELECT line, sum(n) AS n FROM tenure.tally WHERE :queued::boolean AND state = 'queued' GROUP BY line) standing
-          JOIN tenure.line ON line.id = standing.line) known
+         CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = standing.line LIMIT 1) line) known   -- a look-up
  WHERE (:queue::text IS NULL OR queue = :queue::text)
    AND (:definition::text IS NULL OR definition = :definition::text)
    AND (:version::integer IS NULL OR version = :version::integer)

@@ -1,4 +1,4 @@
--- Claim nothing from a line, or with neither definition nor version from any line of a queue.
+-- Claim nothing from the lines of a queue, a definition and a version; where one is empty, or 0, any is meant.
 INSERT INTO tenure.pause (queue, definition, version, at, until, by, reason)
 VALUES (:queue::text, :definition::text, :version::integer, tenure.now(), :until::timestamptz, :by::text, :reason::text)
 ON CONFLICT (queue, definition, version) DO UPDATE

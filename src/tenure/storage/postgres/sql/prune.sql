@@ -5,25 +5,44 @@ permitted AS MATERIALIZED (
     SELECT set_config('tenure.pruning', 'on', true)
 ),
 looked_at AS MATERIALIZED (
-    SELECT id, key, tags, CASE WHEN scope = '(child)' THEN parent END AS asked_by
-      FROM tenure.job
-     WHERE id >= :first::uuid AND id <= :last::uuid ORDER BY id LIMIT :limit::integer
+    SELECT *
+      FROM (SELECT id, line, key, tags, CASE WHEN scope = '(child)' THEN parent END AS asked_by
+              FROM tenure.job
+             WHERE :jobs::uuid[] IS NULL AND id >= :first::uuid AND id <= :last::uuid ORDER BY id LIMIT :limit::integer) walked
+     UNION ALL
+    SELECT named.*
+      FROM unnest(:jobs::uuid[]) AS asked (id)
+     CROSS JOIN LATERAL (SELECT id, line, key, tags, CASE WHEN scope = '(child)' THEN parent END
+                           FROM tenure.job WHERE job.id = asked.id LIMIT 1) named
+),
+-- How long the jobs of each line are kept: looked up once a line, not once a job, and by the definition's name, so that
+-- neither a definition with many lines nor many definitions with times of their own make it slower.
+kept AS MATERIALIZED (
+    SELECT line.id, line.definition, coalesce(own.succeeded, :succeeded::interval) AS succeeded,
+           coalesce(own.others, :others::interval) AS others, coalesce(own.keyed, :keyed::interval) AS keyed
+      FROM (SELECT DISTINCT line FROM looked_at) seen
+     CROSS JOIN LATERAL (SELECT id, definition FROM tenure.line WHERE line.id = seen.line LIMIT 1) line
+      LEFT JOIN unnest(:own_of::text[], :own_succeeded::interval[], :own_others::interval[], :own_keyed::interval[])
+                AS own (definition, succeeded, others, keyed) ON own.definition = line.definition
+     WHERE :definition::text IS NULL OR line.definition = :definition::text
 ),
 -- Everything is looked up by what was found before it, one by one: a planner that takes a batch for much of the table
 -- would rather walk all of history beside it.
-over AS MATERIALIZED (
-    SELECT s.id, s.line, s.rank, s.seq, s.state, looked_at.tags
+found AS MATERIALIZED (
+    SELECT s.id, s.line, s.rank, s.seq, s.state, looked_at.tags, kept.definition
       FROM permitted
      CROSS JOIN looked_at
+      JOIN kept ON kept.id = looked_at.line
      CROSS JOIN LATERAL (
                SELECT s.id, s.line, s.rank, s.seq, s.state
                  FROM tenure.job_state s
                 WHERE s.id = looked_at.id
                   AND s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
-                  AND s.finished_at <= tenure.now()
-                                       - CASE WHEN s.state = 'succeeded' THEN :succeeded::interval ELSE :others::interval END
+                  AND s.state = ANY (:states::tenure.state[])
+                  AND s.finished_at <= tenure.now() - CASE WHEN s.state = 'succeeded' THEN kept.succeeded ELSE kept.others END
                   AND (looked_at.key IS NULL OR looked_at.asked_by IS NOT NULL
-                       OR s.finished_at <= tenure.now() - :keyed::interval)
+                       OR s.finished_at <= tenure.now() - kept.keyed)
+                  AND (:ended_before::timestamptz IS NULL OR s.finished_at < :ended_before::timestamptz)
                   -- The next attempt of its parent will ask for it again. A parent that has finished stays so.
                   AND NOT EXISTS (SELECT 1 FROM tenure.job_state parent
                                    WHERE parent.id = looked_at.asked_by
@@ -31,6 +50,8 @@ over AS MATERIALIZED (
                   FOR UPDATE SKIP LOCKED
            ) s
 ),
+-- A dry run is this same statement: it cannot count what the next one would not remove.
+over AS MATERIALIZED (SELECT * FROM found WHERE NOT :dry::boolean),
 states AS (DELETE FROM tenure.job_state WHERE id = ANY (ARRAY(SELECT id FROM over))),
 jobs AS (DELETE FROM tenure.job WHERE id = ANY (ARRAY(SELECT id FROM over))),
 events AS (DELETE FROM tenure.event WHERE job = ANY (ARRAY(SELECT id FROM over))),
@@ -92,6 +113,8 @@ tallied AS (
      UNION ALL
     SELECT 0, state, count(*) FROM over GROUP BY state
 )
-SELECT (SELECT count(*) FROM over) AS jobs,
-       CASE WHEN count(*) = :limit::integer THEN (array_agg(id ORDER BY id DESC))[1] END AS next
+SELECT (SELECT count(*) FROM found) AS jobs,
+       (SELECT json_agg(json_build_array(definition, state, n))::text
+          FROM (SELECT definition, state, count(*) AS n FROM found GROUP BY definition, state) counted) AS counts,
+       CASE WHEN :jobs::uuid[] IS NULL AND count(*) = :limit::integer THEN (array_agg(id ORDER BY id DESC))[1] END AS next
   FROM looked_at;

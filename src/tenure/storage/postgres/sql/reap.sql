@@ -59,7 +59,8 @@ recorded AS (
 freed AS (
     UPDATE tenure.slot SET is_held = false
       FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(lost.slots, ' ')::smallint[]) AS n
-              FROM lost JOIN tenure.line ON line.id = lost.line
+              FROM lost
+             CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = lost.line LIMIT 1) line
              WHERE lost.slots IS NOT NULL) held
      WHERE slot.limited = held.limited AND slot.n = held.n
 ),

@@ -94,32 +94,43 @@ shelved AS (
 -- past these, not even where somebody else has locked one, so that those who claim at one moment share them.
 given_back AS MATERIALIZED (
     SELECT unnest(line.limits) AS limited, unnest(string_to_array(decided.slots, ' ')::smallint[]) AS n
-      FROM decided JOIN tenure.line ON line.id = decided.line
+      FROM decided
+     CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = decided.line LIMIT 1) line
      WHERE decided.slots IS NOT NULL
 ),
+-- Limits and what is given back under them are put together by sorting, and further down found by their number in an
+-- object: there may be as many of each as the turn has jobs, and all would be compared with all.
+wanted AS MATERIALIZED (
+    SELECT limited AS id, coalesce(array_agg(n) FILTER (WHERE n IS NOT NULL), '{}') AS given_back
+      FROM (SELECT unnest(:limits::integer[]) AS limited, NULL::smallint AS n
+             UNION ALL
+            SELECT limited, n FROM given_back) known
+     GROUP BY limited
+    HAVING bool_or(n IS NULL)
+),
 offered AS MATERIALIZED (
-    SELECT wanted.id AS limited,
-           ARRAY(SELECT n FROM given_back WHERE limited = wanted.id AND n <= highest.n)
-           || ARRAY(SELECT slot.n FROM tenure.slot
-                     WHERE slot.limited = wanted.id AND slot.n <= highest.n AND NOT slot.is_held
-                     ORDER BY slot.n
-                     LIMIT greatest(0, :limit::integer - (SELECT count(*) FROM given_back
-                                                           WHERE limited = wanted.id AND n <= highest.n))
-                       FOR UPDATE SKIP LOCKED) AS slots
-      FROM unnest(:limits::integer[]) AS wanted (id)
-      JOIN tenure.limited ON limited.id = wanted.id
-      JOIN tenure.limit_size USING (name)
+    SELECT jsonb_object_agg(wanted.id, to_jsonb(
+               ARRAY(SELECT n FROM unnest(wanted.given_back) AS n WHERE n <= highest.n)
+               || ARRAY(SELECT slot.n FROM tenure.slot
+                         WHERE slot.limited = wanted.id AND slot.n <= highest.n AND NOT slot.is_held
+                         ORDER BY slot.n
+                         LIMIT greatest(0, :limit::integer - (SELECT count(*) FROM unnest(wanted.given_back) AS n
+                                                               WHERE n <= highest.n))
+                           FOR UPDATE SKIP LOCKED))) AS slots
+      FROM wanted
+     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
+     CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = limited.name LIMIT 1) limit_size
      CROSS JOIN LATERAL (
                SELECT CASE WHEN EXISTS (SELECT FROM tenure.slot
                                          WHERE slot.limited = wanted.id AND slot.n > size AND slot.is_held)
                            THEN (SELECT max(n)
-                                   FROM (SELECT n FROM tenure.slot LEFT JOIN given_back USING (limited, n)
-                                          WHERE limited = wanted.id AND n <= size
-                                            AND (NOT is_held OR given_back.n IS NOT NULL)
+                                   FROM (SELECT n FROM tenure.slot
+                                          WHERE slot.limited = wanted.id AND n <= size
+                                            AND (NOT is_held OR n = ANY (wanted.given_back))
                                           ORDER BY n
                                           LIMIT greatest(0, size
                                             - (SELECT count(*) FROM tenure.slot WHERE limited = wanted.id AND is_held)
-                                            + (SELECT count(*) FROM given_back WHERE limited = wanted.id))) free)
+                                            + cardinality(wanted.given_back))) free)
                            ELSE size
                       END AS n
                OFFSET 0
@@ -173,8 +184,8 @@ picked AS MATERIALIZED (
                 ORDER BY r.line, r.rank, r.seq
                 LIMIT least(:limit::integer
 -- only: limits, named
-                           , (SELECT min(coalesce(cardinality(offered.slots), 0))
-                                FROM unnest(under.limits) AS need (limited) LEFT JOIN offered USING (limited))
+                           , (SELECT min(coalesce(jsonb_array_length((SELECT slots FROM offered) -> limited::text), 0))
+                                FROM unnest(under.limits) AS need (limited))
 -- only: end
                            )
                   FOR UPDATE OF r, s SKIP LOCKED
@@ -192,12 +203,12 @@ picked AS MATERIALIZED (
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
 -- that misses a single slot stays in line.
 granted AS MATERIALIZED (
-    SELECT job, string_agg(n::text, ' ' ORDER BY place) AS slots
+    SELECT job, string_agg(n, ' ' ORDER BY place) AS slots
       FROM (SELECT picked.job, need.place,
-                   offered.slots[row_number() OVER (PARTITION BY limited ORDER BY picked.turn, picked.seq)] AS n
+                   (SELECT slots FROM offered) -> limited::text
+                   ->> (row_number() OVER (PARTITION BY limited ORDER BY picked.turn, picked.seq) - 1)::integer AS n
               FROM picked
              CROSS JOIN unnest(picked.limits) WITH ORDINALITY AS need (limited, place)
-              LEFT JOIN offered USING (limited)
              WHERE picked.state = 'queued') needed
      GROUP BY job
     HAVING bool_and(n IS NOT NULL)
@@ -224,7 +235,8 @@ taken AS MATERIALIZED (
 freed AS (
     UPDATE tenure.slot SET is_held = false
       FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(decided.slots, ' ')::smallint[]) AS n
-              FROM decided JOIN tenure.line ON line.id = decided.line
+              FROM decided
+             CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = decided.line LIMIT 1) line
              WHERE decided.slots IS NOT NULL
                AND NOT (decided.line = ANY ((SELECT lines FROM alike)::integer[])
                         AND decided.slots IN (SELECT slots FROM taken))) held
@@ -320,8 +332,8 @@ picked AS MATERIALIZED (
                     WHERE line.id = :line::integer AND line.queue = :queue::text AND line.definition = :definition::text
                       AND line.version = :version::integer AND line.limits = '{}')
        AND NOT EXISTS (SELECT FROM tenure.pause
-                        WHERE pause.queue = :queue::text
-                          AND (pause.definition, pause.version) IN (('', 0), (:definition::text, :version::integer))
+                        WHERE pause.queue IN ('', :queue::text) AND pause.definition IN ('', :definition::text)
+                          AND pause.version IN (0, :version::integer)
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
      ORDER BY r.line, r.rank, r.seq
      LIMIT :limit::integer
@@ -394,24 +406,26 @@ reached AS MATERIALIZED (
 served AS MATERIALIZED (
     SELECT line.id, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq, reached.job
       FROM reached
-      JOIN tenure.line ON line.id = reached.line
-      JOIN unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS asked (queue, definition, version)
-           USING (queue, definition, version)
-     WHERE NOT EXISTS (SELECT FROM tenure.pause
-                        WHERE pause.queue = line.queue
-                          AND (pause.definition, pause.version) IN (('', 0), (line.definition, line.version))
+     -- LIMIT keeps this a look-up, and IS TRUE the next one in a hash: planned while there are few lines, both would
+     -- compare all with all.
+     CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = reached.line LIMIT 1) line
+     WHERE ((line.queue, line.definition, line.version) IN (
+               SELECT * FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]))) IS TRUE
+       AND NOT EXISTS (SELECT FROM tenure.pause
+                        WHERE pause.queue IN ('', line.queue) AND pause.definition IN ('', line.definition)
+                          AND pause.version IN (0, line.version)
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
 ),
 -- How many slots are free, and how many above the size are held; once a limit, however many lines stand under it.
 room AS MATERIALIZED (
-    SELECT coalesce(json_object_agg(limited.id,
+    SELECT coalesce(json_object_agg(wanted.id,
                                     (SELECT json_build_array(size - count(*), count(*) FILTER (WHERE n > size))
                                        FROM tenure.slot
-                                      WHERE slot.limited = limited.id AND slot.is_held)),
+                                      WHERE slot.limited = wanted.id AND slot.is_held)),
                     '{}')::text AS by_limit
       FROM (SELECT DISTINCT unnest(limits) AS id FROM served) wanted
-      JOIN tenure.limited ON limited.id = wanted.id
-      JOIN tenure.limit_size USING (name)
+     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
+     CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = limited.name LIMIT 1) limit_size
 )
 SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits, standing.n,
        CASE WHEN min(standing.rank) OVER () < max(standing.rank) OVER ()

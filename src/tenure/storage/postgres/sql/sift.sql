@@ -91,7 +91,8 @@ put AS (
 freed AS (
     UPDATE tenure.slot SET is_held = false
       FROM (SELECT unnest(line.limits) AS limited, unnest(string_to_array(met.slots, ' ')::smallint[]) AS n
-              FROM met JOIN tenure.line ON line.id = met.line
+              FROM met
+             CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = met.line LIMIT 1) line
              WHERE met.slots ~ '^\d{1,4}( \d{1,4})*$') held
      WHERE slot.limited = held.limited AND slot.n = held.n
 ),

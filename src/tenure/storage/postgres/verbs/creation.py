@@ -162,7 +162,7 @@ class Creation(Database):
             await self._answer_the_rest(jobs, [made], answers, None)
             return [answers[0]]
         line, rank, is_sent = recorded[0]
-        self._note_places({(line, rank): job}, hint if is_sent else None)
+        self._note_places({(line, rank): job}, 1, hint if is_sent else None)
         return [Enqueued(made, State.QUEUED, fresh=True)]
 
     async def _record_one(self, form: str, columns: dict[str, Any]) -> list[asyncpg.Record]:
@@ -204,7 +204,7 @@ class Creation(Database):
                 queued[line, rank] = jobs[index]
             elif state == "scheduled":
                 is_timed = True
-        self._note_places(queued)
+        self._note_places(queued, len(fresh))
         if is_timed:
             self._wakeups.timed()
         return fresh
@@ -218,7 +218,7 @@ class Creation(Database):
             return await self._pool.run_with("enqueue.alike", rows.new_jobs_alike(jobs, ids, lines[0]))
 
         [(line, rank)] = await self._record(jobs[:1], ids[:1], record)
-        self._note_places({(line, rank): jobs[0]})
+        self._note_places({(line, rank): jobs[0]}, len(jobs))
         return [Enqueued(job, State.QUEUED, fresh=True) for job in ids]
 
     async def _answer_the_rest(

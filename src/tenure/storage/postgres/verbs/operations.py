@@ -2,23 +2,27 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
 from tenure.core.model.lease import Line
-from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, PauseScope, WorkerInfo
 from tenure.core.reports.restores import Resumed, WorkersSeen
-from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
+from tenure.core.values.bounds import LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
-from tenure.storage.mapping import paging, reading, values
+from tenure.storage.mapping import reading, values
 from tenure.storage.postgres import restore
 from tenure.storage.postgres.database import Database
 
 
 class Operations(Database):
-    """Pauses, limits, definitions, workers, retention."""
+    """Pauses, limits, definitions, workers."""
 
     async def pause(
-        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+        self,
+        target: PauseScope | Line | str,
+        *,
+        until: datetime | None = None,
+        by: str = "api",
+        reason: str | None = None,
     ) -> None:
         await self._pool.run(
             "pause",
@@ -29,17 +33,19 @@ class Operations(Database):
         )
         self._look_again()
 
-    async def resume(self, target: Line | str) -> bool:
+    async def resume(self, target: PauseScope | Line | str) -> bool:
         ended = await self._pool.run("resume", **values.pausing(target))
         self._look_again()
         return any(row["was_paused"] for row in ended)
 
-    async def set_limit(self, name: str, size: int) -> None:
+    async def set_limit(self, name: str, size: int, *, create: bool = True) -> bool:
         named("limit", name)
         whole("limit.size", size, 1, LARGEST_LIMIT)
-        await self._pool.run("set_limit.size", name=name, size=size)
+        if not await self._pool.run("set_limit.size", name=name, size=size, create=create):
+            return False
         await self._pool.run("set_limit.slots", name=name)
         self._look_again()
+        return True
 
     async def put_definitions(
         self, definitions: Sequence[Definition], *, replace: bool = True
@@ -75,22 +81,6 @@ class Operations(Database):
     async def drain(self, worker: str) -> bool:
         printable("worker", worker, least=1)
         return bool(await self._pool.run("drain", worker=worker))
-
-    async def prune(
-        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
-    ) -> Pruned:
-        whole("limit", limit, 1, LARGEST_BATCH)
-        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
-        [row] = await self._pool.run(
-            "prune",
-            first=values.following(after),
-            last=last,
-            limit=limit,
-            succeeded=retention.succeeded,
-            others=retention.others,
-            keyed=retention.keyed,
-        )
-        return Pruned(row["jobs"], row["next"])
 
     async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
         answer = await self._pool.transact(lambda run: restore.resume(run, forced=forced))

@@ -2,9 +2,9 @@
 
 Most hints are sent after the commit that they report, not inside its transaction: PostgreSQL serializes
 commits that notify. The first hint is sent at once, in one round trip even on a new connection; those that
-follow within a few milliseconds are sent together, so that their number stays small. The hint for a single
-job goes along with its commit, if this process is sending no others and has sent none for a while; so do the
-hints of a caller that enqueues one job after the other.
+follow within a few milliseconds are sent together, so that their number stays small (`HintPace`). The hint
+for a single job goes along with its commit, if this process is sending no others and its jobs are few; so do
+the hints of a caller that enqueues one job after the other.
 
 A hint that jobs were put in line names their places, if they are few: an idle worker that knows the line
 claims there without a look-up.
@@ -16,21 +16,15 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
-from time import monotonic
 from typing import Any, NamedTuple
 
 from tenure.core.errors import StoreError
 from tenure.storage.postgres.claims.hints import Hints, Place, decode_places, encode_places
 from tenure.storage.postgres.wire.errors import DRIVER_ERRORS
+from tenure.storage.postgres.wire.hint_pace import HintPace
 from tenure.storage.postgres.wire.pool import Pool
 
 CHANNEL = "tenure"
-QUIET = 0.02
-"""Seconds between two rounds of hints from one process."""
-
-_SOONER = 0.005
-"""Seconds by which a hint may go along with a commit before its time: it saves a round of its own."""
-
 _RECONNECT = 1.0
 _ANSWERS_WITHIN = 5.0
 _QUEUED, _TIMED, _ENDED, _STOPPING = _ALL = "queued", "timed", "ended", "stopping"
@@ -94,8 +88,9 @@ class WakeupChannel:
         self._is_sending = False
         self._is_notifying = False
         self._noted = 0
-        self._quiet_until = 0.0
+        self.pace = HintPace()
         self._closing = asyncio.Event()
+        self._is_sooner = asyncio.Event()
         self._is_connected = False
         self._connection_task: asyncio.Task[None] | None = None
         self._needs_look = asyncio.Event()
@@ -108,14 +103,18 @@ class WakeupChannel:
 
     def along_with_commit(self) -> CommitHint | None:
         """The hint that may go along with a commit that queues a job; None if it is to be sent later."""
-        is_due = self._enabled and not self._is_notifying and monotonic() >= self._quiet_until - _SOONER
+        is_due = self._enabled and not self._is_notifying and self.pace.may_go_along
         return CommitHint(f"{_QUEUED} {self._name} ", self._noted) if is_due else None
 
-    def queued(self, places: Collection[Place] = (), *, sent: CommitHint | None = None) -> None:
-        """Jobs were put in line, at these places or somewhere; `sent` is the hint that went along."""
+    def queued(
+        self, places: Collection[Place] = (), *, jobs: int = 0, sent: CommitHint | None = None
+    ) -> None:
+        """So many jobs were put in line there, or somewhere; `sent` is the hint that went along."""
         self._wake(_QUEUED)
         if sent is None:
             self._noted += 1
+            self.pace.note(jobs)
+            self._is_sooner.set()
             self._places.add(places)
             self._send(_QUEUED)
             return
@@ -123,7 +122,8 @@ class WakeupChannel:
         if sent.noted == self._noted and self._places.drop(places):
             self._unsent.discard(_QUEUED)
         if not self._unsent:  # hints that are left are not delayed
-            self._quiet_until = monotonic() + QUIET
+            self.pace.begin()
+            self.pace.note_told()
 
     def timed(self) -> None:
         """Jobs were given a time to wait for."""
@@ -159,6 +159,7 @@ class WakeupChannel:
         """End every task; listeners get no more hints."""
         await self._disconnect()
         self._closing.set()
+        self._is_sooner.set()
         while self._tasks:
             await asyncio.wait(self._tasks)
         self._closing.clear()
@@ -190,27 +191,29 @@ class WakeupChannel:
     async def _send_unsent(self) -> None:
         try:
             while self._unsent:
-                if (rest := self._quiet_until - monotonic()) > 0 and not self._closing.is_set():
+                if (rest := self.pace.rest) > 0 and not self._closing.is_set():
                     await self._rest(rest)
                     continue  # some may have gone along with a commit meanwhile
                 hints = [f"{hint} {self._name}" for hint in sorted(self._unsent - {_QUEUED})]
                 if _QUEUED in self._unsent:
                     hints.insert(0, f"{_QUEUED} {self._name} {encode_places(self._places.take())}")
                 self._unsent.clear()
+                self.pace.begin()
                 self._is_notifying = True
                 await self._pool.execute("; ".join(f"NOTIFY {CHANNEL}, '{hint}'" for hint in hints))
                 self._is_notifying = False
-                self._quiet_until = monotonic() + QUIET
+                self.pace.note_told()
         except StoreError:
             self._unsent.clear()
         finally:
             self._is_sending = self._is_notifying = False
 
     async def _rest(self, seconds: float) -> None:
-        """Wait until it is time for the next round, unless the channel closes."""
+        """Wait until it is time for the next round, or until that may be sooner."""
+        self._is_sooner.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._closing.wait()
+                await self._is_sooner.wait()
 
     async def _keep_connected(self) -> None:
         while True:

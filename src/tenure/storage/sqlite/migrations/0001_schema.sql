@@ -19,7 +19,8 @@ CREATE TABLE tenure_line (
     UNIQUE (queue, definition, version, limits, share)
 ) STRICT;
 
--- Lines of which nothing is claimed: one, or with neither definition nor version all of a queue.
+-- Lines of which nothing is claimed. Without a queue any is meant, and so with definition and version (0): all code that
+-- knows this schema reads it so.
 CREATE TABLE tenure_pause (
     queue       TEXT    NOT NULL,
     definition  TEXT    NOT NULL DEFAULT '',

@@ -1,11 +1,12 @@
--- Every line with its totals, its oldest waiting job, its pause and how many live workers serve it. Jobs under
+-- Every line with its totals, its oldest waiting job, the narrowest of its pauses and how many live workers
+-- serve it. Jobs under
 -- different limits stand in lines of their own but count as one here; a line may be known by its pause alone.
 WITH RECURSIVE
 known (queue, definition, version) AS (
     SELECT queue, definition, version FROM tenure_line
      UNION
     SELECT queue, definition, version FROM tenure_pause
-     WHERE definition <> '' AND (until IS NULL OR until > :now)
+     WHERE queue <> '' AND definition <> '' AND version <> 0 AND (until IS NULL OR until > :now)
 ),
 counted (queue, definition, version, counts) AS (
     SELECT queue, definition, version, json_group_object(state, n)
@@ -46,17 +47,18 @@ served (queue, definition, version, workers) AS (
      GROUP BY 1, 2, 3
 )
 SELECT known.queue, known.definition, known.version, counted.counts, waiting.oldest_at,
-       coalesce(served.workers, 0) AS workers, coalesce(own.at, whole.at) AS paused_at,
-       iif(own.at IS NULL, whole.until, own.until) AS paused_until_at,
-       iif(own.at IS NULL, whole.by, own.by) AS paused_by, iif(own.at IS NULL, whole.reason, own.reason) AS pause_reason
+       coalesce(served.workers, 0) AS workers, pause.queue AS pause_queue, pause.definition AS pause_definition,
+       pause.version AS pause_version, pause.at AS paused_at, pause.until AS paused_until_at, pause.by AS paused_by,
+       pause.reason AS pause_reason
   FROM known
   LEFT JOIN counted USING (queue, definition, version)
   LEFT JOIN waiting USING (queue, definition, version)
   LEFT JOIN served USING (queue, definition, version)
-  LEFT JOIN tenure_pause own
-    ON own.queue = known.queue AND own.definition = known.definition AND own.version = known.version
-   AND (own.until IS NULL OR own.until > :now)
-  LEFT JOIN tenure_pause whole
-    ON whole.queue = known.queue AND whole.definition = '' AND whole.version = 0
-   AND (whole.until IS NULL OR whole.until > :now)
+  LEFT JOIN tenure_pause pause
+    ON (pause.queue, pause.definition, pause.version) = (
+           SELECT queue, definition, version
+             FROM tenure_pause held
+            WHERE held.queue IN ('', known.queue) AND held.definition IN ('', known.definition)
+              AND held.version IN (0, known.version) AND (held.until IS NULL OR held.until > :now)
+            ORDER BY held.definition = '', held.version = 0, held.queue = '' LIMIT 1)
  ORDER BY known.queue, known.definition, known.version;

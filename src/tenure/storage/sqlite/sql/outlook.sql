@@ -1,14 +1,16 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Jobs that cannot be claimed
 -- now, since their line is paused or a limit used up, do not count. Lines are found as `settle_and_claim` finds them.
+-- Mostly nothing is paused, which is found out once and not for each line.
 -- Timers of kinds that are a newer version's do not count: a worker that cannot act on them would look again and again.
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
       FROM json_each(:lines) wanted
-     WHERE NOT EXISTS (SELECT 1 FROM tenure_pause
-                        WHERE queue = wanted.value ->> 0
-                          AND (definition, version) IN (VALUES ('', 0), (wanted.value ->> 1, wanted.value ->> 2))
-                          AND (until IS NULL OR until > :now))
+     WHERE (NOT EXISTS (SELECT 1 FROM tenure_pause)
+             OR NOT EXISTS (SELECT 1 FROM tenure_pause
+                             WHERE queue IN ('', wanted.value ->> 0) AND definition IN ('', wanted.value ->> 1)
+                               AND version IN (0, wanted.value ->> 2)
+                               AND (until IS NULL OR until > :now)))
 ),
 few (line, limits) AS MATERIALIZED (
     SELECT id, limits FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100

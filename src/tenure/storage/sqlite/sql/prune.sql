@@ -2,22 +2,40 @@
 -- through while the permit is there, which nobody else ever sees.
 
 -- part: cleared
-DELETE FROM temp.pruning;
+DELETE FROM temp.pruning; DELETE FROM temp.keeping;
+
+-- part: given
+INSERT INTO temp.keeping (definition, succeeded, others, keyed) VALUES (?, ?, ?, ?);
 
 -- part: looked_at
 INSERT INTO temp.pruning (id, line, state, is_over)
 SELECT s.id, s.line, s.state,
        s.state IN ('succeeded', 'failed', 'cancelled', 'buried')
-       AND s.finished_at <= :now - CASE WHEN s.state = 'succeeded' THEN :succeeded ELSE :others END
-       AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - :keyed)
+       AND s.state IN (SELECT value FROM json_each(:states))
+       AND s.finished_at <= :now - CASE WHEN s.state = 'succeeded' THEN coalesce(own.succeeded, :succeeded)
+                                        ELSE coalesce(own.others, :others) END
+       AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - coalesce(own.keyed, :keyed))
+       AND (:ended_before IS NULL OR s.finished_at < :ended_before)
+       AND (:definition IS NULL OR line.definition = :definition)
        -- The next attempt of its parent will ask for it again.
        AND NOT EXISTS (SELECT 1 FROM tenure_job_state parent
                         WHERE parent.id = job.asked_by
                           AND parent.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried'))
-  FROM (SELECT id, key, CASE WHEN scope = '(child)' THEN parent END AS asked_by
-          FROM tenure_job
-         WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit) job
- CROSS JOIN tenure_job_state s ON s.id = job.id;
+  FROM (SELECT *
+          FROM (SELECT id, line, key, CASE WHEN scope = '(child)' THEN parent END AS asked_by
+                  FROM tenure_job
+                 WHERE :jobs IS NULL AND id > :after AND id <= :last ORDER BY id LIMIT :limit)
+         UNION ALL
+        SELECT named.id, named.line, named.key, CASE WHEN named.scope = '(child)' THEN named.parent END
+          FROM json_each(:jobs) asked
+         CROSS JOIN tenure_job named ON named.id = asked.value) job
+ CROSS JOIN tenure_job_state s ON s.id = job.id
+ CROSS JOIN tenure_line line ON line.id = job.line
+  LEFT JOIN temp.keeping own ON own.definition = line.definition;
+
+-- part: counted
+-- A dry run goes the same way up to here: it cannot count what the next one would not remove.
+UPDATE temp.pruning SET is_found = is_over, is_over = is_over AND NOT :dry;
 
 -- part: permitted
 INSERT INTO tenure_permit (pruning) SELECT 1 WHERE EXISTS (SELECT 1 FROM temp.pruning WHERE is_over);
@@ -84,4 +102,10 @@ ON CONFLICT DO UPDATE SET n = n + excluded.n;
 DELETE FROM tenure_permit;
 
 -- part: answer
-SELECT count(*) FILTER (WHERE is_over) AS jobs, CASE WHEN count(*) >= :limit THEN max(id) END AS next FROM temp.pruning;
+SELECT count(*) FILTER (WHERE is_found) AS jobs,
+       (SELECT json_group_array(json_array(definition, state, n))
+          FROM (SELECT line.definition, pruning.state, count(*) AS n
+                  FROM temp.pruning CROSS JOIN tenure_line line ON line.id = pruning.line
+                 WHERE is_found GROUP BY line.definition, pruning.state)) AS counts,
+       CASE WHEN :jobs IS NULL AND count(*) >= :limit THEN max(id) END AS next
+  FROM temp.pruning;

@@ -77,10 +77,11 @@ served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
       FROM json_each(:lines) wanted
      WHERE :limit > 0
-       AND NOT EXISTS (SELECT 1 FROM tenure_pause
-                        WHERE queue = wanted.value ->> 0
-                          AND (definition, version) IN (VALUES ('', 0), (wanted.value ->> 1, wanted.value ->> 2))
-                          AND (until IS NULL OR until > :now))
+       AND (NOT EXISTS (SELECT 1 FROM tenure_pause)
+             OR NOT EXISTS (SELECT 1 FROM tenure_pause
+                             WHERE queue IN ('', wanted.value ->> 0) AND definition IN ('', wanted.value ->> 1)
+                               AND version IN (0, wanted.value ->> 2)
+                               AND (until IS NULL OR until > :now)))
 ),
 few (line, limits) AS MATERIALIZED (
     SELECT id, limits FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100

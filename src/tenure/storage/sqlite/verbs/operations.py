@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
 import apsw
 import msgspec
 
 from tenure.core.model.lease import Line
-from tenure.core.reports.operations import Definition, Pruned, Retention, WorkerInfo
+from tenure.core.reports.operations import Definition, PauseScope, WorkerInfo
 from tenure.core.reports.restores import Resumed, WorkersSeen
-from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_LIMIT, named, printable, whole
+from tenure.core.values.bounds import LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
-from tenure.storage.mapping import paging, values
+from tenure.storage.mapping import values
 from tenure.storage.mapping.reading import definition_from, written_lines
 from tenure.storage.sqlite import restore, rows
 from tenure.storage.sqlite.file.clock import TransactionTime
@@ -23,7 +22,12 @@ class Operations(Database):
     """The verbs that move no job."""
 
     async def pause(
-        self, target: Line | str, *, until: datetime | None = None, by: str = "api", reason: str | None = None
+        self,
+        target: PauseScope | Line | str,
+        *,
+        until: datetime | None = None,
+        by: str = "api",
+        reason: str | None = None,
     ) -> None:
         ends_at = values.aware("until", until)
         await self._write(
@@ -34,13 +38,13 @@ class Operations(Database):
             reason=reason and storable(reason),
         )
 
-    async def resume(self, target: Line | str) -> bool:
+    async def resume(self, target: PauseScope | Line | str) -> bool:
         return any(row["was_paused"] for row in await self._write("resume", **values.pausing(target)))
 
-    async def set_limit(self, name: str, size: int) -> None:
+    async def set_limit(self, name: str, size: int, *, create: bool = True) -> bool:
         named("limit", name)
         whole("limit.size", size, 1, LARGEST_LIMIT)
-        await self._write("set_limit", name=name, size=size)
+        return bool(await self._write("set_limit", name=name, size=size, create=create))
 
     async def put_definitions(
         self, definitions: Sequence[Definition], *, replace: bool = True
@@ -74,22 +78,6 @@ class Operations(Database):
     async def drain(self, worker: str) -> bool:
         printable("worker", worker, least=1)
         return bool(await self._write("drain", worker=worker))
-
-    async def prune(
-        self, retention: Retention, *, after: UUID | None = None, limit: int = 1000, by_age: bool = False
-    ) -> Pruned:
-        whole("limit", limit, 1, LARGEST_BATCH)
-        last = paging.last_of_age(retention, await self.now()) if by_age else paging.LAST
-        [row] = await self._run(
-            "prune",
-            last=str(last),
-            after="" if after is None else str(after),
-            limit=limit,
-            succeeded=rows.duration(retention.succeeded),
-            others=rows.duration(retention.others),
-            keyed=rows.duration(retention.keyed),
-        )
-        return Pruned(row["jobs"], row["next"])
 
     async def resume_after_restore(self, *, forced: bool = False) -> Resumed | WorkersSeen:
         return await self._writer.run(

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from tenure.core.errors import PositionGone
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
-from tenure.core.model.limit import LimitUse
+from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
-from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, WorkerStatus
+from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
 from tenure.core.reports.reading import START, FeedEntry, Filter, Outlook, Page, Position, Recent
-from tenure.core.values.bounds import LARGEST_FEED, whole
+from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, whole
 from tenure.storage.contract.store import KeyName, Wakeups
 from tenure.storage.mapping import overview, paging, reading
 from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
@@ -139,7 +139,16 @@ class Reading(Database):
         return set(found)
 
     async def limits(self) -> list[LimitUse]:
-        return await self._read("limits", reading.limit_from)
+        return await self._read("limits", reading.limit_from, name=None, id=0, limit=-1)
+
+    async def limit_page(self, *, after: tuple[str, int] | None = None, limit: int = 50) -> LimitPage:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        name, key = after or (None, 0)
+        found = await self._read("limits", dict, name=name, id=key, limit=limit + 1)
+        return reading.limit_page_from(found, limit)
+
+    async def pauses(self) -> list[Pause]:
+        return await self._read("pauses", reading.pause_from)
 
     async def definitions(self) -> list[Definition]:
         return await self._read("definitions", reading.definition_from)

@@ -10,25 +10,28 @@ from tenure.api import inputs
 from tenure.api.definition_views import PARTS, Defined, name_of, override_of, parts_of, shown
 from tenure.core.model.override import Override
 from tenure.core.reports.operations import Definition
-from tenure.engine.client.client import JobClient
 from tenure.surfaces.cli.calls.definition_lookup import definition_named
+from tenure.surfaces.cli.calls.definitions_pause import pause, resume
 from tenure.surfaces.cli.calls.definitions_show import list_definitions, show
-from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.changes import Changes, with_changes
+from tenure.surfaces.cli.database import Parts, database_option
 from tenure.surfaces.cli.options import key_argument, read_by, version_option
 from tenure.surfaces.cli.output import json_option, print_json
 
 
 @click.group()
 def definitions() -> None:
-    """Show registered definitions, and change their policies without a deploy.
+    """Show registered definitions, pause them, and change their policies without a deploy.
 
-    KEY is the key of a definition. Commands act on its newest version, unless --version names another. A
-    change applies to jobs accepted from then on, everywhere within ten seconds. Options given with a job take
-    precedence, and jobs accepted earlier keep their policy.
+    KEY is the key of a definition. Commands act on its newest version, unless --version names another; a
+    pause holds all versions. A change of policy applies to jobs accepted from then on, everywhere within ten
+    seconds. Options given with a job take precedence, and jobs accepted earlier keep their policy.
     """
 
 
 definitions.add_command(list_definitions)
+definitions.add_command(pause)
+definitions.add_command(resume)
 definitions.add_command(show)
 
 
@@ -62,7 +65,7 @@ def set_parts(
         before = Override() if known.override is None else Override.read(known.override)
         return override_of({**parts_of(before), **given})
 
-    _change(parts, database, key, version, change, as_json=as_json)
+    _change("definitions set", parts, database, key, version, change, as_json=as_json)
 
 
 @definitions.command(short_help="Remove overrides, so that the code decides again.")
@@ -86,10 +89,11 @@ def reset(
         before = parts_of(Override.read(known.override))
         return override_of({name: value for name, value in before.items() if name not in names})
 
-    _change(parts, database, key, version, change, as_json=as_json)
+    _change("definitions reset", parts, database, key, version, change, as_json=as_json)
 
 
 def _change(
+    action: str,
     parts: Parts,
     database: str,
     key: str,
@@ -98,12 +102,19 @@ def _change(
     *,
     as_json: bool,
 ) -> None:
-    async def work(client: JobClient) -> Definition:
-        known = await definition_named(client, key, version)
-        await client.override(known, change(known))
+    async def work(changes: Changes) -> Definition:
+        client = changes.client
+
+        async def set_override() -> Definition:
+            known = await definition_named(client, key, version)
+            await client.override(known, change(known))
+            return known
+
+        target = key if version is None else f"{key}@{version}"
+        known = await changes.make(action, target, set_override)
         return await definition_named(client, key, known.version)
 
-    changed = Defined(with_client(parts, database, work))
+    changed = Defined(with_changes(parts, database, work))
     if as_json:
         print_json(changed.item())
         return

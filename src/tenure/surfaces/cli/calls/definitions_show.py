@@ -6,7 +6,7 @@ import click
 
 from tenure.api.definition_views import Defined, name_of, parts_of, shown
 from tenure.core.errors import InvalidInput
-from tenure.core.reports.operations import Definition
+from tenure.core.reports.operations import Definition, Pause
 from tenure.core.values.text import plain
 from tenure.engine.client.client import JobClient
 from tenure.surfaces.cli.calls.definition_lookup import definition_named
@@ -47,16 +47,17 @@ def list_definitions(parts: Parts, database: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def show(parts: Parts, key: str, version: int | None, database: str, as_json: bool) -> None:
-    """Show one definition: the policy in its code, and what an operator has overridden."""
+    """Show one definition: the policy in its code, what an operator has overridden, and its pauses."""
 
-    async def work(client: JobClient) -> Definition:
-        return await definition_named(client, key, version)
+    async def work(client: JobClient) -> tuple[Definition, list[Pause]]:
+        return await definition_named(client, key, version), await client.pauses.look()
 
-    found = Defined(with_client(parts, database, work))
+    known, pauses = with_client(parts, database, work)
+    found = Defined(known)
     if as_json:
         print_json(found.item())
         return
-    for name, text in _facts(found):
+    for name, text in (*_facts(found), *_paused(known, pauses)):
         click.echo(f"{name.ljust(WIDTH)}{plain(text)}")
 
 
@@ -101,6 +102,16 @@ def _facts(one: Defined) -> Iterator[tuple[str, str]]:
         "registered": f"{moment(one.known.registered_at)} by {one.known.registered_by or '-'}",
     }
     yield from ((name, text) for name, text in optional.items() if text)
+
+
+def _paused(known: Definition, pauses: Sequence[Pause]) -> Iterator[tuple[str, str]]:
+    for pause in pauses:
+        if pause.scope.definition == known.key and pause.scope.version in {0, known.version}:
+            until = f" until {moment(pause.until)}" if pause.until else ""
+            yield (
+                "paused",
+                f"{pause.scope}, by {pause.by}{until}{f': {pause.reason}' if pause.reason else ''}",
+            )
 
 
 def _concurrency(one: Defined) -> str:

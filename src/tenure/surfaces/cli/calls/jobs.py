@@ -1,22 +1,28 @@
 """`tenure jobs`: look at jobs and change them."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 import click
 
 from tenure.api import views
 from tenure.core.errors import JobIsAside, JobNotFound, NoResult, TenureError
-from tenure.core.model.job import JobStanding
+from tenure.core.model.job import Job, JobStanding
 from tenure.core.model.states import State
+from tenure.core.reports.operations import Replayed
 from tenure.engine.client.client import JobClient
 from tenure.surfaces.cli.calls.jobs_list import list_jobs
+from tenure.surfaces.cli.calls.jobs_purge import purge
 from tenure.surfaces.cli.calls.jobs_show import show
 from tenure.surfaces.cli.calls.jobs_watch import logs, watch
-from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.changes import Changes, with_changes
+from tenure.surfaces.cli.database import Parts, database_option
 from tenure.surfaces.cli.options import jobs_argument, params_option, read_params
 from tenure.surfaces.cli.output import json_option, print_json, styled
 
+T = TypeVar("T")
 ACTOR = "cli"
 """The actor in the history of a job."""
 
@@ -27,7 +33,7 @@ class WrongState(TenureError):
 
 @click.group()
 def jobs() -> None:
-    """List, show, follow, cancel and replay jobs.
+    """List, show, follow, cancel, give up, replay and purge jobs.
 
     An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it.
     """
@@ -37,6 +43,7 @@ jobs.add_command(list_jobs)
 jobs.add_command(show)
 jobs.add_command(watch)
 jobs.add_command(logs)
+jobs.add_command(purge)
 
 
 @jobs.command(short_help="Cancel jobs.")
@@ -53,13 +60,13 @@ def cancel(
     A job that is already cancelled is no failure. One that ended otherwise is, and stays as it is.
     """
 
-    async def one(client: JobClient, job: UUID) -> None:
+    async def one(client: JobClient, job: UUID) -> JobStanding:
         standing = await client.cancel(job, actor=ACTOR, reason=reason)
         if standing.state.is_final and standing.state is not State.CANCELLED:
             raise WrongState(f"job {job} has ended already: it is {standing.state}")
-        _print_standing(standing, as_json=as_json)
+        return standing
 
-    _each(ctx, database, jobs, one)
+    _each(ctx, database, jobs, one, _standing_printer(as_json=as_json))
 
 
 @jobs.command(short_help="Let held jobs run.")
@@ -70,10 +77,28 @@ def cancel(
 def accept(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
     """Let jobs run that were enqueued with --hold; those accepted before stay as they are."""
 
-    async def one(client: JobClient, job: UUID) -> None:
-        _print_standing(await client.accept(job), as_json=as_json)
+    _each(ctx, database, jobs, JobClient.accept, _standing_printer(as_json=as_json))
 
-    _each(ctx, database, jobs, one)
+
+@jobs.command("give-up", short_help="Make jobs that wait for a retry dead letters.")
+@jobs_argument
+@database_option
+@json_option
+@click.pass_context
+def give_up(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+    """Make jobs that wait for another attempt dead letters, without that attempt.
+
+    A worker, or `tenure api`, does it within moments; `tenure jobs replay` runs such a job again. A job in
+    any other state is a failure, and stays as it is.
+    """
+
+    async def one(client: JobClient, job: UUID) -> JobStanding:
+        standing = await client.give_up(job)
+        if standing.state is not State.RETRYING:
+            raise WrongState(f"job {job} does not wait for another attempt: it is {standing.state}")
+        return standing
+
+    _each(ctx, database, jobs, one, _standing_printer(as_json=as_json))
 
 
 @jobs.command("put-back", short_help="Let jobs continue that were put aside.")
@@ -88,13 +113,13 @@ def put_back(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json:
     attempts had reported count now; attempts that had reported none are taken from their workers.
     """
 
-    async def one(client: JobClient, job: UUID) -> None:
+    async def one(client: JobClient, job: UUID) -> JobStanding:
         standing = await client.aside_jobs.put_back(job)
         if not standing.moved:
             raise WrongState(f"job {job} is not aside: it is {standing.state}")
-        _print_standing(standing, as_json=as_json)
+        return standing
 
-    _each(ctx, database, jobs, one)
+    _each(ctx, database, jobs, one, _standing_printer(as_json=as_json))
 
 
 @jobs.command(short_help="Run ended jobs again, as new jobs.")
@@ -120,44 +145,57 @@ def replay(
     """
     document = None if params is None else read_params(params)
 
-    async def one(client: JobClient, job: UUID) -> None:
+    async def one(client: JobClient, job: UUID) -> tuple[Replayed, Job]:
         replayed = await client.replay(job, params=document, forced=force)
-        made = await client.get(replayed.replay or job)
+        return replayed, await client.get(replayed.replay or job)
+
+    def show(answer: tuple[Replayed, Job]) -> None:
+        replayed, made = answer
         if as_json:
             print_json(views.Accepted(job_id=made.id, status=made.state))
         else:
             click.echo(made.id)
         if not replayed.fresh:
-            click.echo(f"job {job} is being replayed already; --force replays it once more", err=True)
+            click.echo(
+                f"job {replayed.job} is being replayed already; --force replays it once more", err=True
+            )
 
-    _each(ctx, database, jobs, one)
+    _each(ctx, database, jobs, one, show)
 
 
 def _each(
     ctx: click.Context,
     database: str,
     jobs: Sequence[UUID],
-    one: Callable[[JobClient, UUID], Awaitable[None]],
+    one: Callable[[JobClient, UUID], Awaitable[T]],
+    show: Callable[[T], None],
 ) -> None:
-    """Call `one` for each job. A refusal does not stop the others; the exit code is 1 then."""
+    """Change each job, on record, and show what became of it.
 
-    async def work(client: JobClient) -> bool:
+    A refusal does not stop the others; the exit code is 1 then.
+    """
+
+    async def work(changes: Changes) -> bool:
         refused = False
         for job in jobs:
             try:
-                await one(client, job)
+                change = partial(one, changes.client, job)
+                show(await changes.make(f"jobs {ctx.info_name}", str(job), change))
             except (JobIsAside, JobNotFound, NoResult, WrongState) as error:
                 click.echo(f"Error: {error}", err=True)
                 refused = True
         return refused
 
     parts: Parts = ctx.obj
-    if with_client(parts, database, work):
+    if with_changes(parts, database, work):
         ctx.exit(1)
 
 
-def _print_standing(standing: JobStanding, *, as_json: bool) -> None:
-    if as_json:
-        print_json(views.Accepted(job_id=standing.job, status=standing.state))
-    else:
-        click.echo(f"{standing.job} {styled(standing.state)}")
+def _standing_printer(*, as_json: bool) -> Callable[[JobStanding], None]:
+    def show(standing: JobStanding) -> None:
+        if as_json:
+            print_json(views.Accepted(job_id=standing.job, status=standing.state))
+        else:
+            click.echo(f"{standing.job} {styled(standing.state)}")
+
+    return show

@@ -1,29 +1,22 @@
-"""`tenure keys` and `tenure audit`: keys for the HTTP API, and the log of what was done with them."""
+"""`tenure keys` and `tenure audit`: keys for the HTTP API, and the log of what was changed."""
 
-import getpass
-import os
-import socket
 import sys
-from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Any, TypeVar
-from uuid import uuid4
 
 import click
 
 from tenure.api import access_views as views
 from tenure.api import inputs
 from tenure.core.errors import InvalidInput, TenureError
-from tenure.core.reports.access import SCOPES, AuditEntry, AuditRecord, Key, NewKey
+from tenure.core.reports.access import SCOPES, AuditRecord, Key, NewKey
 from tenure.core.values import key_text
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.core.values.text import plain
 from tenure.storage.contract.store import Store
-from tenure.surfaces.cli.database import Parts, database_option, with_store
+from tenure.surfaces.cli.changes import audit_entry
+from tenure.surfaces.cli.database import Parts, database_option, with_verified_store
 from tenure.surfaces.cli.options import read_by
 from tenure.surfaces.cli.output import is_terminal, json_option, moment, print_json, table
-
-T = TypeVar("T")
 
 
 class UnknownKey(TenureError):
@@ -101,9 +94,9 @@ def create(
     async def work(store: Store) -> None:
         # Shown before it is stored: a key that could not be shown must not exist.
         _show(minted, as_json=as_json)
-        await store.add_key(key, _audit_entry("keys create", minted.id))
+        await store.add_key(key, audit_entry("keys create", minted.id))
 
-    _on_store(parts, database, work)
+    with_verified_store(parts, database, work)
     if is_terminal() and not as_json:
         click.echo(
             f"save it now: it is not shown again. To revoke it: tenure keys revoke {minted.id}", err=True
@@ -116,7 +109,7 @@ def create(
 @click.pass_obj
 def list_keys(parts: Parts, database: str, as_json: bool) -> None:
     """List keys, the oldest first, without their secrets."""
-    found = _on_store(parts, database, lambda store: store.keys())
+    found = with_verified_store(parts, database, lambda store: store.keys())
     if as_json:
         print_json({"items": [views.key_item(key) for key in found]})
     elif found:
@@ -137,10 +130,10 @@ def revoke(parts: Parts, key: str, database: str) -> None:
         key = found[1]  # the whole key was given: its secret is neither printed nor stored
 
     async def work(store: Store) -> None:
-        if not await store.revoke_key(key, _audit_entry("keys revoke", key)):
+        if not await store.revoke_key(key, audit_entry("keys revoke", key)):
             raise UnknownKey(f"there is no key {plain(key)}")
 
-    _on_store(parts, database, work)
+    with_verified_store(parts, database, work)
     click.echo(f"{plain(key)} is revoked")
 
 
@@ -155,12 +148,13 @@ def revoke(parts: Parts, key: str, database: str) -> None:
 @json_option
 @click.pass_obj
 def audit(parts: Parts, limit: int, database: str, as_json: bool) -> None:
-    """List what was done over HTTP and to keys, and by whom, the latest first.
+    """List what was changed over HTTP and by commands, and by whom, the latest first.
 
-    The outcome is the status of the response, with the problem if the request was refused. It is unknown if
-    the process died before it could record one: the change may or may not have been made.
+    The outcome of a request is the status of its response, with the problem if it was refused; that of a
+    command is `done`, or `refused` and why. It is unknown if the process died before it could record one: the
+    change may or may not have been made.
     """
-    found = _on_store(parts, database, lambda store: store.audit_entries(limit=limit))
+    found = with_verified_store(parts, database, lambda store: store.audit_entries(limit=limit))
     if as_json:
         print_json({"items": [views.audit_item(one) for one in found]})
         return
@@ -183,23 +177,6 @@ def _show(minted: key_text.Minted, *, as_json: bool) -> None:
         raise OSError(
             error.errno, f"{error.strerror}: the key cannot be shown, and was not created"
         ) from None
-
-
-def _on_store(parts: Parts, database: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-    async def verified(store: Store) -> T:
-        await store.verify()
-        return await work(store)
-
-    return with_store(parts.store_for(database, create=False), verified)
-
-
-def _audit_entry(action: str, target: str) -> AuditEntry:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.getuid())
-    who = plain(f"{user} at {socket.gethostname()}, by command")[:255]
-    return AuditEntry(who=who, action=action, target=plain(target)[:255], request=uuid4())
 
 
 def _cells(key: Key) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import click
 from tenure.api import views
 from tenure.core.errors import TenureError
 from tenure.core.values.text import plain
-from tenure.engine.client.client import JobClient
+from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, database_option, with_client
 from tenure.surfaces.cli.output import age, is_terminal, json_option, moment, print_json, table
 
@@ -59,11 +59,14 @@ def drain(parts: Parts, worker: str, database: str) -> None:
     The worker in `tenure serve` does not end: it claims no more, and the server and the duties go on.
     """
 
-    async def work(client: JobClient) -> None:
-        if not await client.drain(worker):
-            raise UnknownWorker(f"there is no worker {plain(worker)}")
+    async def work(changes: Changes) -> None:
+        async def ask() -> None:
+            if not await changes.client.drain(worker):
+                raise UnknownWorker(f"there is no worker {plain(worker)}")
 
-    with_client(parts, database, work)
+        await changes.make("workers drain", worker, ask)
+
+    with_changes(parts, database, work)
     click.echo(f"{plain(worker)} will claim no more")
 
 

@@ -1,9 +1,16 @@
-"""Definitions: what workers have registered, what an operator has overridden, and which params they take."""
+"""Definitions: what workers have registered, what is overridden, their params, and how long jobs are kept."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
 
 from tenure.api.definition_views import Defined, parts_of, shown
-from tenure.surfaces.dashboard.renderer import render
+from tenure.core.errors import UnknownDefinition
+from tenure.core.reports.operations import Definition, Pause
+from tenure.surfaces.dashboard.pages import retention
+from tenure.surfaces.dashboard.pages.pause_forms import definition_scope, set_pause
+from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
 
@@ -13,12 +20,17 @@ MOST_DEFINITIONS = 500
 async def definitions(context: AppContext, request: Request) -> Response:
     """Every definition by key and version."""
     found = [Defined(known) for known in await context.client.definitions()]
+    pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
     return render(
         request,
         "definitions.html",
         fragment="_definitions.html",
-        definitions=[defined.item(is_fenced=_is_fenced(request)) for defined in found[:MOST_DEFINITIONS]],
+        definitions=[
+            defined.item(is_namespaced=_is_namespaced(request)) for defined in found[:MOST_DEFINITIONS]
+        ],
+        paused={(one.known.key, one.known.version) for one in found if _pauses_of(one.known, pauses)},
         left_out=max(0, len(found) - MOST_DEFINITIONS),
+        **await _retention(context, request, found),
     )
 
 
@@ -29,13 +41,62 @@ async def definition(context: AppContext, request: Request) -> Response:
     if not found:
         raise Refusal("not-found", "no worker has registered a definition with this key")
     versions = [
-        (defined.item(is_fenced=_is_fenced(request)), _schema(defined), _set(defined))
+        (defined.item(is_namespaced=_is_namespaced(request)), _schema(defined), _set(defined))
         for defined in reversed(found)
     ]
-    return render(request, "definition.html", fragment="_definition.html", key=key, versions=versions)
+    pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
+    return render(
+        request,
+        "definition.html",
+        fragment="_definition.html",
+        key=key,
+        versions=versions,
+        shows_pauses=not _is_namespaced(request),
+        pauses=[pause for pause in pauses if pause.scope.definition == key],
+    )
 
 
-def _is_fenced(request: Request) -> bool:
+async def pause(context: AppContext, request: Request) -> Response:
+    """Pause a definition, or one version or queue of it."""
+    key = request.path["key"]
+    try:
+        await set_pause(context, request, definition_scope(key, request.body))
+    except UnknownDefinition:
+        raise Refusal("not-found", "no worker has registered this definition and version") from None
+    return see_other(f"/ui/definitions/{quote(key, safe='')}")
+
+
+async def resume(context: AppContext, request: Request) -> Response:
+    """End one pause of a definition."""
+    key = request.path["key"]
+    try:
+        await context.client.pauses.resume(definition_scope(key, request.body))
+    except UnknownDefinition:
+        raise Refusal("not-found", "no worker has registered this definition and version") from None
+    return see_other(f"/ui/definitions/{quote(key, safe='')}")
+
+
+def _pauses_of(known: Definition, pauses: Sequence[Pause]) -> list[Pause]:
+    return [
+        pause
+        for pause in pauses
+        if pause.scope.definition == known.key and pause.scope.version in {0, known.version}
+    ]
+
+
+async def _retention(context: AppContext, request: Request, found: Sequence[Defined]) -> dict[str, Any]:
+    """How long jobs are kept, and the definitions without times of their own.
+
+    Nothing for a caller that is bound to a namespace: it is set for all namespaces.
+    """
+    if _is_namespaced(request):
+        return {"retention": (), "unset_keys": ()}
+    kept = retention.rows(await context.client.retention.get())
+    keys = sorted({defined.known.key for defined in found} - {row.key for row in kept})
+    return {"retention": kept[:MOST_DEFINITIONS], "unset_keys": keys[:MOST_DEFINITIONS]}
+
+
+def _is_namespaced(request: Request) -> bool:
     return request.caller.namespace is not None
 
 

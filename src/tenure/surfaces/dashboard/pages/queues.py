@@ -1,6 +1,6 @@
 """Queues: how many jobs wait and since when, how many workers run them, and whether the queue is paused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -8,23 +8,17 @@ from msgspec import Struct
 from tenure.core.errors import InvalidInput
 from tenure.core.model.states import State
 from tenure.core.reports.flow import Flows
-from tenure.core.reports.operations import LineStatus, Pause
-from tenure.core.values.bounds import named, printable
+from tenure.core.reports.operations import LineStatus, Pause, PauseScope
+from tenure.core.values.bounds import named
+from tenure.surfaces.dashboard.pages.pause_forms import set_pause
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
-from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import Refusal
 
 MOST_LINES = 200
 """Lines that the page shows, those with the most jobs."""
 
 ADDRESS = "/ui/queues"
-
-
-class PauseForm(Form, frozen=True, kw_only=True):
-    """The reason for a pause."""
-
-    reason: str | None = None
 
 
 class Queue(Struct, frozen=True):
@@ -42,42 +36,48 @@ class Queue(Struct, frozen=True):
 
 
 async def queues(context: AppContext, request: Request) -> Response:
-    """The page of queues, the fullest lines first."""
-    lines = await context.client.lines()
+    """The page of queues: paused ones, and those of lines with jobs, the fullest first.
+
+    Workers serve many lines that never have a job: every queue with every definition.
+    """
+    known = await context.client.lines()
+    lines = [line for line in known if line.counts or line.pause]
+    pauses = {
+        pause.scope.queue: pause for pause in await context.client.pauses.look() if not pause.scope.definition
+    }
     shown = sorted(lines, key=lambda line: (-_unfinished(line), line.line))[:MOST_LINES]
     return render(
         request,
         "queues.html",
         fragment="_queues.html",
-        queues=_by_queue(shown, await context.flow_cache.get()),
+        queues=_by_queue(shown, await context.flow_cache.get(), pauses),
         left_out=len(lines) - len(shown),
+        empty=len(known) - len(lines),
     )
 
 
 async def pause(context: AppContext, request: Request) -> Response:
     """Pause a queue."""
-    form: PauseForm = request.body
-    if form.reason is not None:
-        printable("reason", form.reason)
-    await context.client.pause(_queue_name(request), reason=form.reason, by=request.caller.name)
+    await set_pause(context, request, PauseScope(_queue_name(request)))
     return see_other(ADDRESS)
 
 
 async def resume(context: AppContext, request: Request) -> Response:
     """Resume a queue."""
-    await context.client.resume(_queue_name(request))
+    await context.client.pauses.resume(PauseScope(_queue_name(request)))
     return see_other(ADDRESS)
 
 
-def _by_queue(lines: Sequence[LineStatus], flows: Flows) -> list[Queue]:
-    names = sorted({line.line.queue for line in lines})
-    return [_queue_of(name, [line for line in lines if line.line.queue == name], flows) for name in names]
+def _by_queue(lines: Sequence[LineStatus], flows: Flows, pauses: Mapping[str, Pause]) -> list[Queue]:
+    names = sorted({*pauses, *(line.line.queue for line in lines)})
+    own = {name: [line for line in lines if line.line.queue == name] for name in names}
+    return [_queue_of(name, own[name], flows, pauses.get(name)) for name in names]
 
 
-def _queue_of(name: str, lines: Sequence[LineStatus], flows: Flows) -> Queue:
+def _queue_of(name: str, lines: Sequence[LineStatus], flows: Flows, pause: Pause | None) -> Queue:
     return Queue(
         name,
-        next((line.pause for line in lines if line.pause), None),
+        pause,
         sum(line.counts.get(State.QUEUED, 0) for line in lines),
         sum(line.counts.get(State.RUNNING, 0) for line in lines),
         min((line.oldest for line in lines if line.oldest), default=None),

@@ -55,7 +55,9 @@ def _queued(job: Job, line: LineStatus | None) -> WaitReason:
         return WaitReason("It waits for a worker.")
     if line.pause:
         why = f": {line.pause.reason}" if line.pause.reason else ""
-        text = f"Its queue {job.queue} is paused by {line.pause.by}{why}."
+        scope = line.pause.scope
+        paused = scope if scope.definition else f"Its queue {job.queue}"
+        text = f"{paused} is paused by {line.pause.by}{why}."
         return WaitReason(text, line.pause.until, is_stuck=True)
     if not line.workers:
         name = f"{job.definition}@{job.version}"

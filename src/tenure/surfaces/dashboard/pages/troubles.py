@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -78,10 +79,14 @@ def _silent(attention: Attention) -> Iterator[TroubleItem]:
 def _paused(attention: Attention) -> Iterator[TroubleItem]:
     for queue in attention.paused:
         why = f" ({queue.pause.reason})" if queue.pause.reason else ""
-        text = f"Queue {queue.queue} is paused by {queue.pause.by}{why}, and {_wait(queue.jobs)}"
-        yield TroubleItem("warn", text, "Resume it when the reason is gone.", "/ui/queues", queue.pause.at)
+        scope = queue.pause.scope
+        paused, href = f"Queue {queue.queue}", "/ui/queues"
+        if scope.definition:
+            paused, href = str(scope), f"/ui/definitions/{quote(scope.definition, safe='')}"
+        text = f"{paused} is paused by {queue.pause.by}{why}, and {_wait(queue.jobs)}"
+        yield TroubleItem("warn", text, "Resume it when the reason is gone.", href, queue.pause.at)
     if more := attention.paused_in_all - len(attention.paused):
-        yield TroubleItem("warn", f"{more:,} more paused queues", "See all queues.", "/ui/queues")
+        yield TroubleItem("warn", f"{more:,} more pauses with jobs waiting", "See all queues.", "/ui/queues")
 
 
 def _struggling(attention: Attention) -> Iterator[TroubleItem]:

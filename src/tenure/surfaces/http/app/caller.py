@@ -26,7 +26,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         return self.key or "api"
 
     @property
-    def is_fenced(self) -> bool:
+    def is_namespaced(self) -> bool:
         """Whether there are jobs that it may not see."""
         return bool(self.namespace or self.definitions)
 

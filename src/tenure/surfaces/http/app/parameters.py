@@ -31,6 +31,7 @@ IN_PATH: dict[str, dict[str, Any]] = {
     "key": {**_NAME, "not": {"pattern": "^system\\."}},
     "version": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     "queue": _NAME,
+    "name": _NAME,
     "workerId": {"type": "string", "minLength": 1},
 }
 """What the variable parts of paths may be."""

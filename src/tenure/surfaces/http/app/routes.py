@@ -76,9 +76,9 @@ class Route(Struct, frozen=True, kw_only=True):
     `form` is what it takes from a browser instead of a JSON body; `refuse` makes a page of a refusal, where
     the answer is not a problem in JSON.
     `each` is the field of the body that holds a list, and the type of its items.
-    `is_fenced` says that the handler keeps to the caller's namespace; without it, a route whose path names no
-    job is closed to keys that are bound to a namespace. `is_routine` leaves calls out of the audit log: the
-    history of what they change names the caller already, or they are too frequent.
+    `is_namespaced` says that the handler keeps to the caller's namespace; without it, a route whose path
+    names no job is closed to keys that are bound to a namespace. `is_routine` leaves calls out of the audit:
+    the history of what they change names the caller already, or they are too frequent.
     `by_lease` says that a job's lease gives access, whichever jobs the key may see; keys that are bound to a
     namespace have no leases.
     `target` names for the audit log what is changed, where the path does not.
@@ -109,7 +109,7 @@ class Route(Struct, frozen=True, kw_only=True):
     any_host: bool = False
     produces: str = JSON
     stream: Handler | None = None
-    is_fenced: bool = False
+    is_namespaced: bool = False
     is_routine: bool = False
     by_lease: bool = False
     target: Target | None = None
@@ -161,7 +161,7 @@ class Route(Struct, frozen=True, kw_only=True):
         """Whether it concerns what all namespaces share; jobs in the path are checked one by one instead."""
         if self.by_lease:
             return True
-        return self.scope is not None and not self.is_fenced and "jobId" not in self.names
+        return self.scope is not None and not self.is_namespaced and "jobId" not in self.names
 
     @property
     def is_audited(self) -> bool:

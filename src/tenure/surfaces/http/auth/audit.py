@@ -1,20 +1,17 @@
-"""The audit log of what callers change: an entry before the work, its outcome after it.
+"""The audit log over HTTP: an entry for each change, with the status of the answer, and its pages.
 
-Entries go straight to the store's access port (`AccessStore`), a second port beside the client. Nothing is
-changed without an entry: if it cannot be written, the request fails and nothing has happened. The outcome
-stays open where it is unknown, because the process or the store went away.
+Entries go straight to the store's access port (`AccessStore`), a second port beside the client.
+`engine.client.audit` says when an entry and its outcome are written.
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from struct import pack
 from typing import TypeVar
 from uuid import UUID
 
 from tenure.api.access_views import AuditPage, audit_item
-from tenure.core.errors import StoreError, StoreRefused
-from tenure.core.model.aside import JobsAside
 from tenure.core.reports.access import AuditEntry
+from tenure.engine.client.audit import audited as audited_change
 from tenure.storage.contract.access import AccessStore
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response, StreamedResponse
@@ -54,28 +51,11 @@ def audit_entry_of(route: Route, request: Request, request_id: UUID) -> AuditEnt
 
 async def audited(store: AccessStore, entry: AuditEntry, work: Callable[[], Awaitable[T]]) -> T:
     """Do the work between writing its entry and its outcome. Raises StoreError before the work begins."""
-    n = await store.begin_audit_entry(entry)
-    try:
-        answer = await work()
-    except Exception as error:
-        if outcome := _outcome_of(error):
-            await _end(store, n, outcome)
-        raise
-    await _end(store, n, str(answer.status))
-    return answer
+    return await audited_change(
+        store, entry, work, done=lambda answer: str(answer.status), refused=_outcome_of
+    )
 
 
-async def _end(store: AccessStore, n: int, outcome: str) -> None:
-    # The work is done and the caller must learn it: an outcome that cannot be written stays open.
-    with suppress(StoreError):
-        await store.end_audit_entry(n, outcome)
-
-
-def _outcome_of(error: Exception) -> str | None:
-    """The outcome of work that raised; None where it may be done all the same."""
-    if isinstance(error, TimeoutError) or (
-        isinstance(error, StoreError) and not isinstance(error, StoreRefused | JobsAside)
-    ):
-        return None
+def _outcome_of(error: Exception) -> str:
     refusal = refusal_of(error, {})
     return f"{refusal.status} {refusal.kind}"

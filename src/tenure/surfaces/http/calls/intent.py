@@ -31,7 +31,7 @@ async def submit(context: AppContext, request: Request) -> Response:
         raise no_room() from None
     if (
         not answer.fresh
-        and request.caller.is_fenced
+        and request.caller.is_namespaced
         and not request.caller.sees(await context.client.get(answer.id))
     ):
         message = "was used before by another caller; send a new key"

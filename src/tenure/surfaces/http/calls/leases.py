@@ -82,15 +82,9 @@ async def claim(context: AppContext, request: Request) -> Response:
 
 
 def _lease_for(context: AppContext, body: LeaseOrder) -> timedelta:
-    asked = given(body.lease_seconds)
-    if body.heartbeats:
-        return timedelta(seconds=LEASE_SECONDS if asked is None else asked)
-    if asked is not None:
-        problem = (
-            "is given, but the worker sends no heartbeats; leave it out: the server's lock timeout holds"
-        )
-        raise invalid("validation", problem, pointer="/leaseSeconds")
-    return context.lock_timeout
+    if (asked := given(body.lease_seconds)) is not None:
+        return timedelta(seconds=asked)
+    return timedelta(seconds=LEASE_SECONDS) if body.heartbeats else context.lock_timeout
 
 
 async def heartbeat(context: AppContext, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The control API's calls to act on jobs, queues and workers, and to list what is registered."""
+"""The control API's calls to act on jobs and workers, and to list queues and what is registered."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -6,24 +6,21 @@ from struct import pack
 
 from msgspec import UnsetType
 
-from tenure.api import inputs, views
+from tenure.api import views
 from tenure.api.aside_shapes import Asides, aside_item
 from tenure.api.definition_views import Defined
 from tenure.api.shapes import (
     Definitions,
     Draining,
-    PauseBody,
     Queues,
-    QueueState,
     Reason,
     Workers,
     queue_items,
 )
-from tenure.core.errors import InvalidInput
 from tenure.core.model.job import JobStanding
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Definition
-from tenure.core.values.bounds import named, printable
+from tenure.core.values.bounds import printable
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -89,29 +86,15 @@ async def definition(context: AppContext, request: Request) -> Response:
 
 
 def _shown(found: Sequence[Definition], request: Request) -> Response:
-    is_fenced = request.caller.namespace is not None
-    return Response(200, Definitions([Defined(known).item(is_fenced=is_fenced) for known in found]))
+    is_namespaced = request.caller.namespace is not None
+    return Response(200, Definitions([Defined(known).item(is_namespaced=is_namespaced) for known in found]))
 
 
 async def queues(context: AppContext, _request: Request) -> Response:
     """Every queue with its lines."""
-    return Response(200, Queues(queue_items(await context.client.lines(), await context.flow_cache.get())))
-
-
-async def pause(context: AppContext, request: Request) -> Response:
-    """Stop claims from a queue."""
-    body: PauseBody = request.body or PauseBody()
-    queue = _queue(request)
-    until = None if isinstance(body.until, UnsetType) else inputs.moment(body.until)
-    await context.client.pause(queue, until=until, by=request.caller.name, reason=reason_of(body))
-    return Response(200, QueueState(queue, paused=True))
-
-
-async def resume(context: AppContext, request: Request) -> Response:
-    """Let workers claim from a queue again."""
-    queue = _queue(request)
-    await context.client.resume(queue)
-    return Response(200, QueueState(queue, paused=False))
+    client = context.client
+    found = queue_items(await client.lines(), await context.flow_cache.get(), await client.pauses.look())
+    return Response(200, Queues(found))
 
 
 async def workers(context: AppContext, request: Request) -> Response:
@@ -141,14 +124,6 @@ async def drain(context: AppContext, request: Request) -> Response:
     if not (worker.isprintable() and await context.client.drain(worker)):
         raise Refusal("not-found", "there is no worker with this id")
     return Response(202, Draining(worker_id=worker))
-
-
-def _queue(request: Request) -> str:
-    try:
-        named("queue", request.path["queue"])
-    except InvalidInput:
-        raise Refusal("not-found", "no queue can have this name") from None
-    return request.path["queue"]
 
 
 def reason_of(body: Reason) -> str | None:

@@ -264,7 +264,7 @@ class Application:
 
         A job never changes its namespace or creator, so this still holds when the handler runs.
         """
-        if request.caller.is_fenced and "jobId" in request.path:
+        if request.caller.is_namespaced and "jobId" in request.path:
             job = await self._context.client.get(request.job)
             if not request.caller.sees(job):
                 raise JobNotFound(job.id)

@@ -21,7 +21,7 @@ ROUTES = (
             "quota",
         ),
         is_routine=True,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     client(
         "GET",
@@ -41,7 +41,7 @@ ROUTES = (
         fields=tasks.FIELDS,
         problems=("unknown-definition", "invalid-params", "datetime", "quota"),
         is_routine=True,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     client(
         "GET",

@@ -30,7 +30,7 @@ ROUTES = (
         fields=create.FIELDS,
         problems=_NEW_JOB,
         is_routine=True,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     operator(
         "/v1/jobs/batch",
@@ -43,7 +43,7 @@ ROUTES = (
         answers={202: shapes.BatchAccepted},
         fields=create.FIELDS,
         problems=_NEW_JOB,
-        is_fenced=True,
+        is_namespaced=True,
     ),
     operator(
         "/v1/jobs/cancel",
@@ -54,7 +54,7 @@ ROUTES = (
         seconds=60.0,
         answers={200: bulk_shapes.SweepItem},
         problems=("datetime", "invalid-cursor"),
-        is_fenced=True,
+        is_namespaced=True,
     ),
     operator(
         "/v1/jobs/replay",
@@ -66,7 +66,18 @@ ROUTES = (
         answers={200: bulk_shapes.SweepItem},
         fields=create.OF_REPLAYS,
         problems=("datetime", "invalid-cursor", "quota"),
-        is_fenced=True,
+        is_namespaced=True,
+    ),
+    operator(
+        "/v1/jobs/purge",
+        handler=bulk.purge,
+        target=bulk.target,
+        summary="Delete dead letters that ended before a time, a bounded number at a time",
+        body=bulk_shapes.PurgeBody,
+        seconds=60.0,
+        answers={200: bulk_shapes.SweepItem},
+        problems=("datetime", "invalid-cursor"),
+        is_namespaced=True,
     ),
     reader(
         "/v1/jobs",
@@ -75,7 +86,7 @@ ROUTES = (
         parameters=OF_LISTS,
         answers={200: views.JobPage},
         problems=("invalid-cursor",),
-        is_fenced=True,
+        is_namespaced=True,
     ),
     reader(
         "/v1/aside",
@@ -83,7 +94,7 @@ ROUTES = (
         summary="The jobs that the database refuses to move, the latest first",
         parameters=(LIMIT,),
         answers={200: aside_shapes.Asides},
-        is_fenced=True,
+        is_namespaced=True,
     ),
     reader(
         "/v1/jobs/{jobId}",
@@ -176,6 +187,6 @@ ROUTES = (
         answers={200: str},
         problems=("invalid-event-id", "event-id-gone"),
         produces=EVENT_STREAM,
-        is_fenced=True,
+        is_namespaced=True,
     ),
 )

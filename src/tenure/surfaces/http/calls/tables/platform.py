@@ -1,11 +1,18 @@
 """The routes about definitions, queues, workers, the audit log and figures."""
 
-from tenure.api import definition_shapes, definition_views, shapes, stats_views
+from tenure.api import (
+    definition_shapes,
+    definition_views,
+    limit_shapes,
+    pause_shapes,
+    shapes,
+    stats_views,
+)
 from tenure.api.access_views import AuditPage
 from tenure.surfaces.http.app.parameters import CURSOR, LIMIT
 from tenure.surfaces.http.app.routes import Route
 from tenure.surfaces.http.auth import audit
-from tenure.surfaces.http.calls import definitions, operate, stats
+from tenure.surfaces.http.calls import definitions, operate, pauses, stats
 from tenure.surfaces.http.calls.tables.audiences import operator, reader
 
 ROUTES = (
@@ -14,7 +21,7 @@ ROUTES = (
         handler=operate.definitions,
         summary="Every definition that workers have registered",
         answers={200: shapes.Definitions},
-        is_fenced=True,
+        is_namespaced=True,
     ),
     reader(
         "/v1/definitions/{key}",
@@ -22,7 +29,7 @@ ROUTES = (
         summary="Every version of one definition",
         answers={200: shapes.Definitions},
         problems=("not-found",),
-        is_fenced=True,
+        is_namespaced=True,
     ),
     Route(
         method="PUT",
@@ -44,7 +51,7 @@ ROUTES = (
     ),
     operator(
         "/v1/queues/{queue}/pause",
-        handler=operate.pause,
+        handler=pauses.pause,
         summary="Pause a queue: nothing is claimed from it",
         body=shapes.PauseBody,
         needs_body=False,
@@ -54,9 +61,53 @@ ROUTES = (
     ),
     operator(
         "/v1/queues/{queue}/resume",
-        handler=operate.resume,
+        handler=pauses.resume,
         summary="Resume a queue",
         answers={200: shapes.QueueState},
+        problems=("not-found",),
+    ),
+    operator(
+        "/v1/definitions/{key}/pause",
+        handler=pauses.pause_definition,
+        summary="Pause a definition: none of its jobs is claimed",
+        body=pause_shapes.DefinitionPauseBody,
+        needs_body=False,
+        answers={200: pause_shapes.DefinitionPause},
+        fields={"time": "until"},
+        problems=("not-found", "datetime"),
+    ),
+    operator(
+        "/v1/definitions/{key}/resume",
+        handler=pauses.resume_definition,
+        summary="Resume a definition",
+        body=pause_shapes.DefinitionScope,
+        needs_body=False,
+        answers={200: pause_shapes.DefinitionPause},
+        problems=("not-found",),
+    ),
+    reader(
+        "/v1/pauses",
+        handler=pauses.pauses,
+        summary="The pauses in force",
+        answers={200: pause_shapes.Pauses},
+    ),
+    reader(
+        "/v1/limits",
+        handler=pauses.limits,
+        summary="How many jobs may run at once under each limit and key, and how many do",
+        parameters=(LIMIT, CURSOR),
+        answers={200: limit_shapes.Limits},
+        problems=("invalid-cursor",),
+    ),
+    Route(
+        method="PATCH",
+        path="/v1/limits/{name}",
+        audience="operator",
+        scope="operate",
+        handler=pauses.resize,
+        summary="Set how many jobs may run at once under a limit",
+        body=limit_shapes.ResizeBody,
+        answers={200: limit_shapes.LimitSize},
         problems=("not-found",),
     ),
     reader(

@@ -1,0 +1,69 @@
+"""Rows beside PgQueuer: how soon jobs start that come at a steady pace, from one caller and from ten."""
+
+from contextlib import ExitStack, closing
+from functools import partial
+from statistics import median, quantiles
+
+from bench.figures import Figure, Measured, Probe, figure_of
+from bench.goals import PACES
+from bench.measure import in_blocks
+from bench.peers import PeerUnavailable
+from bench.peers.catalogue import ASYNC, RIVALS
+from bench.peers.product import Product
+from bench.place import Place
+
+[PGQUEUER] = [peer for peer in RIVALS if peer.key == "pgqueuer"]
+LEAST_JOBS = 40
+
+
+def pace_row(pace: str, at: Place) -> Measured:
+    """Both products at one pace in turns, their workers at work all the time; a ratio for each pair."""
+    try:
+        with ExitStack() as stack:
+            theirs, ours = (_at_work(stack, Product(peer, at)) for peer in (PGQUEUER, ASYNC))
+            return _beside(at, pace, ours, theirs, 1) + _beside(at, pace, ours, theirs, 10)
+    except PeerUnavailable as error:
+        return Measured(remarks=[f"a job every {PACES[pace]:g} s beside PgQueuer: {error}"])
+
+
+def _at_work(stack: ExitStack, product: Product) -> Product:
+    stack.enter_context(closing(product))
+    product.home.renew()
+    stack.enter_context(product.at_work())
+    return product
+
+
+def _beside(at: Place, pace: str, ours: Product, theirs: Product, callers: int) -> Measured:
+    seconds = PACES[pace]
+    jobs = max(LEAST_JOBS, int(at.size.pace_seconds / seconds))
+    paced = partial(Product.paced, jobs=jobs, seconds=seconds, callers=callers)
+    found = in_blocks(
+        lambda: (paced(ours)["starts"], paced(theirs)["starts"]),
+        blocks=at.size.side_pairs,
+        watch=at.watch,
+        deadline=at.deadline,
+    )
+    probes = [block.probes for block in found]
+    disturbed = sum(block.disturbed for block in found)
+    pairs = [block.found for block in found]
+    name = f"pace-{pace}" + ("" if callers == 1 else "-ten")
+    return Measured(
+        [
+            figure_of(name, [median(left) / median(right) for left, right in pairs], probes, disturbed),
+            figure_of(f"{name}-p99", [_p99(left) / _p99(right) for left, right in pairs], probes, disturbed),
+            *_times(f"{name}-tenure", [left for left, _ in pairs], probes),
+            *_times(f"{name}-pgqueuer", [right for _, right in pairs], probes),
+        ]
+    )
+
+
+def _times(name: str, rounds: list[list[float]], probes: list[list[Probe]]) -> list[Figure]:
+    each = [start for found in rounds for start in found]
+    return [
+        figure_of(name, each, probes, unit="ms", of="jobs"),
+        figure_of(f"{name}-p99", [_p99(found) for found in rounds], probes, unit="ms", of="rounds"),
+    ]
+
+
+def _p99(starts: list[float]) -> float:
+    return quantiles(starts, n=100, method="inclusive")[98]

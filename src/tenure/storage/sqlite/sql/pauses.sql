@@ -1,0 +1,5 @@
+-- The pauses in force.
+SELECT queue, definition, version, at AS paused_at, until AS paused_until_at, by AS paused_by, reason AS pause_reason
+  FROM tenure_pause
+ WHERE until IS NULL OR until > :now
+ ORDER BY queue, definition, version;

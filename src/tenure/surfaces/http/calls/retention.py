@@ -1,0 +1,47 @@
+"""The control API's calls about how long finished jobs are kept."""
+
+from tenure.api.retention_shapes import RetentionBody, change_of, item_of, view
+from tenure.core.errors import UnknownDefinition
+from tenure.core.reports.retention import FOR_ALL, PARTS
+from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.problems import Refusal
+
+
+async def retention(context: AppContext, _request: Request) -> Response:
+    """All that is set."""
+    return Response(200, view(await context.client.retention.get()))
+
+
+async def put(context: AppContext, request: Request) -> Response:
+    """Set how long jobs are kept, of all definitions or of the one that the path names."""
+    body: RetentionBody = request.body
+    key = request.path.get("key", FOR_ALL)
+    try:
+        policy = await context.client.retention.set(key, change_of(body), by=request.caller.name)
+    except UnknownDefinition:
+        raise _unknown() from None
+    return Response(200, item_of(policy, key))
+
+
+async def delete(context: AppContext, request: Request) -> Response:
+    """Keep jobs of a definition as long as those of all; if they are already, nothing changes."""
+    key = request.path["key"]
+    try:
+        policy = await context.client.retention.reset(key, PARTS, by=request.caller.name)
+    except UnknownDefinition:
+        raise _unknown() from None
+    return Response(200, item_of(policy, key))
+
+
+def target(request: Request) -> str:
+    """What is set, for the audit log: the path does not tell."""
+    body: RetentionBody = request.body
+    times = [
+        f"{part}={'-' if value is None else f'{value.total_seconds():g}s'}"
+        for part, value in change_of(body).items()
+    ]
+    return " ".join([request.path.get("key", "all definitions"), *times])
+
+
+def _unknown() -> Refusal:
+    return Refusal("not-found", "there is no definition with this key")
