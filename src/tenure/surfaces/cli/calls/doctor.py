@@ -11,7 +11,7 @@ from tenure.core.errors import SchemaMismatch, StoreError, StoreRestored
 from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked, masked_in
-from tenure.engine.client.checkup import examine
+from tenure.engine.health.checkup import examine
 from tenure.settings.sources import load
 from tenure.storage.contract.store import Store
 from tenure.surfaces.cli.database import Parts, database_option, with_store

@@ -7,7 +7,7 @@ from tenure.core.model.aside import Aside
 from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.core.reports.operations import WORKER_ALIVE, WorkerStatus
 from tenure.engine.client.attention import Attention, AttentionCheck, PausedQueue, Unserved
-from tenure.engine.client.stuck_jobs import find_stuck
+from tenure.engine.health.stuck_jobs import find_stuck
 from tenure.storage.contract.store import Store
 
 MOST_AHEAD = timedelta(seconds=60)
