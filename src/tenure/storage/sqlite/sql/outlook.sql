@@ -2,6 +2,7 @@
 -- now, since their line is paused or a limit used up, do not count. Lines are found as `settle_and_claim` finds them.
 -- Mostly nothing is paused, which is found out once and not for each line.
 -- Timers of kinds that are a newer version's do not count: a worker that cannot act on them would look again and again.
+-- They are read by when they are due: `+` keeps SQLite from reading all of a kind, to sort them.
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
@@ -42,7 +43,7 @@ SELECT :now AS now_at,
                                                  AND ended.definition = wanted.value ->> 1
                                                  AND ended.version = wanted.value ->> 2) AS owed,
        (SELECT due_at FROM tenure_timer
-         WHERE due_at < 9223372036854775807 AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at < 9223372036854775807 AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
          ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure_lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at;
