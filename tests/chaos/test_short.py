@@ -46,7 +46,8 @@ OVER_HTTP = (
     in_make_long(short(3, "postgres", "restart", "kill", "api", servers=2)),
 )
 
-TWO_LANGUAGES = {"workers": 1, "foreign": 2, "calls": 30, "lease": 5.0}
+# Twice as long as the others: on a busy machine the server of those in JavaScript takes seconds to come back.
+TWO_LANGUAGES = {"workers": 1, "foreign": 2, "calls": 30, "lease": 5.0, "seconds": 8}
 IN_TWO_LANGUAGES = (
     in_make_long(replace(short(8, "sqlite", "kill", "pause", "leasing"), **TWO_LANGUAGES)),
     replace(short(12, "postgres", "kill", "deploy", "leasing"), **TWO_LANGUAGES),
