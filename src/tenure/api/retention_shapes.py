@@ -6,12 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from tenure.api.shapes import MILLIS
 from tenure.core.model.states import State
 from tenure.core.reports.retention import PARTS, Retention, RetentionPolicy, RetentionRule
 from tenure.core.values.bounds import HORIZON
 
-Kept = Annotated[float, Meta(ge=0, le=HORIZON.total_seconds(), extra_json_schema=MILLIS)]
+Kept = Annotated[float, Meta(ge=0, le=HORIZON.total_seconds())]
 FIELDS = {
     "succeeded": "succeededSeconds",
     "others": "othersSeconds",
@@ -26,13 +25,26 @@ _UNITS = (("d", timedelta(days=1)), ("h", timedelta(hours=1)), ("m", timedelta(m
 class RetentionBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """How long finished jobs are kept after their end. What is null or left out is as for all definitions.
 
-    For all definitions themselves only `logSeconds` may be: log lines then go with their job. Jobs with an
-    idempotency key are kept for `keyedSeconds` at least. With 0, jobs go within ten minutes.
+    Jobs with an idempotency key are kept for `keyedSeconds` at least. With 0, jobs go within ten minutes.
+    Times are rounded to the millisecond.
     """
 
     succeeded_seconds: Kept | None = None
     others_seconds: Kept | None = None
     keyed_seconds: Kept | None = None
+    log_seconds: Kept | None = None
+
+
+class RetentionForAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """How long finished jobs are kept after their end. Only `logSeconds` may be null or left out.
+
+    Log lines then go with their job. Jobs with an idempotency key are kept for `keyedSeconds` at least. With
+    0, jobs go within ten minutes. Times are rounded to the millisecond.
+    """
+
+    succeeded_seconds: Kept
+    others_seconds: Kept
+    keyed_seconds: Kept
     log_seconds: Kept | None = None
 
 
@@ -98,7 +110,7 @@ def item_of(policy: RetentionPolicy, definition: str) -> RetentionItem:
     return _item(definition, rule, policy.of(definition))
 
 
-def change_of(body: RetentionBody) -> dict[str, timedelta | None]:
+def change_of(body: RetentionBody | RetentionForAllBody) -> dict[str, timedelta | None]:
     """Every part, as the body sets it. What is finer than a millisecond is rounded, as floats are inexact."""
     given = (body.succeeded_seconds, body.others_seconds, body.keyed_seconds, body.log_seconds)
     return {

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line
+from tenure.core.model.limit import Limit
 from tenure.core.model.outcome import Report
 from tenure.core.model.policy import OnLost, Policy
 from tenure.core.model.spec import Spec
@@ -32,6 +33,7 @@ from tests.surfaces.http.http_server import register
 NOTE = Spec(key="note", params_schema=write({}))
 """Its params may be anything."""
 
+LIMIT = Limit("api", size=2)
 WORKER = "w-1"
 QUEUES = ("default", "slow")
 ENDINGS: tuple[Callable[[Claimed], Report], ...] = (
@@ -47,10 +49,11 @@ class Filled(NamedTuple):
     definitions: Sequence[str] = (NOTE.key, "bill")
     workers: Sequence[str] = (WORKER,)
     queues: Sequence[str] = QUEUES
+    limits: Sequence[str] = (LIMIT.name,)
 
 
 async def filled(store: Store, clock: Clock) -> Filled:
-    """Fill a store: definitions, a worker, a pause, and a job in every state that there is."""
+    """Fill a store: definitions, a worker, a pause, a limit, and a job in every state that there is."""
     await register(store, NOTE, Spec(key="bill", queue="slow", concurrency=2))
     lines = (Line("default", NOTE.key),)
     await store.enlist(WorkerInfo(id=WORKER, host="h", pid=7, version="1", slots=2, lines=lines))
@@ -71,7 +74,7 @@ async def filled(store: Store, clock: Clock) -> Filled:
             NewJob(definition=NOTE.key),
             NewJob(definition=NOTE.key, hold=True),
             NewJob(definition=NOTE.key, delay=timedelta(hours=1)),
-            NewJob(definition="bill", queue="slow"),
+            NewJob(definition="bill", queue="slow", limits=(LIMIT,)),
         ]
     )
     await store.pause("slow", by="ann", reason="a fire")

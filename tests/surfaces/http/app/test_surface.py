@@ -39,6 +39,8 @@ async def test_a_wrong_method_is_told_the_right_ones(api: Api) -> None:
     assert (await api.call("POST", "/healthz")).headers["allow"] == "GET, HEAD"
     # No job can have this id, so that nothing is to be got there.
     assert (await api.get("/v1/jobs/batch")).headers["allow"] == "POST"
+    # Nor is this a version of a definition, which could be put there.
+    assert (await api.call("PUT", "/v1/definitions/mail/pause", {})).headers["allow"] == "POST"
 
 
 async def test_head_is_get_without_its_body(api: Api) -> None:
@@ -184,6 +186,9 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("POST", "/v1/queues/{queue}/pause", {"until": "1969-12-31T06:59:23Z"}),
         ("POST", "/v1/jobs", {"definitionKey": "mail", "runAt": "6854-01-02T06:59:23Z"}),
         ("POST", "/tasks", {"type": "mail", "runAt": "6854-01-02T06:59:23Z"}),
+        ("PUT", "/v1/retention", {"succeededSeconds": 1, "othersSeconds": 1}),
+        ("PUT", "/v1/retention", {"succeededSeconds": 1, "othersSeconds": None, "keyedSeconds": 1}),
+        ("POST", "/v1/jobs/purge", {"endedBefore": "2030-01-31T08:30:00Z", "filter": {"status": ["queued"]}}),
         ("POST", "/v1/jobs/cancel", {"all": True, "cursor": ""}),
         ("POST", "/v1/jobs/replay", {"all": True, "cursor": "G\u00c0#"}),
     ],

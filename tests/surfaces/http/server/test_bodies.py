@@ -63,7 +63,7 @@ async def test_where_no_body_is_wanted_an_empty_object_is_taken(api: Api) -> Non
 async def test_a_body_that_is_no_good_is_refused_in_the_same_way_everywhere(api: Api) -> None:
     """Rows 1, 2 and 4 to 10: at every route that needs a body; the server goes on."""
     for route in (route for route in ROUTES if route.body is not None and route.needs_body):
-        path = route.path.format(key="mail", version=1, jobId=uuid4())
+        path = route.path.format(key="mail", version=1, jobId=uuid4(), name="n")
         replies = {
             name: await api.call(route.method, path, content=body, headers=JSON)
             for name, (body, _, _) in BODIES.items()

@@ -227,6 +227,9 @@ class Router:
         ]
         if not matching:
             raise Refusal("not-found", "there is nothing at this path")
+        # What a path names is no value of another's variable part: its methods are not those of this path.
+        fewest = len(matching[0][1])
+        matching = [(route, found) for route, found in matching if len(found) == fewest]
         for route, found in matching:
             if method == route.method or (method, route.method) == ("HEAD", "GET"):
                 return route, found

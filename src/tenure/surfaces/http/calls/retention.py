@@ -1,6 +1,6 @@
 """The control API's calls about how long finished jobs are kept."""
 
-from tenure.api.retention_shapes import RetentionBody, change_of, item_of, view
+from tenure.api.retention_shapes import RetentionBody, RetentionForAllBody, change_of, item_of, view
 from tenure.core.errors import UnknownDefinition
 from tenure.core.reports.retention import FOR_ALL, PARTS
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -12,10 +12,17 @@ async def retention(context: AppContext, _request: Request) -> Response:
     return Response(200, view(await context.client.retention.get()))
 
 
+async def put_for_all(context: AppContext, request: Request) -> Response:
+    """Set how long jobs are kept, of all definitions without times of their own."""
+    body: RetentionForAllBody = request.body
+    policy = await context.client.retention.set(FOR_ALL, change_of(body), by=request.caller.name)
+    return Response(200, item_of(policy, FOR_ALL))
+
+
 async def put(context: AppContext, request: Request) -> Response:
-    """Set how long jobs are kept, of all definitions or of the one that the path names."""
+    """Set how long jobs of a definition are kept."""
     body: RetentionBody = request.body
-    key = request.path.get("key", FOR_ALL)
+    key = request.path["key"]
     try:
         policy = await context.client.retention.set(key, change_of(body), by=request.caller.name)
     except UnknownDefinition:
@@ -35,7 +42,7 @@ async def delete(context: AppContext, request: Request) -> Response:
 
 def target(request: Request) -> str:
     """What is set, for the audit log: the path does not tell."""
-    body: RetentionBody = request.body
+    body: RetentionBody | RetentionForAllBody = request.body
     times = [
         f"{part}={'-' if value is None else f'{value.total_seconds():g}s'}"
         for part, value in change_of(body).items()

@@ -7,7 +7,7 @@ import msgspec
 
 from tenure.api.problem import KINDS, Problem
 from tenure.api.views import Accepted
-from tenure.core.model.states import FINAL, UNFINISHED, State
+from tenure.core.model.states import DEAD_LETTERS, FINAL, UNFINISHED, State
 from tenure.surfaces.http.app.decoding import MOST_REPEATS
 from tenure.surfaces.http.app.parameters import IN_PATH
 from tenure.surfaces.http.app.routes import EVENT_STREAM, Parameter, Route
@@ -41,6 +41,7 @@ _PUBLISHED_AS = {
     "definitions": "defining",
     "leases": "leasing",
     "operate": "operating",
+    "pauses": "operating",
     "read": "looking",
     "stats": "counting",
 }
@@ -66,6 +67,7 @@ _TOGETHER: dict[str, Schema] = {
             {"required": [name], "properties": {name: {"minItems": 1}}} for name in ("definitions", "queues")
         ]
     },
+    "PurgeBody": {"allOf": [_only(DEAD_LETTERS)]},
     "ReplayAllBody": {"allOf": [_only(FINAL)], "anyOf": _NAMES_SOMETHING},
 }
 """Rules between the fields of a body, by its name, which their types cannot express."""

@@ -29,10 +29,10 @@ ROUTES = (
     _setter(
         "PUT",
         "/v1/retention",
-        handler=retention.put,
+        handler=retention.put_for_all,
         target=retention.target,
         summary="Set how long finished jobs of all definitions are kept",
-        body=retention_shapes.RetentionBody,
+        body=retention_shapes.RetentionForAllBody,
         fields=retention_shapes.FIELDS,
     ),
     _setter(
