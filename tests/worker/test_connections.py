@@ -127,7 +127,7 @@ async def test_workers_that_want_more_connections_than_there_are_fail_no_turn(
     address = small_server.create_database("crowded")
     await migrate(address)
     async with crowd(address, WORKERS) as workers:
-        await drained(address, JOBS, Ledger(tmp_path))
+        await drained(address, WORKERS, JOBS, Ledger(tmp_path))
     assert failures(workers) == []
 
 
@@ -138,7 +138,7 @@ async def test_fifty_workers_share_two_hundred_connections(tmp_path: Path) -> No
         address = server.create_database("crowded")
         await migrate(address)
         async with crowd(address, 50) as workers:
-            await drained(address, 20_000, Ledger(tmp_path))
+            await drained(address, 50, 20_000, Ledger(tmp_path))
         assert failures(workers) == []
 
 
@@ -159,11 +159,16 @@ async def crowd(address: str, number: int) -> AsyncIterator[list[Command]]:
             assert await worker.ended() == 0
 
 
-async def drained(address: str, jobs: int, ledger: Ledger) -> None:
-    """Enqueue jobs, and wait until every one of them is settled."""
+async def drained(address: str, workers: int, jobs: int, ledger: Ledger) -> None:
+    """Enqueue jobs once all workers serve, and wait until every one of them is settled."""
     store = PostgresStore(address, connections=1, notify=False)
     await store.open()
     looker = await asyncpg.connect(address)
+
+    async def all_serve() -> bool:
+        return bool(await looker.fetchval("SELECT count(*) FROM tenure.worker WHERE is_ready") == workers)
+
+    await until(all_serve, 300)
     for n in range(0, jobs, 100):
         await asyncio.gather(
             *(enqueue(store, "short", {**ledger.params, "name": f"job-{n + m}"}) for m in range(100))
