@@ -14,7 +14,7 @@ from tests.worker.running_worker import ROOT, enqueue, reach
 from tests.worker.worker_process import Ledger, worker_process
 
 WRITERS, CALLERS, TIMES = 3, 4, 3 if IS_WHOLE else 2
-"""Together they take longer than a lease."""
+"""As many as `make long` takes are known to outlast a lease; the default run has fewer."""
 
 
 @pytest.mark.parametrize("address", ["sqlite"], indirect=True)
