@@ -143,7 +143,7 @@ async def test_without_scripts_the_same_is_done(site: Site, window: Window) -> N
 async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     definition, [job] = await enqueue(site, params='{"to":"ada","password":"hunter2"}')
     await page.goto(f"/ui/jobs/{job}")
-    await expect(page.locator("#reason")).to_contain_text(f"No worker runs {definition}@1")
+    await expect(page.locator("#why")).to_contain_text(f"No worker serves {definition}@1")
     [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
     state = page.locator("h1 .state")
     await expect(state).to_have_text("running")

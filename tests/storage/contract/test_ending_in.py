@@ -19,7 +19,7 @@ async def test_a_job_is_found_by_the_end_of_its_id(store: Store) -> None:
 
 async def test_of_several_the_newest_come_first_and_no_more_than_asked_for(store: Store) -> None:
     """By ids of the caller's own, which may end alike."""
-    jobs = [UUID(int=(0x01A1E11E << 96) + (n << 64) + 0x7 * 2**76 + 0b10 * 2**62 + 0xABCDEF12) for n in range(4)]
+    jobs = [UUID(f"01a1e11e-0000-700{n}-8000-0000abcdef12") for n in range(4)]
     for job in jobs:
         await enqueue_one(store, id=job)
     assert await store.ending_in("abcdef12") == jobs[::-1]

@@ -69,7 +69,8 @@ async def test_the_job_is_told_of_as_it_stands(store: Store) -> None:
 async def test_nothing_is_in_the_way_of_a_job_in_an_empty_store(store: Store) -> None:
     looked = await obstacles(store, await enqueue_one(store))
     assert (looked.pauses, looked.limits, looked.ahead) == ([], [], Count(0))
-    assert (looked.workers, looked.upkeep_at, looked.overdue_at) == (LiveWorkers(queues=[], versions=[]), None, None)
+    assert looked.workers == LiveWorkers(queues=[], versions=[])
+    assert (looked.upkeep_at, looked.overdue_at) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ async def test_places_are_counted_up_to_a_bound(store: Store, backend: Backend) 
     assert (await obstacles(store, job)).ahead == Count(MOST_COUNTED, is_more=True)
 
 
-async def test_the_live_workers_of_its_line_are_counted_by_what_they_can_do(store: Store, clock: Clock) -> None:
+async def test_live_workers_of_its_line_are_counted_by_what_they_can_do(store: Store, clock: Clock) -> None:
     job = await enqueue_one(store, priority=-1)
     await worker(store, "gone")
     await clock.advance(seconds(36))
@@ -185,7 +186,8 @@ async def test_the_live_workers_of_its_line_are_counted_by_what_they_can_do(stor
     await store.drain("off")
     await worker(store, "fit")
     await worker(store, "full", slots=1, lines=(MAIL, MAIL, Line("slow", "mail"), Line("default", "mail", 3)))
-    await worker(store, "else", lines=(Line("fast", "mail"), Line("default", "post"), Line("slow", "mail", 9)))
+    elsewhere = (Line("fast", "mail"), Line("default", "post"), Line("slow", "mail", 9))
+    await worker(store, "else", lines=elsewhere)
     for _ in range(3):
         await enqueue_one(store)
     done, _ = await claim(store, "full", limit=2)
@@ -207,11 +209,12 @@ async def test_a_worker_that_holds_more_than_its_slots_has_none_to_lend(store: S
     assert (await obstacles(store, job)).workers.free == 2
 
 
-async def test_signs_of_upkeep_are_its_last_minute_and_what_it_left_undone(store: Store, clock: Clock) -> None:
+async def test_signs_of_upkeep_are_its_last_minute_and_what_it_left(store: Store, clock: Clock) -> None:
     job = await enqueue_one(store)
     await enqueue_one(store, delay=seconds(60))
     await store.note_pace(waits={}, runs={})
-    assert ((await obstacles(store, job)).upkeep_at, (await obstacles(store, job)).overdue_at) == (START, None)
+    looked = await obstacles(store, job)
+    assert (looked.upkeep_at, looked.overdue_at) == (START, None)
     await clock.advance(seconds(60))
     assert (await obstacles(store, job)).overdue_at == START + seconds(60)
     await store.promote(10)

@@ -18,6 +18,12 @@ MOST_HOLDERS = 10
 MOST_NAMED = 10
 """How many queues, and how many versions, are named."""
 
+UPKEEP_SEEN = timedelta(minutes=2)
+"""A process that does the upkeep records a minute at least as often as this."""
+
+LONGEST_BACKLOG = timedelta(minutes=1)
+"""If a timer has been due for longer, no process works off what is due, whatever was recorded before."""
+
 
 class LimitHolder(Struct, frozen=True, kw_only=True):
     """A job that runs under a limit, the worker that runs it, and since when."""
@@ -95,3 +101,15 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     workers: LiveWorkers
     upkeep_at: datetime | None
     overdue_at: datetime | None
+
+    @property
+    def is_upkept(self) -> bool:
+        """Whether some process takes the steps that the clock makes due: a worker, or a server without one.
+
+        Such a server is not on record; the minutes that it records and the timers that it leaves tell of it.
+        """
+        if self.workers.in_all:
+            return True
+        if self.upkeep_at is None or self.now - self.upkeep_at > UPKEEP_SEEN:
+            return False
+        return self.overdue_at is None or self.now - self.overdue_at <= LONGEST_BACKLOG

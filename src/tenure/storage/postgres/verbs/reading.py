@@ -19,8 +19,8 @@ from tenure.core.reports.reading import START, FeedEntry, Filter, Outlook, Page,
 from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName
 from tenure.storage.mapping import overview, paging, reading
-from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
+from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.database import Database
 
