@@ -1,6 +1,8 @@
 """Why a job does not run: a test for each code, brought about on a real store."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -62,7 +64,7 @@ async def test_limit_full_names_the_job_that_holds_it(store: Store) -> None:
     assert answer.code is WhyCode.LIMIT_FULL
     assert answer.sentence == (
         f"The limit mail is full: 1 of 1 held by job {first.id} (mail@1). "
-        "It starts when one of them ends, or after `tenure limits set mail 2`."
+        "It starts when that job ends, or after `tenure limits set mail 2`."
     )
     assert answer.since == START
     [limit] = answer.data.limits
@@ -383,3 +385,9 @@ def test_every_code_has_a_test() -> None:
     for code in WhyCode:
         word = code.replace("-", "_")
         assert any(name.startswith(f"test_{word}") for name in told), code
+
+
+def test_every_code_is_in_the_reference() -> None:
+    """In the order in which they are told."""
+    page = (Path(__file__).parents[2] / "docs/reference/why.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == [code.value for code in WhyCode]

@@ -92,10 +92,12 @@ def _finished(found: Obstacles) -> Obstacle:
 def _aside(found: Obstacles) -> Iterator[Obstacle]:
     if found.aside is not None:
         code = f"{found.aside.code}, " if found.aside.code else ""
+        verb = found.aside.verb.replace("_", " ")
         yield Obstacle(
             WhyCode.ASIDE,
             f"It has been aside since {moment(found.job.aside_at)}, because the database refuses to "
-            f"{found.aside.verb.replace('_', ' ')} it ({code}{found.aside.text}). Mend its rows, then run `tenure jobs put-back {found.job.id}`.",
+            f"{verb} it ({code}{found.aside.text}). "
+            f"Mend its rows, then run `tenure jobs put-back {found.job.id}`.",
             found.job.aside_at,
         )
 
@@ -206,7 +208,8 @@ def _full(limit: LimitStanding) -> Obstacle:
     return Obstacle(
         WhyCode.LIMIT_FULL,
         f"The limit {use.name}{key} is full: {use.held} of {use.size} held by {joined([*named, *rest])}. "
-        f"It starts when one of them ends, or after `tenure limits set {use.name} {use.held + 1}`.",
+        f"It starts when {'that job' if use.held == 1 else 'one of them'} ends, or after "
+        f"`tenure limits set {use.name} {use.held + 1}`.",
         min((one.since for one in limit.holders), default=None),
     )
 

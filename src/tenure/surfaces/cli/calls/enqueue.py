@@ -110,7 +110,9 @@ async def _ended(client: JobClient, job: UUID, timeout: timedelta | None, redact
         async with telling_why(client, job, lambda sentence: click.echo(sentence, err=True), redaction):
             return await client.wait(job, seconds, explains=True)
     except TimeoutError as late:
-        raise NotInTime(redaction.text(f"{late} It stays as it is: tenure jobs watch {job}")) from None
+        raise NotInTime(
+            redaction.text(f"{late} The job stays; follow it with `tenure jobs watch {job}`.")
+        ) from None
 
 
 async def _spec(client: JobClient, key: str, version: int | None) -> Spec:
