@@ -240,4 +240,6 @@ async def test_why_a_job_is_aside_is_told_and_it_holds_no_limit(store: Store, ba
     assert looked.aside is not None
     assert (looked.aside.verb, looked.aside.code, looked.aside.text) == ("settle", aside.code, aside.text)
     assert looked.job.aside_at == START
-    assert [standing.is_full for standing in looked.limits] == [False]
+    assert looked.limits == [], "only one that waits is kept by a limit"
+    waiting = await enqueue_one(store, limits=(ONE,))
+    assert [one.is_full for one in (await obstacles(store, waiting)).limits] == [False]

@@ -1,11 +1,12 @@
 -- All that may keep one job from running, as one moment shows it. Every part is bounded: pauses that can hold one line,
--- its limits with a few of the jobs under them, its place counted up to `most`, and the workers and leases there are.
+-- its limits, while it waits, with a few of the jobs under them, its place counted up to `most`, workers and leases.
 -- A job under a limit is found through the leases; one that its lease still names but that was settled does not count.
 -- LIMIT keeps each look a look-up by the index.
 WITH
 asked AS MATERIALIZED (
     SELECT job.id, job.line, job.namespace, job.priority, job.tags, job.key, job.parent, job.replay_of, job.max_attempts,
-           job.created_at, job.run_at, job.grace_ms, line.queue, line.definition, line.version, line.limits,
+           job.created_at, job.run_at, job.grace_ms, line.queue, line.definition, line.version,
+           CASE WHEN s.finished_at IS NULL AND s.lease IS NULL THEN line.limits ELSE '{}' END AS limits,
            s.state, s.attempt, s.rank, s.seq, s.lease, s.failures, s.due_at, s.queued_at, s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at
       FROM tenure.job
       JOIN tenure.line ON line.id = job.line

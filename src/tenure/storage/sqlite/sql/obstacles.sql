@@ -1,11 +1,13 @@
 -- All that may keep one job from running, as one moment shows it. Every part is bounded: pauses that can hold one line,
--- its limits with a few of the jobs under them, its place counted up to `most`, and the workers and leases there are.
+-- its limits, while it waits, with a few of the jobs under them, its place counted up to `most`, workers and leases.
 -- A job under a limit is found through the leases; one that its lease still names but that was settled does not count.
--- Times inside JSON are texts. CROSS JOIN keeps the order: from what is few to look-ups by the index.
+-- Times inside JSON are texts. CROSS JOIN keeps the order: from what is few to look-ups by the index. The plus keeps
+-- timers in the order of their time, so that one is read and not all.
 WITH
 asked AS MATERIALIZED (
     SELECT job.id, job.line, job.namespace, job.priority, job.tags, job.key, job.parent, job.replay_of, job.max_attempts,
-           job.created_at, job.run_at, job.grace_ms, line.queue, line.definition, line.version, line.limits,
+           job.created_at, job.run_at, job.grace_ms, line.queue, line.definition, line.version,
+           CASE WHEN s.finished_at IS NULL AND s.lease IS NULL THEN line.limits ELSE '[]' END AS limits,
            s.state, s.attempt, s.rank, s.seq, s.lease, s.failures, s.due_at, s.queued_at, s.started_at, s.finished_at,
            s.updated_at, s.cancel_requested_at
       FROM tenure_job job
@@ -80,20 +82,24 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                                        'version', line.version, 'worker', lease.owner,
                                        'since', strftime('%Y-%m-%dT%H:%M:%S', s.started_at / 1000000, 'unixepoch')
                                                 || printf('.%06dZ', s.started_at % 1000000)) AS holder
-                              FROM tenure_lease lease
+                              FROM (SELECT 1 WHERE under.held >= under.size)
+                             CROSS JOIN tenure_lease lease
                              CROSS JOIN json_each(lease.jobs) member
                              CROSS JOIN tenure_job_state s ON s.id = member.value AND s.lease = lease.id
                              CROSS JOIN tenure_line line ON line.id = s.line
                              CROSS JOIN tenure_job job ON job.id = s.id
-                             WHERE under.held >= under.size
-                               AND under.limited IN (SELECT value FROM json_each(line.limits))
+                             WHERE under.limited IN (SELECT value FROM json_each(line.limits))
                                AND NOT EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = s.id)
                              ORDER BY lease.id, s.id
                              LIMIT :most_holders)))))
           FROM (SELECT * FROM under ORDER BY name, key) under) AS limits,
+       -- In two parts: of a comparison of both at once, SQLite's look-up takes the first alone, and reads the whole rank.
        (SELECT count(*) FROM (SELECT 1 FROM tenure_ready ready
-                               WHERE asked.state = 'queued' AND ready.line = asked.line
-                                 AND (ready.rank, ready.seq) < (asked.rank, asked.seq)
+                               WHERE asked.state = 'queued' AND ready.line = asked.line AND ready.rank < asked.rank
+                               UNION ALL
+                              SELECT 1 FROM tenure_ready ready
+                               WHERE asked.state = 'queued' AND ready.line = asked.line AND ready.rank = asked.rank
+                                 AND ready.seq < asked.seq
                                LIMIT :most)) AS ahead,
        (SELECT count(*) FROM live) AS in_all,
        (SELECT count(*) FROM serving) AS serving,
@@ -111,7 +117,7 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                  ORDER BY 1 DESC LIMIT :most_named)) AS versions,
        (SELECT max(minute_at) FROM tenure_pace) AS upkeep_at,
        (SELECT due_at FROM tenure_timer
-         WHERE due_at <= :now AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at <= :now AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
          ORDER BY due_at LIMIT 1) AS overdue_at
   FROM asked
   LEFT JOIN tenure_lease lease ON lease.id = asked.lease
