@@ -3,21 +3,17 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pytest
 
 from tenure.core.model.aside import JobsAside
-from tenure.core.model.job import NewJob
-from tenure.core.model.lease import Line, Order, Pulse
-from tenure.core.model.limit import Limit
+from tenure.core.model.lease import Line, Order
 from tenure.core.model.states import State
-from tenure.core.reports.operations import PauseScope, WorkerInfo
-from tenure.core.reports.why import Why, WhyCode
+from tenure.core.reports.operations import PauseScope
+from tenure.core.reports.why import WhyCode
 from tenure.core.values.failure import Failure
-from tenure.engine.why import explain
 from tenure.storage.contract.store import Store
+from tests.engine.explaining import AT, also, serve, why
 from tests.storage import damaged_rows
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
@@ -32,78 +28,6 @@ from tests.storage.verbs import (
     succeeded,
     unrecoverable,
 )
-
-AT = "2030-01-01 12"
-
-
-async def why(store: Store, job: UUID, *, namespace: str | None = None) -> Why:
-    """The answer about a job that exists."""
-    found = await store.obstacles(job)
-    assert found is not None
-    return explain(found, await store.flows(), namespace=namespace)
-
-
-async def serve(store: Store, id_: str = "a", *, ready: bool = True, **info: Any) -> None:
-    """A live worker."""
-    given = {"id": id_, "host": "here", "pid": 7, "version": "1", "slots": 4, "lines": (MAIL,), **info}
-    await store.enlist(WorkerInfo(**given))
-    await store.heartbeat(Pulse(worker=id_, leases=[], ready=ready))
-
-
-def also(answer: Why) -> list[WhyCode]:
-    return [one.code for one in answer.data.also]
-
-
-async def test_limit_full_names_the_job_that_holds_it(store: Store) -> None:
-    """One of a definition may run at once, and one does: the other does not wait for a slot."""
-    await serve(store)
-    [first] = await store.enqueue([NewJob(definition="mail", limits=(Limit("mail", "", 1),))])
-    [second] = await store.enqueue([NewJob(definition="mail", limits=(Limit("mail", "", 1),))])
-    await claim(store, limit=1)
-    answer = await why(store, second.id)
-    assert answer.code is WhyCode.LIMIT_FULL
-    assert answer.sentence == (
-        f"The limit mail is full: 1 of 1 held by job {first.id} (mail@1). "
-        "It starts when that job ends, or after `tenure limits set mail 2`."
-    )
-    assert answer.since == START
-    [limit] = answer.data.limits
-    assert [holder.job for holder in limit.holders] == [first.id]
-    assert also(answer) == [WhyCode.IN_LINE]
-
-
-async def test_limit_full_does_not_name_jobs_of_other_namespaces(store: Store) -> None:
-    """But it counts them, and names those of the caller's own."""
-    limit = Limit("mail", "", 2)
-    foreign = await enqueue_one(store, limits=(limit,), namespace="globex")
-    own = await enqueue_one(store, limits=(limit,), namespace="acme")
-    await claim(store, "secret-worker", limit=2)
-    waiting = await enqueue_one(store, limits=(limit,), namespace="acme")
-    answer = await why(store, waiting, namespace="acme")
-    assert f"2 of 2 held by job {own} (mail@1) and 1 more job." in answer.sentence
-    assert str(foreign) not in repr(answer)
-    assert "secret-worker" not in repr(answer)
-    other = await enqueue_one(store, limits=(limit,), namespace="initech")
-    assert "2 of 2 held by 2 jobs." in (await why(store, other, namespace="initech")).sentence
-
-
-async def test_limit_full_tells_the_key_as_the_job_brought_it(store: Store) -> None:
-    for _ in range(2):
-        job = await enqueue_one(store, limits=(Limit("mail", "ada", 1),), namespace="acme")
-    await claim(store, limit=1)
-    answer = await why(store, job)
-    assert "The limit mail for key ada is full: 1 of 1" in answer.sentence
-    assert "\x1f" not in answer.sentence
-
-
-async def test_limit_full_names_three_and_counts_the_rest(store: Store) -> None:
-    for _ in range(6):
-        job = await enqueue_one(store, limits=(Limit("mail", "", 5),))
-    await claim(store, limit=5)
-    answer = await why(store, job)
-    assert "5 of 5 held by job " in answer.sentence
-    assert " and 2 more jobs." in answer.sentence
-    assert len(answer.data.limits[0].holders) == 5
 
 
 async def test_held(store: Store) -> None:
@@ -244,8 +168,7 @@ async def test_workers_not_ready(store: Store) -> None:
 
 async def test_workers_busy(store: Store) -> None:
     await serve(store, slots=1)
-    for _ in range(2):
-        job = await enqueue_one(store)
+    *_, job = [await enqueue_one(store) for _ in range(2)]
     await claim(store, limit=1)
     answer = await why(store, job)
     assert answer.code is WhyCode.WORKERS_BUSY
@@ -256,8 +179,7 @@ async def test_workers_busy(store: Store) -> None:
 async def test_in_line(store: Store) -> None:
     """Its place is that in its line; how long it takes is told only if jobs start at all."""
     await serve(store, slots=9)
-    for _ in range(4):
-        job = await enqueue_one(store)
+    *_, job = [await enqueue_one(store) for _ in range(4)]
     answer = await why(store, job)
     assert (answer.code, answer.data.starts_in) == (WhyCode.IN_LINE, None)
     assert answer.sentence == "It is in line: 3 jobs stand before it among those of mail@1 in queue default."
@@ -381,10 +303,9 @@ async def test_a_long_error_is_cut(store: Store) -> None:
 
 def test_every_code_has_a_test() -> None:
     """A new code comes with the cause that brings it about."""
-    told = {name for name in globals() if name.startswith("test_")}
+    told = "".join(file.read_text() for file in Path(__file__).parent.glob("test_why*.py"))
     for code in WhyCode:
-        word = code.replace("-", "_")
-        assert any(name.startswith(f"test_{word}") for name in told), code
+        assert f"def test_{code.replace('-', '_')}" in told, code
 
 
 def test_every_code_is_in_the_reference() -> None:

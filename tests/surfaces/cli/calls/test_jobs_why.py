@@ -13,7 +13,7 @@ from tenure.storage.contract.store import Store
 from tests.storage.verbs import claim, enqueue_one, settle, state_of, succeeded
 from tests.surfaces.command import fails, sql, tenure
 from tests.surfaces.conftest import Start
-from tests.surfaces.store_behind import MAIL, NOBODY, on, register
+from tests.surfaces.store_behind import MAIL, NOBODY, job_of, on, register
 
 UNSERVED = "No worker serves mail@1. Start one whose app has it: `tenure worker APP`."
 
@@ -142,7 +142,7 @@ def test_an_ending_of_several_jobs_is_refused_with_their_ids(tmp_path: Path, dat
     assert fails(ran, 2, *map(str, jobs), "give one of them in full")
     ran = tenure(tmp_path, "jobs", "cancel", "abcdef12", "--database", database)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert {on(database, lambda store, job=job: state_of(store, job)) for job in jobs} == {State.QUEUED}
+    assert {job_of(database, str(job)).state for job in jobs} == {State.QUEUED}
 
 
 def test_a_list_goes_on_behind_an_ending(tmp_path: Path, database: str) -> None:
