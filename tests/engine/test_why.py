@@ -248,7 +248,9 @@ async def test_a_server_that_is_no_worker_promotes_as_well(store: Store, clock: 
     job = await enqueue_one(store, delay=seconds(60))
     await clock.advance(seconds(66))
     await store.note_pace(waits={}, runs={})
-    assert (await why(store, job)).code is WhyCode.SCHEDULED
+    answer = await why(store, job)
+    assert answer.code is WhyCode.SCHEDULED
+    assert "unless the server that did this has just ended. No live worker is known." in answer.sentence
     await clock.advance(seconds(56))
     assert (await why(store, job)).code is WhyCode.NOTHING_PROMOTES
     await store.promote(10)

@@ -20,6 +20,10 @@ MOST_IN_SENTENCE = 3
 _NO_ONE = "No live worker, `tenure api` or `tenure serve` uses this database"
 _START_ANY = "Start one of them."
 _SOON = "Its time has come: it is queued any moment."
+_SOON_UNSURE = (
+    "Its time has come: it is queued any moment, unless the server that did this has just ended. "
+    "No live worker is known."
+)
 
 
 def explain(found: Obstacles, flows: Flows | None = None, *, namespace: str | None = None) -> Why:
@@ -157,6 +161,7 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
     job = found.job
     until = job.due_at
     when = "" if until is None else f"{moment(until)}, in {duration(until - found.now)}"
+    soon = _SOON if found.workers.in_all else _SOON_UNSURE
     match job.state:
         case State.CREATED:
             yield Obstacle(
@@ -165,15 +170,15 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
                 job.updated_at,
             )
         case State.SCHEDULED:
-            text = _SOON if _is_due(found) else f"It is scheduled for {when}."
+            text = soon if _is_due(found) else f"It is scheduled for {when}."
             yield Obstacle(WhyCode.SCHEDULED, text, job.updated_at, until)
         case State.RETRYING:
             error = "" if found.error is None else f" with {error_text(found.error)}"
-            text = _SOON if _is_due(found) else f"It is tried again at {when}."
+            text = soon if _is_due(found) else f"It is tried again at {when}."
             failed = f"Attempt {job.attempt} of {job.max_attempts} failed{error}."
             yield Obstacle(WhyCode.BACKING_OFF, f"{failed} {text}", job.updated_at, until)
         case State.SUSPENDED:
-            text = _SOON if _is_due(found) else f"It gave its slot back and sleeps until {when}."
+            text = soon if _is_due(found) else f"It gave its slot back and sleeps until {when}."
             yield Obstacle(WhyCode.SLEEPING, text, job.updated_at, until)
 
 

@@ -80,6 +80,7 @@ SELECT tenure.now() AS now_at, asked.id, asked.namespace, asked.definition, aske
        (SELECT count(*) FROM (SELECT FROM tenure.ready
                                WHERE asked.state = 'queued' AND ready.line = asked.line
                                  AND (ready.rank, ready.seq) < (asked.rank, asked.seq)
+                               ORDER BY ready.line, ready.rank, ready.seq
                                LIMIT :most::integer) before) AS ahead,
        (SELECT count(*) FROM live) AS in_all,
        (SELECT count(*) FROM serving) AS serving,
