@@ -161,7 +161,7 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
     job = found.job
     until = job.due_at
     when = "" if until is None else f"{moment(until)}, in {duration(until - found.now)}"
-    soon = _SOON if found.workers.in_all else _SOON_UNSURE
+    soon = _SOON if found.workers.in_all else _SOON_UNSURE if found.is_upkept else "Its time has come."
     match job.state:
         case State.CREATED:
             yield Obstacle(

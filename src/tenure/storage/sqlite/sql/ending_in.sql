@@ -6,7 +6,7 @@ SELECT found.id
                         ORDER BY id DESC LIMIT :most)
          UNION ALL
         SELECT * FROM (SELECT id FROM tenure_job
-                        WHERE coalesce(:namespace, 'default') = 'default'
+                        WHERE coalesce(:namespace, 'default') = 'default' AND id < '~'
                         ORDER BY id DESC LIMIT :most)) found
  WHERE substr(found.id, -length(:ending)) = :ending
    AND (:namespace IS NULL OR (SELECT namespace FROM tenure_job job WHERE job.id = found.id) = :namespace)
