@@ -1,5 +1,6 @@
 """`tenure doctor` shows what the server, or the file and its disk, look like."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,17 @@ def test_a_log_that_has_grown_large_is_found(tmp_path: Path) -> None:
         log.truncate(300 * 2**20)
     [finding] = found(examined(tmp_path, database, 1), "log-large")
     assert "300.0 MiB" in finding["what"]
+
+
+def test_the_time_of_the_last_checkpoint_is_shown(tmp_path: Path) -> None:
+    """A checkpoint writes to the file itself, and nothing else does."""
+    file = tmp_path / "jobs.db"
+    database = f"sqlite:///{file}"
+    tenure(tmp_path, "migrate", "--database", database)
+    os.utime(file, (0, 86_400))
+    facts = examined(tmp_path, database, 0)["store"]
+    [shown] = [fact["value"] for fact in facts if fact["name"] == "checkpoint"]
+    assert shown == "the last one wrote to the file 1970-01-02 00:00:00Z"
 
 
 def test_a_disk_with_little_room_is_found_and_its_kind_shown() -> None:

@@ -21,22 +21,17 @@ def examine_file(path: Path, *, size: int, unused: int) -> Checkup:
     log = path.with_name(f"{path.name}-wal")
     try:
         free = shutil.disk_usage(path.parent).free
+        checkpointed_at = path.stat().st_mtime  # only a checkpoint writes to the file itself
         logged = log.stat() if log.exists() else None
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be looked at: {error.strerror}") from error
     log_size = logged.st_size if logged else 0
-    written = (
-        f"last written {datetime.fromtimestamp(logged.st_mtime, UTC):%Y-%m-%d %H:%M:%SZ}"
-        if logged
-        else "empty"
-    )
+    written = f"last written {_moment(logged.st_mtime)}" if logged else "empty"
     return Checkup(
         facts=[
             Fact("file", f"{_mebibytes(size)}, {_mebibytes(unused)} of it unused"),
-            Fact(
-                "log (WAL)",
-                f"{_mebibytes(log_size)}, {written}",
-            ),
+            Fact("log (WAL)", f"{_mebibytes(log_size)}, {written}"),
+            Fact("checkpoint", f"the last one wrote to the file {_moment(checkpointed_at)}"),
             Fact("disk", f"{_mebibytes(free)} free, file system {kind_of(path) or 'not known'}"),
         ],
         symptoms=[*_log(log_size), *_disk(path, free)],
@@ -61,6 +56,10 @@ def _disk(path: Path, free: int) -> Iterator[Symptom]:
             what=f"the disk of {path} has only {_mebibytes(free)} left; when it is full, no job is accepted",
             cure="make room, or let finished jobs be removed earlier",
         )
+
+
+def _moment(timestamp: float) -> str:
+    return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
 def _mebibytes(size: int) -> str:
