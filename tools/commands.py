@@ -30,6 +30,7 @@ job. `enqueue --wait` prints one when the job is kept, and the whole job when it
 | 1 | no such job, or it is not where the request makes sense; for those two: the job ended otherwise; a bug |
 | 2 | wrong usage, a value that cannot be taken, a definition that is not registered, a bad setting |
 | 3 | the database cannot be reached or used |
+| 4 | `enqueue --wait`: the job has not ended within `--timeout`; it stays as it is |
 | 6 | the database is not there, its schema is not this version's, or it was restored and cannot go on yet |
 | 130 | interrupted |
 

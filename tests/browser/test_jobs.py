@@ -12,6 +12,7 @@ from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.model.trail import LogLine, Trail
 from tenure.core.reports.access import AuditEntry
+from tenure.core.reports.operations import PauseScope
 from tenure.core.values.documents import write
 from tenure.core.values.failure import Failure
 from tests.browser.conftest import Site, Window, shot
@@ -143,7 +144,13 @@ async def test_without_scripts_the_same_is_done(site: Site, window: Window) -> N
 async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     definition, [job] = await enqueue(site, params='{"to":"ada","password":"hunter2"}')
     await page.goto(f"/ui/jobs/{job}")
-    await expect(page.locator("#reason")).to_contain_text(f"No worker runs {definition}@1")
+    why = page.locator("#why")
+    await expect(why).to_contain_text(f"No worker serves {definition}@1")
+    # No event of the job tells of this: the page looks by itself.
+    await site.store.pause(PauseScope(definition=definition), by="ann")
+    await expect(why).to_contain_text(f"Definition {definition} is paused by ann")
+    await site.store.resume(PauseScope(definition=definition))
+    await expect(why).not_to_contain_text("paused")
     [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
     state = page.locator("h1 .state")
     await expect(state).to_have_text("running")

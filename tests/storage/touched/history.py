@@ -106,6 +106,7 @@ class Scene(NamedTuple):
     held: Sequence[UUID]
     failed: Sequence[UUID]
     retrying: Sequence[UUID]
+    first_under_full: UUID
     middle: UUID
     in_feed: Position
 
@@ -160,9 +161,18 @@ async def set_scene(backend: PastBackend, past: Past) -> Scene:
         retrying=await _ids(
             backend, "SELECT job FROM tenure.timer WHERE kind = 'retry' ORDER BY job LIMIT 20"
         ),
+        first_under_full=(await _ids(backend, _FIRST_UNDER_FULL))[0],
         middle=middle.job,
         in_feed=middle,
     )
+
+
+_FIRST_UNDER_FULL = (
+    "SELECT ready.job FROM tenure.ready AS ready JOIN tenure.line AS line ON line.id = ready.line "
+    f"WHERE line.queue = '{FULL.queue}' AND line.definition = '{FULL.definition}' "
+    "ORDER BY ready.rank, ready.seq LIMIT 1"
+)
+"""The job that would be claimed next under the limit that is used up."""
 
 
 async def _ids(backend: Backend, query: str) -> list[UUID]:

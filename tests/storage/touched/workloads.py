@@ -203,6 +203,16 @@ async def _one_job(store: Store, scene: Scene) -> int:
     return len([*of_it, *await store.logs(scene.middle)])
 
 
+async def _obstacles(store: Store, scene: Scene) -> int:
+    """Of a job that is the first in line under a limit that is used up, and of one that ended long ago."""
+    looked = [await store.obstacles(job) for job in (scene.first_under_full, scene.failed[0])]
+    return sum(bool(one and (one.job.state.is_final or one.limits[0].holders)) for one in looked)
+
+
+async def _ending_in(store: Store, scene: Scene) -> int:
+    return len(await store.ending_in(scene.held[0].hex[-8:], among=1_000))
+
+
 CLAIMS: dict[str, tuple[Workload, int]] = {
     "a claim": (claiming((MAIL,), _MANY), _MANY),
     "a claim beside a line that is paused": (claiming((PAUSED, MAIL), _MANY), _MANY),
@@ -236,6 +246,8 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "trouble": (_trouble, 1_000),
     "counts": (_counts, 20),
     "workers": (_workers, 1),
+    "what is in the way of a job": (_obstacles, 2),
+    "a job by the end of its id": (_ending_in, 1),
     **CLAIMS,
     "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),
     "a turn that settles": (claiming((MAIL, REPORT), _MANY, reports=True), _MANY + 20),

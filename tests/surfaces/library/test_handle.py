@@ -91,9 +91,19 @@ async def test_a_buried_job_has_no_result(work: Works, store: Store) -> None:
 
 async def test_a_wait_that_is_too_short_leaves_the_job_alone(work: Works) -> None:
     job = await work.enqueue()
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=f"job {job.id} had not ended after 0 s. No worker serves work@1."):
         await job.wait(timeout=0)
     assert await job.status() is State.QUEUED
+
+
+async def test_a_handle_tells_why_its_job_does_not_run(work: Works, store: Store) -> None:
+    job = await work.enqueue()
+    why = await job.why()
+    assert (why.code, why.code.needs_person) == ("unserved-definition", True)
+    assert why == await asyncio.to_thread(job.why_sync)
+    assert [one.code for one in why.data.also] == ["in-line"]
+    await settle(store, [succeeded(await claim_one(store))])
+    assert (await job.why()).code == "finished"
 
 
 async def test_a_result_that_is_not_there_yet_is_not_waited_for(work: Works) -> None:

@@ -119,9 +119,18 @@ async def test_who_waits_is_told_how_else_it_ended(client: Any, store: Store) ->
 async def test_who_waits_for_too_long_is_told_so_and_the_job_goes_on(client: Any) -> None:
     made = await client.create("mail")
     for timeout in (0, 0.3):
-        with pytest.raises(TimeoutError, match=f"{made.job_id} has not ended in time"):
+        text = f"{made.job_id} has not ended in time; it continues. No worker serves mail@1."
+        with pytest.raises(TimeoutError, match=text):
             await client.wait(made, timeout=timeout)
     assert (await client.get(made)).status is State.QUEUED
+
+
+async def test_why_a_job_does_not_run_is_told(client: Any, store: Store) -> None:
+    why = await client.why(await client.create("mail", hold=True))
+    assert (why.code, why.data.workers.serving) == ("held", 0)
+    assert [one.code for one in why.data.also] == ["unserved-definition"]
+    with pytest.raises(NotFound):
+        await client.why(NOBODY)
 
 
 async def test_a_list_goes_on_over_its_pages(client: Any, store: Store) -> None:

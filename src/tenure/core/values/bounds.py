@@ -34,6 +34,9 @@ MOST_TAGS = 20
 LARGEST_PAGE = 200
 """How many jobs one page of a list may hold."""
 
+MOST_LOOKED_AT = 100_000
+"""Among how many of the newest jobs the short form of an id is looked for."""
+
 LARGEST_SWEEP = 1_000
 """How many jobs one bulk call may change."""
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import structs
 
-from tenure.core.errors import IdempotencyConflict, JobNotFound, JobUnfinished
+from tenure.core.errors import IdempotencyConflict, JobNotFound, JobUnfinished, StoreError
 from tenure.core.model.child_keys import CHILDREN
 from tenure.core.model.job import Enqueued, Event, Job, JobStanding, KeysTaken, NewJob
 from tenure.core.model.outcome import Attempt
@@ -14,6 +14,7 @@ from tenure.core.model.trail import Logged
 from tenure.core.reports.failures import Count, DeadGroups
 from tenure.core.reports.operations import Definition, LineStatus, Replayed, WorkerStatus
 from tenure.core.reports.reading import Filter, Page
+from tenure.core.reports.why import Why
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.engine.client import log_tail
 from tenure.engine.client.admission import Admission
@@ -22,6 +23,7 @@ from tenure.engine.client.attention import Attention, AttentionCheck
 from tenure.engine.client.bulk import BulkChanges
 from tenure.engine.client.completions import Completions
 from tenure.engine.client.feed import Feed
+from tenure.engine.client.flow_cache import FlowCache
 from tenure.engine.client.limits import OperatorLimits
 from tenure.engine.client.log_tail import AttemptLine
 from tenure.engine.client.pauses import OperatorPauses
@@ -30,6 +32,7 @@ from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
+from tenure.engine.why import explain
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.store import Store
 
@@ -48,6 +51,7 @@ class JobClient:
         self._quota = Quota(store, max_queue_depth, max_namespace_jobs)
         self.bulk = BulkChanges(store, self._quota)
         self.statistics = Statistics(store)
+        self.flow_cache = FlowCache(store)
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
         self.aside_jobs = AsideJobs(store)
@@ -125,9 +129,32 @@ class JobClient:
             raise JobNotFound(job)
         return found
 
-    async def wait(self, job: UUID, timeout: float | None = None) -> Job:
-        """The job, once it has ended. Raises TimeoutError if it has not within so many seconds."""
-        return await self._completions.wait(job, timeout)
+    async def wait(self, job: UUID, timeout: float | None = None, *, explains: bool = False) -> Job:
+        """The job, once it has ended. Raises TimeoutError if it has not within so many seconds.
+
+        With `explains` the error says what keeps the job from ending.
+        """
+        try:
+            return await self._completions.wait(job, timeout)
+        except TimeoutError as late:
+            if not explains:
+                raise
+            try:
+                why = await self.why(job)
+            except (JobNotFound, StoreError):
+                raise late from None
+            raise TimeoutError(f"{late}. {why.sentence}") from None
+
+    async def why(self, job: UUID, *, namespace: str | None = None) -> Why:
+        """Why the job does not run, as a caller bound to `namespace` may know it. Raises JobNotFound."""
+        found = await self._store.obstacles(job)
+        if found is None:
+            raise JobNotFound(job)
+        return explain(found, await self.flow_cache.get() if found.ahead.n else None, namespace=namespace)
+
+    async def ending_in(self, ending: str, *, namespace: str | None = None, limit: int = 10) -> list[UUID]:
+        """The ids that end in these characters, of the newest 100,000 jobs."""
+        return await self._store.ending_in(ending, namespace=namespace, limit=limit)
 
     async def watch(self, job: UUID, on_change: Callable[[Job], None]) -> Job:
         """Call `on_change` with the job now and after each change, until it has ended; returns it then."""

@@ -6,8 +6,9 @@ from uuid import UUID
 from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.trail import Logged
+from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.reading import FeedEntry, Filter, Page, Position, Recent
-from tenure.core.values.bounds import LARGEST_FEED
+from tenure.core.values.bounds import LARGEST_FEED, MOST_LOOKED_AT
 
 
 class ReadingStore(Protocol):
@@ -56,6 +57,21 @@ class ReadingStore(Protocol):
         moves between two pages may be seen or missed, but no other job is missed or seen twice. Jobs whose
         caller chose the id are listed where their id puts them; `created_after` and `created_before` find
         them only if the id's time is within a day of the truth.
+        """
+
+    async def ending_in(
+        self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT
+    ) -> list[UUID]:
+        """The ids that end in these characters, the newest first, of a namespace if one is given.
+
+        Looked for only among so many of the newest jobs, by id: no index has the ends of ids.
+        """
+
+    async def obstacles(self, job: UUID) -> Obstacles | None:
+        """All that may keep a job from running, at one moment; None if there is no such job.
+
+        Costs the same however old the store is: it reads pauses that fit the job's line, its limits and at
+        most ten jobs under each full one, at most a thousand places before it, and live workers.
         """
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[FeedEntry]:

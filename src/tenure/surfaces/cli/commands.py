@@ -19,7 +19,7 @@ from tenure.execution.handler.handler import AppFailed
 from tenure.surfaces.cli.calls.api import api
 from tenure.surfaces.cli.calls.definitions import definitions
 from tenure.surfaces.cli.calls.doctor import doctor
-from tenure.surfaces.cli.calls.enqueue import enqueue
+from tenure.surfaces.cli.calls.enqueue import NotInTime, enqueue
 from tenure.surfaces.cli.calls.jobs import jobs
 from tenure.surfaces.cli.calls.keys import audit, keys
 from tenure.surfaces.cli.calls.limits import limits
@@ -38,6 +38,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (SchemaMismatch, 6),
     (StoreRestored, 6),
     (StoreError, 3),
+    (NotInTime, 4),
     (Exception, 1),
 )
 """The first class that matches decides."""

@@ -11,6 +11,7 @@ from tenure.api import inputs
 from tenure.core.errors import InvalidInput, InvalidJson
 from tenure.core.values.document_faults import LARGEST_DOCUMENT
 from tenure.core.values.documents import Document, check
+from tenure.surfaces.cli import job_ids
 
 Reader = Callable[[str], object]
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
@@ -31,9 +32,9 @@ def read_by(reader: Reader) -> Callback:
     return read
 
 
-job_argument = click.argument("job", metavar="ID", callback=read_by(inputs.job_id))
+job_argument = click.argument("job", metavar="ID", callback=read_by(job_ids.read))
 jobs_argument = click.argument(
-    "jobs", metavar="ID...", nargs=-1, required=True, callback=read_by(inputs.job_id)
+    "jobs", metavar="ID...", nargs=-1, required=True, callback=read_by(job_ids.read)
 )
 
 key_argument = click.argument("key", metavar="KEY")

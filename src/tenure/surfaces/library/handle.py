@@ -7,6 +7,7 @@ from uuid import UUID
 from tenure.api.job_options import Duration, duration
 from tenure.core.model.job import Event, Job
 from tenure.core.model.states import State
+from tenure.core.reports.why import Why
 from tenure.engine.client.outcome import result_of
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.sync_methods import sync_method
@@ -32,11 +33,16 @@ class JobHandle:
     async def wait(self, timeout: Duration | None = None) -> Any:
         """Wait until the job has succeeded, and return what the handler returned.
 
-        Raises JobFailed, JobCancelled or JobBuried if it ends otherwise, and TimeoutError if it does not end
-        in time; the job goes on then.
+        Raises JobFailed, JobCancelled or JobBuried if it ends otherwise, and TimeoutError, which says why, if
+        it does not end in time; the job goes on then.
         """
         seconds = None if timeout is None else duration("timeout", timeout).total_seconds()
-        return result_of(await self._runtimes.here().call(lambda client: client.wait(self.id, seconds)))
+        ended = await self._runtimes.here().call(lambda client: client.wait(self.id, seconds, explains=True))
+        return result_of(ended)
+
+    async def why(self) -> Why:
+        """Why the job does not run: a code, a sentence with the way out, and facts. Raises JobNotFound."""
+        return await self._runtimes.here().call(lambda client: client.why(self.id))
 
     async def result(self) -> Any:
         """What the handler returned, without waiting. Raises JobUnfinished until the job has ended."""
@@ -72,6 +78,7 @@ class JobHandle:
     get_sync = sync_method(get)
     status_sync = sync_method(status)
     wait_sync = sync_method(wait)
+    why_sync = sync_method(why)
     result_sync = sync_method(result)
     cancel_sync = sync_method(cancel)
     accept_sync = sync_method(accept)

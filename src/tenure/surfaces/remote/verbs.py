@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from tenure.api import shapes, views
+from tenure.api import shapes, views, why_shapes
 from tenure.api.job_options import Duration, Options, checked, duration
-from tenure.core.errors import NoResult
+from tenure.core.errors import NoResult, TenureError
 from tenure.core.model.states import State
 from tenure.core.reports.results import no_result
 from tenure.core.values.bounds import LARGEST_PAGE, MOST_TAGS, distinct
@@ -81,11 +81,16 @@ async def get(wire: Wire, job: JobId) -> RemoteJob:
     return read(wire, await ask(wire, _get(f"/v1/jobs/{id_of(job)}")), RemoteJob)
 
 
+async def why(wire: Wire, job: JobId) -> why_shapes.WhyItem:
+    """Why a job does not run: its code, a sentence with the way out, and the facts. Raises NotFound."""
+    return read(wire, await ask(wire, _get(f"/v1/jobs/{id_of(job)}/why")), why_shapes.WhyItem)
+
+
 async def wait(wire: Wire, job: JobId, timeout: Duration | None = None) -> Any:
     """Wait until the job has succeeded, through restarts of the server too, and return its result.
 
-    Raises JobFailed, JobCancelled or JobBuried if it ended otherwise, and TimeoutError if it has not ended in
-    time; the job continues then. The server hides the values of secret names in the result.
+    Raises JobFailed, JobCancelled or JobBuried if it ended otherwise, and TimeoutError, which says why, if it
+    has not ended in time; the job continues then. The server hides the values of secret names in the result.
     """
     which, clock = id_of(job), wire.timeouts.clock
     until = None if timeout is None else clock() + duration("timeout", timeout).total_seconds()
@@ -104,7 +109,7 @@ async def wait(wire: Wire, job: JobId, timeout: Duration | None = None) -> Any:
         if reply.status == 200:
             return msgspec.json.decode(read(wire, reply, shapes.Result).result)
         if until is not None and clock() >= until:
-            raise TimeoutError(f"job {which} has not ended in time; it continues")
+            raise TimeoutError(f"job {which} has not ended in time; it continues{await _reason(wire, which)}")
         if clock() - began < _SHORTEST_POLL:
             await wire.pause(_SHORTEST_POLL)
 
@@ -223,6 +228,16 @@ async def _poll(wire: Wire, job: UUID, until: float | None) -> WireReply:
         method="GET", path=f"/v1/jobs/{job}/result", query=query, seconds=seconds + USUAL_SECONDS
     )
     return await ask(wire, request, until=latest)
+
+
+async def _reason(wire: Wire, job: UUID) -> str:
+    """What keeps a job from ending, for an error; nothing if the server does not say so soon."""
+    latest = wire.timeouts.clock() + USUAL_SECONDS / 5
+    try:
+        reply = await ask(wire, _get(f"/v1/jobs/{job}/why"), until=latest)
+        return f". {read(wire, reply, why_shapes.WhyItem).sentence}"
+    except TenureError:
+        return ""
 
 
 async def _unsuccessful(wire: Wire, job: UUID) -> NoResult:

@@ -29,7 +29,7 @@ def test_a_job_that_is_aside_is_named_and_goes_on_once_it_is_mended(tmp_path: Pa
     assert f"{job} queued, aside" in " ".join(listed.stdout.split())
     shown = tenure(tmp_path, "jobs", "show", str(job), "--database", database)
     assert "aside since" in shown.stdout
-    assert "cannot claim it" in shown.stdout
+    assert "because the database refuses to claim it" in shown.stdout
 
     ran = tenure(tmp_path, "jobs", "cancel", str(job), "--database", database)
     assert (ran.returncode, ran.stdout) == (1, "")

@@ -26,7 +26,7 @@ def test_an_unknown_job_ends_with_1_and_one_line(tmp_path: Path, migrated: str) 
 
 @pytest.mark.parametrize(
     "written",
-    ["1", "", "' OR 1=1--", "{" + NOBODY + "}", f"urn:uuid:{NOBODY}", NOBODY.replace("-", ""), NOBODY[-8:]],
+    ["1", "", "' OR 1=1--", "{" + NOBODY + "}", f"urn:uuid:{NOBODY}", NOBODY.replace("-", ""), NOBODY[-7:]],
 )
 @pytest.mark.parametrize("command", [("show",), ("cancel", NOBODY)])
 def test_what_is_no_id_is_wrong_usage(tmp_path: Path, command: tuple[str, ...], written: str) -> None:

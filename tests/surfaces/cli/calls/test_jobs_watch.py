@@ -12,6 +12,7 @@ from tenure.core.model.outcome import Suspended
 from tenure.core.values.documents import Document
 from tenure.core.values.failure import Failure
 from tenure.storage.contract.store import Store
+from tenure.surfaces.cli.calls.jobs_watch import ProgressBar
 from tests import canaries
 from tests.storage.verbs import (
     SECRET,
@@ -28,7 +29,7 @@ from tests.storage.verbs import (
 )
 from tests.surfaces.command import fails, on_a_terminal, tenure
 from tests.surfaces.conftest import Start
-from tests.surfaces.store_behind import on
+from tests.surfaces.store_behind import job_of, on
 
 
 async def _claim_one(store: Store) -> Claimed:
@@ -47,6 +48,7 @@ def test_each_change_is_a_line_until_the_job_has_ended(database: str, start: Sta
     running = start("jobs", "watch", str(job), "--database", database)
     assert running.stdout is not None
     assert running.stdout.readline().split(maxsplit=1)[1] == "queued\n"
+    assert "No worker serves mail@1" in running.stdout.readline()
 
     owned = on(database, _claim_one)
     assert running.stdout.readline().split(maxsplit=1)[1] == "running, attempt 1 of 3\n"
@@ -90,6 +92,20 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
     code, printed = on_a_terminal(tmp_path, "jobs", "watch", str(job), "--database", database, NO_COLOR="1")
     assert code == 0
     assert f"[{'#' * 24}] succeeded, attempt 1 of 3\n" in printed
+
+
+def test_a_reason_stands_above_the_bar_which_is_drawn_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = f"sqlite:///{tmp_path / 'jobs.db'}"
+    a_job = job_of(database, str(on(database, enqueue_one)))
+    bar = ProgressBar()
+    bar.explain("It is held.")
+    assert capsys.readouterr().out == "\rIt is held.\n"
+    bar.show(a_job)
+    drawn = capsys.readouterr().out
+    bar.explain("It is held.")
+    assert capsys.readouterr().out == f"\rIt is held.\n{drawn}"
 
 
 @pytest.mark.parametrize("command", [("watch",), ("logs", "-f")])

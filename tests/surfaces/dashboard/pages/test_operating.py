@@ -112,7 +112,7 @@ async def test_a_paused_definition_with_jobs_needs_attention(api: Api, store: St
     await store.pause(PauseScope(definition="mail"), by="ann", reason="spam")
     anybody = Visitor(api)
     assert "mail is paused by ann (spam), and 2 jobs wait" in await shown(anybody, "/")
-    assert "mail is paused by ann: spam." in await shown(anybody, f"/ui/jobs/{job}")
+    assert "mail is paused by ann (spam) until" in await shown(anybody, f"/ui/jobs/{job}")
 
 
 async def test_queues_show_lines_that_have_or_had_jobs(api: Api, store: Store) -> None:

@@ -65,7 +65,7 @@ async def test_a_job_that_is_aside_needs_attention_and_has_a_button(store: Store
         assert "A job of mail is aside: the database refuses to claim it" in first
         assert f'href="/ui/jobs/{job}"' in first
         page = (await visitor.get(f"/ui/jobs/{job}")).body.decode()
-        assert "It is aside: the database refuses to claim it" in page
+        assert "because the database refuses to claim it" in page
         assert f'action="/ui/jobs/{job}/put-back"' in page
         assert f'action="/ui/jobs/{job}/cancel"' not in page
         assert " aside" in (await visitor.get("/ui/jobs")).body.decode()

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from tenure.core.model.job import NewJob
-from tenure.core.model.lease import Line
+from tenure.core.model.lease import Line, Pulse
 from tenure.core.model.states import State
 from tenure.core.reports.operations import WorkerInfo
 from tenure.core.values.documents import write
@@ -295,11 +295,16 @@ async def test_why_a_job_does_not_run_is_said(api: Api, store: Store) -> None:
     async def said() -> str:
         return _shown((await anybody.get(f"/ui/jobs/{job}")).body)
 
-    assert "No worker runs mail@1 in queue default" in await said()
+    assert "No worker serves mail@1." in await said()
     await store.enlist(WORKER)
-    assert "It waits for a free slot: 1 queued, 1 worker." in await said()
+    assert "1 worker serves it, but cannot run jobs now" in await said()
+    await store.heartbeat(Pulse(worker=WORKER.id, leases=[], ready=True))
+    assert "It is the next of mail@1 in queue default" in await said()
     await store.pause("default", until=None, by="ops", reason="moving")
-    assert "Its queue default is paused by ops: moving." in await said()
+    paused = await said()
+    assert "Queue default is paused by ops (moving) until it is resumed." in paused
+    assert "<code>tenure queues resume default</code>" in paused
+    assert "It is the next of mail@1" in paused, "what else is in its way is told as well"
     held = await enqueue_one(store, hold=True, delay=timedelta(hours=1))
     assert "It is held" in _shown((await anybody.get(f"/ui/jobs/{held}")).body)
 

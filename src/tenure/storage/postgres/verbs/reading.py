@@ -13,12 +13,14 @@ from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
+from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
 from tenure.core.reports.reading import START, FeedEntry, Filter, Outlook, Page, Position, Recent
-from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, whole
+from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName
 from tenure.storage.mapping import overview, paging, reading
 from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
+from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.database import Database
 
@@ -98,6 +100,17 @@ class Reading(Database):
         found = await self._pool.run("page.scope", **named, queued=State.QUEUED in which.states)
         queued = {row["line"]: row["queued"] for row in found if row["queued"]}
         return [row["line"] for row in found] if narrow else None, queued
+
+    async def ending_in(
+        self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT
+    ) -> list[UUID]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._pool.run("ending_in", ending=ending, namespace=namespace, limit=limit, most=among)
+        return [row["id"] for row in found]
+
+    async def obstacles(self, job: UUID) -> Obstacles | None:
+        found = await self._pool.run("obstacles", job=job, alive=WORKER_ALIVE, **BOUNDS)
+        return obstacles_from(found[0]) if found else None
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[FeedEntry]:
         whole("limit", limit, 1, LARGEST_FEED)

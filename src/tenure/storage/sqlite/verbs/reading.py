@@ -15,12 +15,14 @@ from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
+from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
 from tenure.core.reports.reading import START, FeedEntry, Filter, Outlook, Page, Position, Recent
-from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, whole
+from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName, Wakeups
 from tenure.storage.mapping import overview, paging, reading
 from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
+from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.database import Database
 
@@ -98,6 +100,20 @@ class Reading(Database):
             states=_written(which.states) if which.states else None,
             **_narrowing(which),
         )
+
+    async def ending_in(
+        self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT
+    ) -> list[UUID]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read(
+            "ending_in", lambda row: row["id"], ending=ending, namespace=namespace, limit=limit, most=among
+        )
+
+    async def obstacles(self, job: UUID) -> Obstacles | None:
+        found = await self._read(
+            "obstacles", obstacles_from, job=str(job), alive=rows.duration(WORKER_ALIVE), **BOUNDS
+        )
+        return found[0] if found else None
 
     async def feed(self, after: Position | None = None, *, limit: int = 1000) -> list[FeedEntry]:
         whole("limit", limit, 1, LARGEST_FEED)

@@ -1,13 +1,15 @@
 """`tenure enqueue KEY`: record a job of a definition that a worker has registered."""
 
 import os
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import click
 
 from tenure.api import inputs, views
 from tenure.api.redaction import Redaction
-from tenure.core.errors import UnknownDefinition
+from tenure.core.errors import InvalidInput, TenureError, UnknownDefinition
 from tenure.core.model.job import Enqueued, Job
 from tenure.core.model.spec import Spec
 from tenure.core.values.documents import Document
@@ -16,6 +18,7 @@ from tenure.core.values.traceparent import kept
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.outcome import result_of
 from tenure.surfaces.cli.calls.definition_lookup import unknown
+from tenure.surfaces.cli.calls.jobs_why import telling_why
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import (
     key_argument,
@@ -26,6 +29,10 @@ from tenure.surfaces.cli.options import (
     version_option,
 )
 from tenure.surfaces.cli.output import json_option, print_json
+
+
+class NotInTime(TenureError):
+    """A job has not ended in the time for which a command waits."""
 
 
 @click.command()
@@ -55,28 +62,57 @@ from tenure.surfaces.cli.output import json_option, print_json
 )
 @click.option("--hold", is_flag=True, help="Record the job, but do not run it before `tenure jobs accept`.")
 @click.option("--wait", is_flag=True, help="Wait until the job has ended, and print its result.")
+@click.option(
+    "--timeout",
+    metavar="DURATION",
+    callback=read_by(inputs.duration),
+    help="With --wait: wait no longer than this; the job stays as it is.",
+)
 @database_option
 @json_option
 @click.pass_obj
 def enqueue(
-    parts: Parts, /, database: str, key: str, params: str, wait: bool, as_json: bool, **options: Any
+    parts: Parts,
+    /,
+    database: str,
+    key: str,
+    params: str,
+    wait: bool,
+    timeout: timedelta | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Record a job of the definition KEY and print its id.
 
     Once the id is printed, the job is stored and will not be lost. A worker on this database must have
-    registered the definition. With --wait the exit code is 0 if the job succeeds, and 1 if it ends otherwise.
+    registered the definition. With --wait the exit code is 0 if the job succeeds, 1 if it ends otherwise, and
+    4 if it has not ended within --timeout; while the job does not run, standard error says why.
     """
+    if timeout is not None and not wait:
+        raise InvalidInput("--timeout", "says how long to wait", "add --wait")
     document = read_params(params)
+    redaction = redaction_in_force()
 
     async def work(client: JobClient) -> Job | None:
         spec = await _spec(client, key, options["version"])
         enqueued = await _record(client, spec, document, **options)
         _print_enqueued(enqueued, as_json=as_json)
-        return await client.wait(enqueued.id) if wait else None
+        return await _ended(client, enqueued.id, timeout, redaction) if wait else None
 
     ended = with_client(parts, database, work)
     if ended is not None:
-        _print_result(ended, redaction_in_force(), as_json=as_json)
+        _print_result(ended, redaction, as_json=as_json)
+
+
+async def _ended(client: JobClient, job: UUID, timeout: timedelta | None, redaction: Redaction) -> Job:
+    seconds = None if timeout is None else timeout.total_seconds()
+    try:
+        async with telling_why(client, job, lambda sentence: click.echo(sentence, err=True), redaction):
+            return await client.wait(job, seconds, explains=True)
+    except TimeoutError as late:
+        raise NotInTime(
+            redaction.text(f"{late} The job stays; follow it with `tenure jobs watch {job}`.")
+        ) from None
 
 
 async def _spec(client: JobClient, key: str, version: int | None) -> Spec:

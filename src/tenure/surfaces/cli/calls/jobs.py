@@ -17,8 +17,10 @@ from tenure.surfaces.cli.calls.jobs_list import list_jobs
 from tenure.surfaces.cli.calls.jobs_purge import purge
 from tenure.surfaces.cli.calls.jobs_show import show
 from tenure.surfaces.cli.calls.jobs_watch import logs, watch
+from tenure.surfaces.cli.calls.jobs_why import why
 from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, database_option
+from tenure.surfaces.cli.job_ids import JobName, NoSuchEnding, SeveralEndings, full_id
 from tenure.surfaces.cli.options import jobs_argument, params_option, read_params
 from tenure.surfaces.cli.output import json_option, print_json, styled
 
@@ -33,14 +35,16 @@ class WrongState(TenureError):
 
 @click.group()
 def jobs() -> None:
-    """List, show, follow, cancel, give up, replay and purge jobs.
+    """List, show, follow, cancel, give up, replay and purge jobs, and say why one does not run.
 
-    An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it.
+    An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it, or its last eight
+    characters, as logs and pages show them: these are looked for among the newest 100,000 jobs.
     """
 
 
 jobs.add_command(list_jobs)
 jobs.add_command(show)
+jobs.add_command(why)
 jobs.add_command(watch)
 jobs.add_command(logs)
 jobs.add_command(purge)
@@ -53,7 +57,7 @@ jobs.add_command(purge)
 @json_option
 @click.pass_context
 def cancel(
-    ctx: click.Context, jobs: tuple[UUID, ...], reason: str | None, database: str, as_json: bool
+    ctx: click.Context, jobs: tuple[JobName, ...], reason: str | None, database: str, as_json: bool
 ) -> None:
     """Cancel jobs: a waiting one at once, a running one as soon as its worker has stopped it.
 
@@ -74,7 +78,7 @@ def cancel(
 @database_option
 @json_option
 @click.pass_context
-def accept(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+def accept(ctx: click.Context, jobs: tuple[JobName, ...], database: str, as_json: bool) -> None:
     """Let jobs run that were enqueued with --hold; those accepted before stay as they are."""
 
     _each(ctx, database, jobs, JobClient.accept, _standing_printer(as_json=as_json))
@@ -85,7 +89,7 @@ def accept(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: b
 @database_option
 @json_option
 @click.pass_context
-def give_up(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+def give_up(ctx: click.Context, jobs: tuple[JobName, ...], database: str, as_json: bool) -> None:
     """Make jobs that wait for another attempt dead letters, without that attempt.
 
     A worker, or `tenure api`, does it within moments; `tenure jobs replay` runs such a job again. A job in
@@ -106,7 +110,7 @@ def give_up(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: 
 @database_option
 @json_option
 @click.pass_context
-def put_back(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json: bool) -> None:
+def put_back(ctx: click.Context, jobs: tuple[JobName, ...], database: str, as_json: bool) -> None:
     """Let jobs continue that were put aside because the database refused to move them.
 
     Repair their rows first: a job that still cannot be moved is a failure, and stays aside. Outcomes that
@@ -133,7 +137,7 @@ def put_back(ctx: click.Context, jobs: tuple[UUID, ...], database: str, as_json:
 @click.pass_context
 def replay(
     ctx: click.Context,
-    jobs: tuple[UUID, ...],
+    jobs: tuple[JobName, ...],
     params: str | None,
     force: bool,
     database: str,
@@ -166,7 +170,7 @@ def replay(
 def _each(
     ctx: click.Context,
     database: str,
-    jobs: Sequence[UUID],
+    jobs: Sequence[JobName],
     one: Callable[[JobClient, UUID], Awaitable[T]],
     show: Callable[[T], None],
 ) -> None:
@@ -177,11 +181,12 @@ def _each(
 
     async def work(changes: Changes) -> bool:
         refused = False
-        for job in jobs:
+        for name in jobs:
             try:
+                job = await full_id(changes.client, name)
                 change = partial(one, changes.client, job)
                 show(await changes.make(f"jobs {ctx.info_name}", str(job), change))
-            except (JobIsAside, JobNotFound, NoResult, WrongState) as error:
+            except (JobIsAside, JobNotFound, NoResult, NoSuchEnding, SeveralEndings, WrongState) as error:
                 click.echo(f"Error: {error}", err=True)
                 refused = True
         return refused

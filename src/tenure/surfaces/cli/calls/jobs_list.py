@@ -5,12 +5,14 @@ from uuid import UUID
 
 import click
 
-from tenure.api import inputs, views
+from tenure.api import views
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter, Listed, Page
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.engine.client.client import JobClient
+from tenure.surfaces.cli import job_ids
 from tenure.surfaces.cli.database import Parts, database_option, with_client
+from tenure.surfaces.cli.job_ids import JobName
 from tenure.surfaces.cli.options import moment_option, read_by
 from tenure.surfaces.cli.output import age, is_terminal, json_option, moment, print_json, styled, table
 
@@ -47,7 +49,7 @@ ASIDE = ", aside"
 @click.option(
     "--after",
     metavar="ID",
-    callback=read_by(inputs.job_id),
+    callback=read_by(job_ids.read),
     help="Continue after this job, where the previous list ended.",
 )
 @database_option
@@ -66,7 +68,7 @@ def list_jobs(
     created_before: datetime | None,
     oldest_first: bool,
     limit: int,
-    after: UUID | None,
+    after: JobName | None,
     database: str,
     as_json: bool,
 ) -> None:
@@ -84,7 +86,8 @@ def list_jobs(
     )
 
     async def work(client: JobClient) -> Page:
-        return await _full_page(client, which, after=after, newest_first=not oldest_first, limit=limit)
+        start = None if after is None else await job_ids.full_id(client, after)
+        return await _full_page(client, which, after=start, newest_first=not oldest_first, limit=limit)
 
     page = with_client(parts, database, work)
     if as_json:

@@ -1,21 +1,22 @@
 """`tenure jobs show`: the whole record of one job."""
 
 from collections.abc import Iterator, Sequence
-from uuid import UUID
 
 import click
 import msgspec
 
 from tenure.api import views
 from tenure.api.redaction import Redaction
-from tenure.core.model.aside import Aside
+from tenure.api.why_shapes import WhyItem, why_item
 from tenure.core.model.child_keys import given_key
 from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.trail import Usage
+from tenure.core.reports.why import Why, WhyCode
 from tenure.core.values.text import plain
 from tenure.engine.client.client import JobClient
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
+from tenure.surfaces.cli.job_ids import JobName, full_id
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import json_option, moment, print_json, styled, table
 
@@ -31,10 +32,11 @@ _TO_THE_RIGHT = frozenset({"n", "fence", "took", "cpu", "memory", "attempt"})
 
 
 class ShownJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
-    """A job with its attempts and events, which are separate calls of the HTTP API."""
+    """A job with its attempts, its events and why it does not run: separate calls of the HTTP API."""
 
     attempt_list: Sequence[views.AttemptItem]
     event_list: Sequence[views.EventItem]
+    why: WhyItem
 
 
 @click.command(short_help="Show one job: its state, attempts and history.")
@@ -42,22 +44,22 @@ class ShownJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
 @database_option
 @json_option
 @click.pass_obj
-def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
-    """Show one job: its state, its attempts with the resources they used, and its history.
+def show(parts: Parts, job: JobName, database: str, as_json: bool) -> None:
+    """Show one job: its state and why it does not run, its attempts with what they used, and its history.
 
-    --json prints the job as the HTTP API returns it, with `attemptList` and `eventList` added.
+    --json prints the job as the HTTP API returns it, with `attemptList`, `eventList` and `why` added.
     """
 
-    async def work(client: JobClient) -> tuple[Job, list[Attempt], list[Event], Aside | None]:
-        found = await client.get(job)
+    async def work(client: JobClient) -> tuple[Job, list[Attempt], list[Event], Why]:
+        found = await client.get(await full_id(client, job))
         return (
             found,
-            await client.attempts(job),
-            await client.events(job),
-            await client.aside_jobs.find(found),
+            await client.attempts(found.id),
+            await client.events(found.id),
+            await client.why(found.id),
         )
 
-    found, attempts, events, aside = with_client(parts, database, work)
+    found, attempts, events, why = with_client(parts, database, work)
     redaction = redaction_in_force()
     if as_json:
         print_json(
@@ -65,23 +67,23 @@ def show(parts: Parts, job: UUID, database: str, as_json: bool) -> None:
                 **msgspec.structs.asdict(views.job_detail(found, redaction)),
                 attempt_list=[views.attempt_item(attempt, redaction) for attempt in attempts],
                 event_list=[views.event_item(event, redaction) for event in events],
+                why=why_item(why, redaction),
             )
         )
         return
-    for name, text in _facts(views.redacted(found, redaction)):
+    for name, text in _facts(views.redacted(found, redaction), why_item(why, redaction)):
         click.echo(f"{name.ljust(WIDTH)}{text}")
-    if aside is not None:
-        reason = plain(redaction.text(aside.why))
-        click.echo(f"{'aside since'.ljust(WIDTH)}{moment(aside.since)}: cannot {aside.verb} it: {reason}")
     _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt, redaction) for attempt in attempts])
     _print_table("history", _EVENTS, [_event_cells(event, redaction) for event in events[-MOST_EVENTS:]])
     if len(events) > MOST_EVENTS:
         click.echo(f"the last {MOST_EVENTS} of {len(events)} events; --json prints all", err=True)
 
 
-def _facts(job: Job) -> Iterator[tuple[str, str]]:
+def _facts(job: Job, why: WhyItem) -> Iterator[tuple[str, str]]:
     yield "job", str(job.id)
     yield "state", styled(job.state)
+    if why.code is not WhyCode.FINISHED:
+        yield "why", plain(why.sentence)
     yield "definition", f"{job.definition}@{job.version}"
     yield "queue", f"{job.queue}, priority {job.priority}"
     yield "attempts", f"{job.attempt} of {job.policy.max_attempts}"

@@ -3,7 +3,6 @@
 import shutil
 from datetime import UTC, datetime
 from typing import Protocol
-from uuid import UUID
 
 import click
 
@@ -14,7 +13,9 @@ from tenure.core.model.states import State
 from tenure.core.values.text import plain
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.log_tail import AttemptLine
+from tenure.surfaces.cli.calls.jobs_why import telling_why
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
+from tenure.surfaces.cli.job_ids import JobName, full_id
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import is_terminal, json_option, moment, print_json, styled
 
@@ -31,6 +32,9 @@ class Display(Protocol):
     def show(self, job: Job) -> None:
         """Show the job as it stands now."""
 
+    def explain(self, sentence: str) -> None:
+        """Show why it does not run."""
+
 
 class LineDisplay:
     """One line for each change, with the time at which it was seen."""
@@ -39,12 +43,26 @@ class LineDisplay:
         """Print a line."""
         click.echo(f"{datetime.now(UTC):%H:%M:%S} {_standing(job)}{_progress(job)}")
 
+    def explain(self, sentence: str) -> None:
+        """Print the sentence on a line."""
+        click.echo(f"{datetime.now(UTC):%H:%M:%S} {sentence}")
+
 
 class ProgressBar:
     """One line of a terminal, redrawn at each change."""
 
+    def __init__(self) -> None:
+        self._job: Job | None = None
+
+    def explain(self, sentence: str) -> None:
+        """Print the sentence above the bar."""
+        click.echo(f"{_REDRAW}{sentence}")
+        if self._job is not None:
+            self.show(self._job)
+
     def show(self, job: Job) -> None:
         """Draw the line; the line of a job that has ended stays."""
+        self._job = job
         fraction = 1.0 if job.state is State.SUCCEEDED else job.progress.fraction if job.progress else 0.0
         full = round(BAR * fraction)
         head = f"[{'#' * full}{'-' * (BAR - full)}] "
@@ -64,16 +82,20 @@ class JsonDisplay:
         """Print the job."""
         print_json(views.job_detail(job, self._redaction))
 
+    def explain(self, sentence: str) -> None:
+        """Print nothing: each text is a job."""
+
 
 @click.command(short_help="Follow a job until it has ended.")
 @job_argument
 @database_option
 @json_option
 @click.pass_context
-def watch(ctx: click.Context, job: UUID, database: str, as_json: bool) -> None:
+def watch(ctx: click.Context, job: JobName, database: str, as_json: bool) -> None:
     """Follow a job until it has ended; the exit code is 0 if it succeeds, else 1.
 
-    Prints a progress bar on a terminal, else a line for each change; with --json, the job at each change.
+    Prints a progress bar on a terminal, else a line for each change, and why the job does not run while that
+    is so; with --json, the job at each change.
     """
     parts: Parts = ctx.obj
     redaction = redaction_in_force()
@@ -82,7 +104,9 @@ def watch(ctx: click.Context, job: UUID, database: str, as_json: bool) -> None:
     )
 
     async def work(client: JobClient) -> Job:
-        return await client.watch(job, lambda found: display.show(views.redacted(found, redaction)))
+        which = await full_id(client, job)
+        async with telling_why(client, which, display.explain, redaction):
+            return await client.watch(which, lambda found: display.show(views.redacted(found, redaction)))
 
     ended = with_client(parts, database, work)
     if not as_json:
@@ -98,7 +122,7 @@ def watch(ctx: click.Context, job: UUID, database: str, as_json: bool) -> None:
 @database_option
 @json_option
 @click.pass_obj
-def logs(parts: Parts, job: UUID, follow: bool, attempt: int | None, database: str, as_json: bool) -> None:
+def logs(parts: Parts, job: JobName, follow: bool, attempt: int | None, database: str, as_json: bool) -> None:
     """Print what the attempts of a job wrote: their output and their log lines.
 
     Each line has its time, the number of its attempt, and its level. With --json, one JSON text per line.
@@ -108,7 +132,10 @@ def logs(parts: Parts, job: UUID, follow: bool, attempt: int | None, database: s
 
     async def work(client: JobClient) -> None:
         await client.read_log(
-            job, lambda entry: print_entry(entry, redaction), attempt=attempt, follow=follow
+            await full_id(client, job),
+            lambda entry: print_entry(entry, redaction),
+            attempt=attempt,
+            follow=follow,
         )
 
     with_client(parts, database, work)

@@ -1,23 +1,20 @@
-"""One job: its state and why it waits, its timeline, attempts, log and events."""
+"""One job: its state and why it does not run, its timeline, attempts, log and events."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tenure.api import views
-from tenure.core.model.aside import Aside
+from tenure.api.why_shapes import WhyItem, why_item
 from tenure.core.model.child_keys import given_key
 from tenure.core.model.job import Job
 from tenure.core.model.states import DEAD_LETTERS, State
-from tenure.core.reports.operations import LineStatus
 from tenure.core.values import fingerprint
 from tenure.core.values.documents import NULL
 from tenure.engine.client.log_tail import AttemptLine
 from tenure.surfaces.dashboard.formats import preview
 from tenure.surfaces.dashboard.pages import timeline
-from tenure.surfaces.dashboard.pages.reasons import line_of, reason
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -61,7 +58,7 @@ async def job(context: AppContext, request: Request) -> Response:
         key=given_key(shown),
         error=shown.error,
         fingerprint=_fingerprint(found),
-        reason=reason(found, await _line(context, request, found), await _aside(context, found)),
+        why=await _why(context, request, found),
         timeline=timeline.draw(steps, found.finished_at or datetime.now(UTC)),
         params=preview(found.params, context.redaction),
         result=None if found.result is None else preview(found.result, context.redaction),
@@ -88,18 +85,12 @@ async def result(context: AppContext, request: Request) -> Response:
     return Response(200, context.redaction.document(found.result or NULL).encode())
 
 
-async def _line(context: AppContext, request: Request, found: Job) -> LineStatus | None:
-    """The line of a queued job, unless the caller is bound to a namespace: lines are shared by all."""
-    if found.state is not State.QUEUED or request.caller.namespace is not None:
+async def _why(context: AppContext, request: Request, found: Job) -> WhyItem | None:
+    """Why a job does not run; nothing for one that has ended, of which the page tells how."""
+    if found.state.is_final:
         return None
-    wanted = line_of(found)
-    return next((status for status in await context.client.lines() if status.line == wanted), None)
-
-
-async def _aside(context: AppContext, found: Job) -> Aside | None:
-    """Why a job is aside, redacted."""
-    aside = await context.client.aside_jobs.find(found)
-    return None if aside is None else replace(aside, text=context.redaction.text(aside.text))
+    why = await context.client.why(found.id, namespace=request.caller.namespace)
+    return why_item(why, context.redaction)
 
 
 async def _log(context: AppContext, request: Request, found: Job) -> LogView:

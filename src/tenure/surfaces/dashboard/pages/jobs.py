@@ -10,6 +10,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter, Page
+from tenure.core.values.bounds import MOST_LOOKED_AT
 from tenure.surfaces.dashboard.pages import search
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
 from tenure.surfaces.dashboard.pages.search import Search
@@ -75,9 +76,11 @@ async def jobs(context: AppContext, request: Request) -> Response:
         wanted = search.read(query.get("q", ""))
     except InvalidInput as error:
         problem = f"The search {error.problem}: {error.remedy}."
-        return render(request, "jobs_fault.html", status=422, text=query["q"], problem=problem)
+        return render(request, "jobs_fault.html", status=422, text=query["q"], problem=problem, alike=())
     if wanted.job is not None:
         return see_other(job_address(wanted.job))
+    if wanted.ending and (response := await _ending_in(context, request, wanted)):
+        return response
     listing = Listing(wanted, states, query.get("sort") != "createdAt")
     which = listing.filter(request.caller.namespace)
     bind = msgspec.json.encode([which, listing.newest_first], order="deterministic")
@@ -92,11 +95,23 @@ async def jobs(context: AppContext, request: Request) -> Response:
         jobs=page.jobs,
         pills=listing.pills(counts),
         is_start=after is None,
+        most_looked_at=MOST_LOOKED_AT,
         older=None if page.next is None else listing.address(cursor=cursors.write(page.next.bytes, bind)),
         did=query.get("did"),
         changed=query.get("changed", 0),
         chosen=query.get("chosen", 0),
     )
+
+
+async def _ending_in(context: AppContext, request: Request, wanted: Search) -> Response | None:
+    """The job whose id ends so, or a choice of several; None if there is none."""
+    alike = await context.client.ending_in(wanted.ending, namespace=request.caller.namespace)
+    if len(alike) == 1:
+        return see_other(job_address(alike[0]))
+    if not alike:
+        return None
+    problem = f"Several jobs have ids that end in {wanted.ending}."
+    return render(request, "jobs_fault.html", text=wanted.text, problem=problem, alike=alike)
 
 
 async def _found(context: AppContext, listing: Listing, which: Filter, after: UUID | None) -> Page:

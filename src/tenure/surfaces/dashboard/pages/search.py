@@ -1,5 +1,9 @@
-"""The search box: `definition:email.welcome queue:mail tag:urgent`, a definition's name, or a job's id."""
+"""The search box: `definition:email.welcome queue:mail tag:urgent`, a definition's name, or a job's id.
 
+The eight characters at the end of an id, which lists show, find their job, too.
+"""
+
+import re
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -20,16 +24,21 @@ _FIELDS = {
     "after": "created_after",
     "before": "created_before",
 }
+_ENDING = re.compile(r"[0-9a-f]{8,12}", re.IGNORECASE | re.ASCII)
 _MOMENTS = frozenset({"after", "before"})
 _WAY_OUT = "write a definition's name, a job's id, or one of " + ", ".join(f"{word}:…" for word in _FIELDS)
 
 
 class Search(Struct, frozen=True):
-    """The search, as fields of a filter; `job` if it is the id of one."""
+    """The search, as fields of a filter; `job` if it is the id of one.
+
+    `ending` is what may be the end of an id; where no job has such an id, it is a definition's name.
+    """
 
     text: str = ""
     fields: Mapping[str, Any] = {}
     job: UUID | None = None
+    ending: str = ""
 
     def filter(self, states: frozenset[State], namespace: str | None) -> Filter:
         """The filter for this search in these states. Raises InvalidInput for an invalid name."""
@@ -55,7 +64,7 @@ def read(text: str) -> Search:
         if _FIELDS[word] in fields:
             raise InvalidInput("search", f"has {word} twice", "give it once")
         fields[_FIELDS[word]] = inputs.moment(value) if word in _MOMENTS else value
-    search = Search(text, fields)
+    search = Search(text, fields, ending=text.lower() if _ENDING.fullmatch(text) else "")
     search.filter(frozenset(), None)
     return search
 

@@ -13,7 +13,6 @@ from tenure.api.redaction import USUAL, Redaction
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.engine.client.client import JobClient
-from tenure.engine.client.flow_cache import FlowCache
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.store import Store
 from tenure.surfaces.http.app.caller import Caller
@@ -156,7 +155,7 @@ class AppContext:
         self.redaction = redaction
         self.lock_timeout = lock_timeout
         self.access: AccessStore = store
-        self.flow_cache = FlowCache(store)
+        self.flow_cache = client.flow_cache
         self.stopping = asyncio.Event()
         self.waits = ConcurrencyLimit(MOST_WAITING, MOST_WAITING_BY_KEY, "waiting request")
         self._store = store

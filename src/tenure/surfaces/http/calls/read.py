@@ -10,6 +10,7 @@ from msgspec import Raw, structs
 from tenure.api import views
 from tenure.api.dialects.dialect import Dialect
 from tenure.api.shapes import Attempts, Events, Logs, Result
+from tenure.api.why_shapes import why_item
 from tenure.core.model.job import Event, Job
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter, Listed
@@ -61,6 +62,12 @@ async def job(context: AppContext, request: Request) -> Response:
     return Response(
         200, _worded(views.job_detail(found, context.redaction), found, request.query.get("vocabulary"))
     )
+
+
+async def why(context: AppContext, request: Request) -> Response:
+    """Why a job does not run, with the names that the caller may know."""
+    found = await context.client.why(request.job, namespace=request.caller.namespace)
+    return Response(200, why_item(found, context.redaction))
 
 
 async def attempts(context: AppContext, request: Request) -> Response:

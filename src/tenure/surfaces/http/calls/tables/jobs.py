@@ -1,6 +1,6 @@
 """The routes about jobs, for operators and services."""
 
-from tenure.api import aside_shapes, bulk_shapes, shapes, views
+from tenure.api import aside_shapes, bulk_shapes, shapes, views, why_shapes
 from tenure.surfaces.http.app.parameters import (
     CURSOR,
     LAST_EVENT,
@@ -102,6 +102,13 @@ ROUTES = (
         summary="Everything known of a job",
         parameters=(VOCABULARY,),
         answers={200: views.JobDetail},
+        problems=("not-found",),
+    ),
+    reader(
+        "/v1/jobs/{jobId}/why",
+        handler=read.why,
+        summary="Why a job does not run: the first obstacle, and all others",
+        answers={200: why_shapes.WhyItem},
         problems=("not-found",),
     ),
     operator(
