@@ -15,8 +15,8 @@ from tenure.execution.parent.endings import StopLog, classify_ending, usage_of
 from tenure.execution.parent.output import Journal
 from tenure.execution.parent.reports import MessageSink
 from tenure.execution.protocol.assignment import Assignment
-from tenure.execution.protocol.frames import HEAD, read
-from tenure.execution.protocol.messages import FROM_CHILD, Cancel, Exited, SpawnRequest
+from tenure.execution.protocol.frames import HEAD, frame, read
+from tenure.execution.protocol.messages import FROM_CHILD, TO_CHILD, Begin, Cancel, Exited, SpawnRequest
 from tenure.testing.inline_channel import InlineChannel
 
 _ENDED = Exited(0, None, None, timedelta(0), 0)
@@ -67,7 +67,10 @@ class InlineAttempt:
             self._end()
 
     async def _reply(self, request: SpawnRequest) -> None:
-        self.channel.receive(await self._sink.reply(request))
+        reply = frame(await self._sink.reply(request))
+        received = read(TO_CHILD, reply[HEAD:])
+        if not isinstance(received, Begin):
+            self.channel.receive(received)
 
     def _end(self, error: Exception | None = None) -> None:
         if self._over.done():

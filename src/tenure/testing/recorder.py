@@ -17,10 +17,10 @@ from tenure.engine.client.registry import Registry
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.replies import Reply, outcome
 from tenure.execution.parent.output import Journal
-from tenure.execution.parent.reports import MessageSink
+from tenure.execution.parent.reports import MessageSink, error_reply
 from tenure.execution.protocol.frames import HEAD
 from tenure.execution.protocol.frames import read as unframed
-from tenure.execution.protocol.messages import FROM_CHILD, ErrorReply, FromChild, SpawnReply, SpawnRequest
+from tenure.execution.protocol.messages import FROM_CHILD, FromChild, SpawnReply, SpawnRequest
 from tenure.testing.inline_channel import framed
 
 _NO_SOCKET = -1
@@ -142,8 +142,7 @@ class RecordingChannel(Channel):
         try:
             self.receive(SpawnReply(received.number, self._recorder.adopt(received.jobs)))
         except TenureError as error:
-            arguments = [str(value) for value in error.args]
-            self.receive(ErrorReply(received.number, type(error).__name__, arguments))
+            self.receive(error_reply(received.number, error))
 
     def look(self) -> None:
         """Nothing arrives but what the test sets."""
