@@ -7,7 +7,7 @@ import pytest
 
 from tenure import InvalidParams, Tenure, UnknownDefinition
 from tenure.testing import Harness, harness
-from tests.testing.shop import Order, Welcome, app, pack, place, welcome
+from tests.testing.shop_app import Order, Welcome, app, pack, place, welcome
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from tenure import Context, State, StoreForbidden, Tenure, TenureError
 from tenure.testing import AsyncHarness, Endless, harness
-from tests.testing.shop import (
+from tests.testing.shop_app import (
     Order,
     Welcome,
     again,
@@ -19,6 +19,7 @@ from tests.testing.shop import (
     poll,
     sign_up,
     sign_up_later,
+    sort,
     tenant,
     wait,
     welcome,
@@ -154,13 +155,7 @@ async def test_a_job_is_cancelled_while_it_runs(t: AsyncHarness) -> None:
 
 
 async def test_a_plain_handler_that_is_cancelled_ends_when_it_looks(t: AsyncHarness) -> None:
-    def work(params: Order, ctx: Context) -> None:
-        while not ctx.cancelled.block(60):
-            pass
-        ctx.check_cancelled()
-
-    t.replace(pack, work)
-    job = await t.enqueue(pack, Order(1))
+    job = await t.enqueue(sort)
     draining = asyncio.create_task(t.drain())
     await until(lambda: bool(t.jobs(state="running")))
     await job.cancel()

@@ -13,7 +13,7 @@ from tenure import (
     State,
 )
 from tenure.testing import Endless, Harness, harness
-from tests.testing.shop import (
+from tests.testing.shop_app import (
     Order,
     Welcome,
     again,

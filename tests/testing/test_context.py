@@ -9,7 +9,7 @@ import pytest
 import tenure
 from tenure import IdempotencyConflict, InvalidInput, InvalidJson, InvalidParams, State, Tenure, TenureError
 from tenure.testing import Context
-from tests.testing.shop import Order, Welcome, pack, place, ship, welcome
+from tests.testing.shop_app import Order, Welcome, pack, place, ship, welcome
 
 
 async def test_a_handler_is_called_like_any_function() -> None:

@@ -17,7 +17,7 @@ from tenure import (
     backoff,
 )
 from tenure.testing import Harness, harness
-from tests.testing.shop import (
+from tests.testing.shop_app import (
     Order,
     Welcome,
     app,

@@ -18,7 +18,7 @@ from tenure import (
     TenureError,
 )
 from tenure.testing import Harness, harness
-from tests.testing.shop import (
+from tests.testing.shop_app import (
     Order,
     Welcome,
     app,

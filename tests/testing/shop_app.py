@@ -62,6 +62,13 @@ async def wait(ctx: Context) -> None:
     await asyncio.Event().wait()
 
 
+@app.job("order.sort")
+def sort(ctx: Context) -> None:
+    while not ctx.cancelled.block(60):
+        pass
+    ctx.check_cancelled()
+
+
 @app.job("order.again", max_attempts=1)
 def again(ctx: Context) -> None:
     raise Snooze(for_=0)
