@@ -112,10 +112,10 @@ async def test_a_timer_that_a_cancellation_could_not_see_goes_with_its_job(
     assert await faults(backend) == []
 
 
-async def test_a_promotion_that_meets_pruning_leaves_no_timer(
+async def test_pruning_takes_a_timer_that_a_promotion_passed_over(
     store: Store, backend: Backend, stage: Stage, clock: Clock
 ) -> None:
-    """The job was there when the promotion looked, and is gone when it comes to its timer; or the reverse."""
+    """The promotion sees a job that is being deleted, and cannot have its timer: pruning removes that."""
     [job] = await ended_jobs(store, 1)
     await copy_timer(store, backend, job)
     await clock.advance(seconds(600))
@@ -123,8 +123,22 @@ async def test_a_promotion_that_meets_pruning_leaves_no_timer(
     pruned, promoted = await stage.meet(prunes(), promotes(at=clock.now), passes=True)
 
     assert (pruned.jobs, promoted) == (2, ())
-    assert await store.promote(10) == []
-    assert (await store.outlook([MAIL])).next_timer is None
+    assert await count(backend, "tenure.timer") == 0
+    assert await faults(backend) == []
+
+
+async def test_a_promotion_drops_a_timer_before_pruning_comes_to_its_job(
+    store: Store, backend: Backend, stage: Stage, clock: Clock
+) -> None:
+    """Pruning leaves a job that the promotion has locked for another time; the timer is gone by then."""
+    [job] = await ended_jobs(store, 1)
+    await copy_timer(store, backend, job)
+    await clock.advance(seconds(600))
+
+    promoted, pruned = await stage.meet(promotes(at=clock.now), prunes(), passes=True)
+
+    assert (promoted, pruned.jobs) == ((), 1 if backend.kind == "postgres" else 2)
+    assert await count(backend, "tenure.timer") == 0
     assert await faults(backend) == []
 
 
