@@ -12,6 +12,7 @@ PAGE = ROOT / "docs/explanation/code-map.md"
 LINK = "../../src/tenure"
 
 FLOORS = (
+    ("testing",),
     ("surfaces.cli",),
     ("surfaces.library",),
     ("assemble",),

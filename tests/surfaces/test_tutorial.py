@@ -41,6 +41,17 @@ def test_the_tutorial_is_followed_to_its_end(tmp_path: Path, migrated: str) -> N
             reader.follow(typed)
 
 
+def test_the_test_that_the_tutorial_writes_passes(tmp_path: Path) -> None:
+    around = environment()
+    around["PATH"] = f"{Path(sys.executable).parent}:{around['PATH']}"
+    with Reader.at(tmp_path, around, {}) as reader:
+        for name, text in files(PAGE):
+            (tmp_path / name).write_text(text)
+        [typed] = [typed for typed in commands(PAGE) if "pytest" in typed.command]
+        reader.follow(typed)
+    assert not (tmp_path / "tenure.db").exists()
+
+
 @pytest.mark.parametrize("typed", [typed for typed in commands(PAGE) if typed.command.startswith("tenure ")])
 def test_every_command_of_the_tutorial_is_one(typed: Typed) -> None:
     """Its name and its options; what it says is seen by `make long`."""

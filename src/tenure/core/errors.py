@@ -82,9 +82,9 @@ class ParamsProblem(NamedTuple):
 class InvalidParams(InvalidJson):
     """Params that do not fit their definition's schema; `problems` lists what is wrong, with pointers."""
 
-    def __init__(self, definition: str, problems: Sequence[ParamsProblem]) -> None:
+    def __init__(self, definition: str, problems: Sequence[tuple[str, str]]) -> None:
         self.definition = definition
-        self.problems = tuple(problems)
+        self.problems = tuple(ParamsProblem(*problem) for problem in problems)
         first = self.problems[0]
         problem = "; ".join(f"params{pointer}: {text}" for pointer, text in self.problems)
         super().__init__("invalid-params", first.pointer, problem, f"see the params of {definition}")

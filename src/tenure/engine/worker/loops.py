@@ -20,7 +20,6 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from tenure.core.errors import LeaseLost
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.lanes import PROCESS
 from tenure.core.model.lease import Lease
@@ -30,6 +29,7 @@ from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.duty_loops import LISTEN_FOR, DutyLoops
 from tenure.engine.upkeep.loop import Loop
+from tenure.engine.worker.children import enqueue_children
 from tenure.engine.worker.claimer import Claimer
 from tenure.engine.worker.heartbeat import Heartbeat
 from tenure.engine.worker.held_attempt import HeldAttempt
@@ -204,12 +204,7 @@ class WorkerLoops:
         return RECORD_EVERY
 
     async def _spawn(self, lease: Lease, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        valid = await self._client.validate(jobs)
-        made = await self._store.spawn(self._config.worker, lease, valid)
-        if made is None:
-            raise LeaseLost("the lease of this attempt is gone: nothing was enqueued")
-        await self._client.check_keys(valid, made)
-        return made
+        return await enqueue_children(self._store, self._client, self._config.worker, lease, jobs)
 
 
 async def _listen(wakeups: AbstractAsyncContextManager[Wakeups], on_hint: Callable[[], None]) -> float:

@@ -75,7 +75,7 @@ def perform(
 
 
 async def perform_in_loop(
-    channel: "MuxStream", assignment: Assignment, find_app: Callable[[], App]
+    channel: "Channel | MuxStream", assignment: Assignment, find_app: Callable[[], App]
 ) -> HandlerReport:
     """The same in an event loop that others share."""
     entered = None

@@ -73,4 +73,4 @@ def outcome(reply: Reply) -> list[Enqueued]:
             raise kind(*reply.arguments)
         except TypeError:
             pass
-    raise TenureError(f"{reply.kind}: {', '.join(reply.arguments)}")
+    raise TenureError(f"{reply.kind}: {', '.join(map(str, reply.arguments))}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tenure.core.errors import InvalidInput, InvalidJson, TenureError
+from tenure.core.errors import InvalidInput, InvalidJson, InvalidParams, TenureError
 from tenure.core.model.retry import HandlerReport, Raised, Returned, failure_of, unkept
 from tenure.core.model.trail import Note
 from tenure.core.values.bounds import named
@@ -164,7 +164,14 @@ class MessageSink:
                 check(job.params)
             return SpawnReply(request.number, await self._listener.spawn(request.jobs))
         except TenureError as error:
-            return ErrorReply(request.number, type(error).__name__, [str(value) for value in error.args])
+            return error_reply(request.number, error)
+
+
+def error_reply(number: int, error: TenureError) -> ErrorReply:
+    """The reply that raises an error in the handler; what is wrong with params is passed on in pairs."""
+    problems = error.problems if isinstance(error, InvalidParams) else None
+    arguments = [[*problems] if value is problems and problems else str(value) for value in error.args]
+    return ErrorReply(number, type(error).__name__, arguments)
 
 
 def sanitized(end: HandlerReport) -> HandlerReport:

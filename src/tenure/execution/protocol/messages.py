@@ -119,11 +119,11 @@ class SpawnReply(Struct, frozen=True, tag=True):
 
 
 class ErrorReply(Struct, frozen=True, tag=True):
-    """The other reply to it: the name and the arguments of an error."""
+    """The other reply to it: the name and the arguments of an error; a list is one of texts in pairs."""
 
     number: int
     kind: str
-    arguments: list[str]
+    arguments: list[str | list[tuple[str, str]]]
 
 
 # From a child to the worker.

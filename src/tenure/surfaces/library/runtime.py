@@ -111,11 +111,15 @@ class Runtime:
             return self._opened.client
         async with self._opening:
             if self._opened is None:
-                was_fresh = is_fresh(self._database)
-                self._opened = await open_client(self._database, self._registry)
-                if was_fresh:
-                    _warn_of_new_file(self._database)
+                self._opened = await self._open()
             return self._opened.client
+
+    async def _open(self) -> OpenClient:
+        was_fresh = is_fresh(self._database)
+        opened = await open_client(self._database, self._registry)
+        if was_fresh:
+            _warn_of_new_file(self._database)
+        return opened
 
     async def _close(self) -> None:
         async with self._opening:

@@ -23,6 +23,12 @@ class Runtimes:
         found = self._by_process.get(process)
         return found or self._by_process.setdefault(process, self._new_runtime())
 
+    def exchange(self, database: str, by_process: "dict[int, Runtime]") -> "tuple[str, dict[int, Runtime]]":
+        """Use another database, with runtimes on it, from now on; returns what was used before."""
+        before = self._database, self._by_process
+        self._database, self._by_process = database, by_process
+        return before
+
     def _new_runtime(self) -> "Runtime":
         from tenure.surfaces.library.runtime import Runtime
 

@@ -1,0 +1,103 @@
+"""A context for unit tests of one handler: it remembers what the handler does with it.
+
+It is the real `Context`, and so refuses what that refuses; only what receives its messages differs.
+"""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.lease import Progress
+from tenure.core.values.bounds import whole
+from tenure.execution.handler.context import Context, Maker
+from tenure.execution.protocol.assignment import Assignment
+from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.definition import JobDefinition
+from tenure.testing.recorder import Child, EmittedEvent, LogCall, Measurement, Recorder, RecordingChannel
+
+
+class RecordingContext(Context):
+    """One attempt that a test has made up; `tenure.testing` calls it `Context`.
+
+    `params` are what the handler sees as `ctx.params`. With `app`, jobs that the handler makes by `new_job`
+    are checked by their definitions; those that it names by their function always are.
+    """
+
+    def __init__(
+        self,
+        params: Any = None,
+        *,
+        attempt: int = 1,
+        cancelled: bool = False,
+        job_id: UUID | None = None,
+        fence: int = 1,
+        definition: str = "test",
+        version: int = 1,
+        queue: str = "default",
+        namespace: str = "default",
+        traceparent: str | None = None,
+        app: Tenure | None = None,
+    ) -> None:
+        whole("attempt", attempt, 1, 2**31 - 1)
+        made_up = Assignment(
+            job=job_id or uuid4(),
+            fence=fence,
+            attempt=attempt,
+            definition=definition,
+            version=version,
+            queue=queue,
+            namespace=namespace,
+            traceparent=traceparent,
+        )
+        self._recorder = Recorder(None if app is None else app._registry)
+        super().__init__(RecordingChannel(self._recorder), made_up, params)
+        if cancelled:
+            self.cancel()
+
+    @property
+    def logged(self) -> list[LogCall]:
+        """What the handler has logged."""
+        return self._recorder.logged
+
+    @property
+    def emitted(self) -> list[EmittedEvent]:
+        """The events that it has emitted."""
+        return self._recorder.emitted
+
+    @property
+    def reported(self) -> list[Progress]:
+        """The progress that it has reported, all of it; a job keeps the last."""
+        return self._recorder.reported
+
+    @property
+    def children(self) -> list[Child]:
+        """The jobs that it has enqueued."""
+        return self._recorder.children
+
+    @property
+    def measured(self) -> list[Measurement]:
+        """What it has measured."""
+        return self._recorder.measured
+
+    def cancel(self) -> None:
+        """Ask the handler to stop: `ctx.cancelled` is true from now on."""
+        self._channel.cancel()
+
+    async def enqueue(
+        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued:
+        """Remember a child of this job."""
+        self._meet(job)
+        return await super().enqueue(job, params, unkeyed=unkeyed, **options)
+
+    def enqueue_sync(
+        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued:
+        """The same as `enqueue` for a plain handler."""
+        self._meet(job)
+        return super().enqueue_sync(job, params, unkeyed=unkeyed, **options)
+
+    def _meet(self, job: NewJob | Maker) -> None:
+        """Learn where the definition of a child is."""
+        if isinstance(job, JobDefinition):
+            self._recorder.registries[job.key, job.version] = job._registry

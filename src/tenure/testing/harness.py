@@ -1,0 +1,140 @@
+"""The harness: runs the jobs of an app inside a test, on a real store, with a clock that the test moves."""
+
+import asyncio
+from datetime import datetime
+from types import TracebackType
+from typing import Unpack
+
+from tenure.api.job_options import Duration, Options
+from tenure.core.errors import TenureError
+from tenure.core.values.bounds import LARGEST_BATCH, whole
+from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.handle import JobHandle
+from tenure.testing.bound_app import BoundApp, Which, span_of, start_time
+from tenure.testing.shift import MOST_ROUNDS
+from tenure.testing.stages import PlainStage, is_on_stage, run_on_this_loop
+
+
+class Harness(BoundApp):
+    """The harness of a plain test: handlers run in the test's own thread."""
+
+    def __init__(self, app: Tenure, slots: int, at: datetime | None) -> None:
+        super().__init__(app, slots, at)
+        self._stage = PlainStage()
+
+    def enqueue(self, definition: Which, params: object = None, **options: Unpack[Options]) -> JobHandle:
+        """Record a job, as the app would."""
+        self._spec(definition)
+        if isinstance(definition, str):
+            return self.app.enqueue_sync(definition, params, **options)
+        return definition.enqueue_sync(params, **options)
+
+    def drain(self, *, rounds: int = MOST_ROUNDS) -> int:
+        """Run jobs until none is ready; returns how many attempts that took.
+
+        Raises Endless after so many rounds.
+        """
+        whole("rounds", rounds, 1, MOST_ROUNDS)
+        return self._stage.run(lambda post: self._worker.drain(post, rounds), self._loop())
+
+    def advance(self, by: Duration | str) -> int:
+        """Let time pass, as in `advance("1h")`, and run what becomes ready, each job at its own time.
+
+        Returns how many attempts that took.
+        """
+        span = span_of(by)
+        return self._stage.run(lambda post: self._worker.advance(post, span), self._loop())
+
+    def close(self) -> None:
+        """Give the app its own database back, and delete the temporary one."""
+        self._stage.close()
+        super().close()
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        _refuse_on_stage()
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._runtime.loop()
+        raise TenureError(
+            "an event loop is running: use `async with harness(app)`, and await drain and advance"
+        )
+
+
+class AsyncHarness(BoundApp):
+    """The harness of an async test: an `async def` runs on the test's own loop, a `def` in a thread."""
+
+    async def enqueue(
+        self, definition: Which, params: object = None, **options: Unpack[Options]
+    ) -> JobHandle:
+        """Record a job, as the app would."""
+        self._spec(definition)
+        if isinstance(definition, str):
+            return await self.app.enqueue(definition, params, **options)
+        return await definition.enqueue(params, **options)
+
+    async def drain(self, *, rounds: int = MOST_ROUNDS) -> int:
+        """Run jobs until none is ready; returns how many attempts that took.
+
+        Raises Endless after so many rounds.
+        """
+        whole("rounds", rounds, 1, MOST_ROUNDS)
+        _refuse_on_stage()
+        return await run_on_this_loop(lambda post: self._worker.drain(post, rounds), self._runtime.loop())
+
+    async def advance(self, by: Duration | str) -> int:
+        """Let time pass, as in `advance("1h")`, and run what becomes ready, each job at its own time.
+
+        Returns how many attempts that took.
+        """
+        span = span_of(by)
+        _refuse_on_stage()
+        return await run_on_this_loop(lambda post: self._worker.advance(post, span), self._runtime.loop())
+
+
+class HarnessScope:
+    """A harness for the time of a block, `with` or `async with`."""
+
+    def __init__(self, app: Tenure, slots: int, at: datetime | None) -> None:
+        self._given = app, slots, at
+        self._entered: BoundApp | None = None
+
+    def __enter__(self) -> Harness:
+        self._entered = entered = Harness(*self._given)
+        entered.open()
+        return entered
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._entered is not None:
+            self._entered.close()
+
+    async def __aenter__(self) -> AsyncHarness:
+        self._entered = entered = AsyncHarness(*self._given)
+        await asyncio.to_thread(entered.open)
+        return entered
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._entered is not None:
+            await asyncio.to_thread(self._entered.close)
+
+
+def harness(app: Tenure, *, slots: int = 1, at: datetime | None = None) -> HarnessScope:
+    """Put an app into a harness: `with harness(app) as t`, or `async with` in an async test.
+
+    Until the end of the block, every call of the app and of its definitions uses a temporary SQLite file, and
+    jobs run when the test says so. `slots` is how many jobs are claimed together; in an async test they run
+    at once. The clock begins at `at`, else at the present time.
+    """
+    if not isinstance(app, Tenure):
+        raise TypeError(f"harness() takes an app, a Tenure, not {app!r:.64}")
+    whole("slots", slots, 1, LARGEST_BATCH)
+    return HarnessScope(app, slots, start_time(at))
+
+
+def _refuse_on_stage() -> None:
+    if is_on_stage.get():
+        raise TenureError("a handler cannot drain or advance the harness that runs it")

@@ -1,0 +1,65 @@
+"""The handler's end of an attempt that runs in the test's own process: no socket, the same messages."""
+
+from collections.abc import Callable, Sequence
+from threading import Event
+
+from tenure.core.errors import TenureError
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.execution.handler.channel import Channel
+from tenure.execution.handler.replies import Reply, outcome
+from tenure.execution.protocol.frames import Garbage, frame
+from tenure.execution.protocol.messages import FromChild
+
+_NO_SOCKET = -1
+
+
+class InlineChannel(Channel):
+    """Passes on each message as the bytes that a socket would carry.
+
+    `post` takes them, in any thread. `beat` asks the store, and returns when a request to stop has been
+    received, if there is one.
+    """
+
+    def __init__(self, post: Callable[[bytes], object], beat: Callable[[], object]) -> None:
+        super().__init__(_NO_SOCKET)
+        self._post = post
+        self._beat = beat
+
+    def send(self, message: FromChild) -> None:
+        """Send a message."""
+        self._post(framed(message))
+
+    def look(self) -> None:
+        """Ask the store whether the attempt is to stop."""
+        self._beat()
+
+    def wait_for_cancel(self, seconds: float | None) -> bool:
+        """Look once, as time stands still; without `seconds`, wait until the attempt is to stop."""
+        self.look()
+        if seconds is None and not self.is_cancelled:
+            cancelled = Event()
+            forget = self.when_cancelled(cancelled.set)
+            cancelled.wait()
+            forget()
+        return self.is_cancelled
+
+    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Request child jobs and wait for the reply."""
+        replies: list[Reply] = []
+        arrived = Event()
+
+        def deliver(reply: Reply) -> None:
+            replies.append(reply)
+            arrived.set()
+
+        self.ask(jobs, deliver)
+        arrived.wait()
+        return outcome(replies[0])
+
+
+def framed(message: FromChild) -> bytes:
+    """A message as it travels; raises `TenureError` when it is too large."""
+    try:
+        return frame(message)
+    except Garbage as garbage:
+        raise TenureError(f"the worker does not take {garbage}") from None
