@@ -1,2 +1,9 @@
--- Forget workers not seen for a day. Totals need no folding here.
+-- Forget workers not seen for a day, and ticks of 90 days ago. Totals need no folding here.
+
+-- part: workers
 DELETE FROM tenure_worker WHERE seen_at < :now - 86400000000 RETURNING true AS is_spared;
+
+-- part: ticks
+DELETE FROM tenure_tick
+ WHERE (namespace, schedule, at) IN (SELECT namespace, schedule, at FROM tenure_tick
+                                      WHERE noted_at < :now - 7776000000000 ORDER BY noted_at LIMIT 10000);
