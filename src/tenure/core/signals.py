@@ -13,6 +13,7 @@ from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import Report
 from tenure.core.model.states import State
 from tenure.core.reports.operations import WorkerInfo
+from tenure.core.schedule.schedule import DueTick, ScheduleName
 from tenure.core.values.span import Span
 
 
@@ -105,6 +106,13 @@ class HookFailed(Struct, frozen=True):
     claimed: Claimed | None = None
 
 
+class ScheduleTicked(Struct, frozen=True):
+    """A schedule has moved past these ticks, which are on record."""
+
+    schedule: ScheduleName
+    ticks: tuple[DueTick, ...]
+
+
 class DutyDone(Struct, frozen=True):
     """Steps of the clock that this process took for all."""
 
@@ -161,6 +169,7 @@ Signal = (
     | SpanEnded
     | HookFailed
     | DutyDone
+    | ScheduleTicked
     | JobPutAside
     | Troubled
     | Recovered

@@ -59,15 +59,6 @@ def test_a_long_gap_is_bounded_in_what_fires_and_in_what_is_counted() -> None:
     assert judged.next_at == year + MINUTE
 
 
-def test_remaining_runs_are_counted_by_ticks_that_fire() -> None:
-    """S4.30: a task that repeats three times is made three times, also after an outage."""
-    judged = due(MINUTELY, START, at(3), Missed.ALL, remaining=2)
-    assert (judged.fires, judged.next_at) == ((START, at(1)), None)
-    judged = due(MINUTELY, START, at(3), Missed.ONE, remaining=1)
-    assert (judged.fires, judged.gap, judged.next_at) == ((at(3),), Gap(START, at(2), 3), None)
-    assert due(MINUTELY, START, at(3.9), Missed.SKIP, remaining=1).next_at == at(4)
-
-
 def test_a_tick_of_an_earlier_rule_that_is_due_fires_once_and_the_new_rule_goes_on() -> None:
     """An edit never loses a tick that is due."""
     hourly = Recurrence(cron="0 * * * *", starts_at=START)

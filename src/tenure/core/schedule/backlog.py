@@ -49,13 +49,10 @@ class Due(Struct, frozen=True):
     next_at: datetime | None
 
 
-def due(
-    recurrence: Recurrence, expected: datetime, now: datetime, missed: Missed, remaining: int | None = None
-) -> Due:
+def due(recurrence: Recurrence, expected: datetime, now: datetime, missed: Missed) -> Due:
     """Judge the ticks from the `expected` one up to now; there is at least that one.
 
-    A tick is missed if a later one is due as well, or if it is older than its grace. With `remaining` no more
-    ticks than that fire, and the first ones do.
+    A tick is missed if a later one is due as well, or if it is older than its grace.
     """
     before = expected - _INSTANT
     latest = recurrence.latest(MOST_AT_ONCE if missed is Missed.ALL else 1, after=before, until=now)
@@ -66,12 +63,12 @@ def due(
     if missed is Missed.SKIP and _is_late(latest[-1], following, now):
         fires = ()
     skipped_until = fires[0] if fires else latest[-1] + _INSTANT
-    gap = _gap(recurrence, expected, skipped_until)
-    if remaining is not None:
-        fires = fires[:remaining]
-        if remaining <= len(fires):
-            following = None
-    return Due(fires, gap, following)
+    return Due(fires, _gap(recurrence, expected, skipped_until), following)
+
+
+def gap_until(recurrence: Recurrence, first: datetime, until: datetime) -> Gap | None:
+    """The ticks from the first one up to a moment, as missed ones."""
+    return _gap(recurrence, first, until + _INSTANT)
 
 
 def _is_late(tick: datetime, following: datetime | None, now: datetime) -> bool:

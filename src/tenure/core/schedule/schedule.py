@@ -168,6 +168,16 @@ class DueSchedule(Struct, frozen=True):
     open_jobs: tuple[UUID, ...]
 
 
+class UnreadableSchedule(Struct, frozen=True):
+    """A schedule whose tick is due, and whose row makes no sense to this version; `problem` says why."""
+
+    name: ScheduleName
+    revision: int
+    expected: datetime
+    now: datetime
+    problem: str
+
+
 class Tick(Struct, frozen=True, kw_only=True):
     """A tick on record. Several that were missed in a row are one, with their number and the last of them."""
 

@@ -14,6 +14,7 @@ from tenure.core.schedule.schedule import (
     ScheduleName,
     Tick,
     TickOnRecord,
+    UnreadableSchedule,
 )
 
 
@@ -59,7 +60,7 @@ class ScheduleStore(Protocol):
     ) -> Schedule | None:
         """Let a paused schedule go on with a tick, and note what passed; None if it has changed since."""
 
-    async def due_schedules(self, limit: int = 100) -> list[DueSchedule]:
+    async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         """Schedules whose tick is due, the oldest first, with unfinished jobs if they ask about those."""
 
     async def fire(self, firings: Sequence[Firing]) -> list[list[Enqueued] | None]:

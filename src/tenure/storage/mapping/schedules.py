@@ -21,10 +21,12 @@ from tenure.core.schedule.schedule import (
     Overlap,
     Schedule,
     ScheduledJob,
+    ScheduleName,
     Source,
     Tick,
     TickOnRecord,
     TickOutcome,
+    UnreadableSchedule,
 )
 from tenure.core.values.documents import EMPTY, Document, write
 from tenure.storage.mapping.values import Row
@@ -74,7 +76,7 @@ def schedule_from(row: Row) -> Schedule:
     """A row of a schedule. Raises StoreUnavailable if it makes no sense."""
     try:
         asked = _asked(row)
-    except (msgspec.MsgspecError, InvalidInput) as error:
+    except (msgspec.MsgspecError, InvalidInput, ValueError) as error:
         raise StoreUnavailable(
             f"the schedule {row['name']!r:.140} on record makes no sense: {error}"
         ) from error
@@ -92,9 +94,13 @@ def schedule_from(row: Row) -> Schedule:
     )
 
 
-def due_from(row: Row, open_jobs: Sequence[UUID]) -> DueSchedule:
-    """A row of `due_schedules`."""
-    return DueSchedule(schedule_from(row), row["now_at"], tuple(open_jobs))
+def due_from(row: Row, open_jobs: Sequence[UUID]) -> DueSchedule | UnreadableSchedule:
+    """A row of `due_schedules`; one that makes no sense must not keep the others from firing."""
+    try:
+        return DueSchedule(schedule_from(row), row["now_at"], tuple(open_jobs))
+    except StoreUnavailable as error:
+        name = ScheduleName(row["namespace"], row["name"])
+        return UnreadableSchedule(name, row["revision"], row["next_at"], row["now_at"], str(error))
 
 
 def tick_from(row: Row) -> TickOnRecord:

@@ -22,7 +22,7 @@ held AS MATERIALIZED (
 UPDATE tenure.schedule
    SET next_at   = held.next_at,
        last_at   = coalesce(held.last_at, schedule.last_at),
-       remaining = greatest(schedule.remaining - held.fired, 0)
+       remaining = CASE WHEN schedule.remaining IS NOT NULL THEN greatest(schedule.remaining - held.fired, 0) END
   FROM held
  WHERE schedule.namespace = held.namespace AND schedule.name = held.name
 RETURNING schedule.namespace, schedule.name;

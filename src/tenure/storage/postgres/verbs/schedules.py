@@ -18,6 +18,7 @@ from tenure.core.schedule.schedule import (
     Tick,
     TickOnRecord,
     TickOutcome,
+    UnreadableSchedule,
     with_ids,
 )
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
@@ -106,7 +107,7 @@ class ScheduleVerbs(Creation):
 
         return self._changed(await self._pool.transact(resume))
 
-    async def due_schedules(self, limit: int = 100) -> list[DueSchedule]:
+    async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
         found = await self._pool.run("due_schedules", limit=limit)
         return [mapping.due_from(row, row["open_jobs"]) for row in found]

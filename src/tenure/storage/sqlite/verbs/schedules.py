@@ -19,6 +19,7 @@ from tenure.core.schedule.schedule import (
     Tick,
     TickOnRecord,
     TickOutcome,
+    UnreadableSchedule,
 )
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
 from tenure.core.values.text import storable
@@ -117,7 +118,7 @@ class ScheduleVerbs(Creation):
 
         return _first(await self._writer.run(resume))
 
-    async def due_schedules(self, limit: int = 100) -> list[DueSchedule]:
+    async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
         found = await self._write("due_schedules", limit=limit)
         return [mapping.due_from(row, _ids(row["open_jobs"])) for row in found]
