@@ -40,10 +40,19 @@ class JobMaker:
         *,
         params: Document | None = None,
     ) -> NewJob:
-        """The job of a tick, or of a run by hand. Raises InvalidInput, also for a definition that is gone.
+        """The job of a tick, or of a run by hand, for which there is room.
 
-        With jitter the job waits for a moment before the `following` tick.
+        With jitter the job waits, but starts before the `following` tick. Raises InvalidInput if it does not
+        fit its definition, or that is gone, and NoRoom.
         """
+        new = await self.valid_job(asked, params)
+        if tick is not None and asked.jitter:
+            new = replace(new, run_at=tick + jitter_of(asked.id, tick, asked.jitter, following))
+        await self._admit([new])
+        return new
+
+    async def valid_job(self, asked: NewSchedule, params: Document | None = None) -> NewJob:
+        """The job that a schedule makes. Raises InvalidInput if it does not fit its definition."""
         job = asked.job
         spec = await self._definitions.spec(job.definition, job.version)
         new = spec.new_job(
@@ -56,10 +65,7 @@ class JobMaker:
             namespace=asked.namespace,
             creator=f"schedule:{asked.id}",
         )
-        if tick is not None and asked.jitter:
-            new = replace(new, run_at=tick + jitter_of(asked.id, tick, asked.jitter, following))
         if asked.limit is not None:
             new = replace(new, limits=(*new.limits, asked.limit))
         [valid] = await self._definitions.validate([new])
-        await self._admit([valid])
         return valid

@@ -74,6 +74,10 @@ class Schedules:
         self._store = store
         self._jobs = jobs
 
+    async def now(self) -> datetime:
+        """The store's time."""
+        return await self._store.now()
+
     async def create(self, new: NewSchedule, *, by: str = "api") -> Schedule:
         """Record a schedule. Raises InvalidInput if its job would be refused, or ScheduleTaken."""
         await self._check(new)
@@ -219,7 +223,7 @@ class Schedules:
 
     async def _check(self, new: NewSchedule) -> None:
         """Raise InvalidInput unless it would make a valid job, some time."""
-        await self._jobs.make(new)
+        await self._jobs.valid_job(new)
         if await self._first_tick(new) is None:
             raise InvalidInput("endsAt", "has passed: it would never fire", "give a later one, or none")
 
