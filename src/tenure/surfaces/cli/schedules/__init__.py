@@ -1,0 +1,1 @@
+"""`tenure schedules`: lists schedules, shows them, and changes them."""
