@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tenure.assemble.client import client_on
 from tenure.assemble.span_export import exported
 from tenure.assemble.start_notices import start_notices
 from tenure.core.reports.operations import WorkerInfo
@@ -16,6 +17,7 @@ from tenure.core.values.urls import masked
 from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
+from tenure.engine.schedules.announcement import announce_all
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
 from tenure.execution.handler import tracing
@@ -114,6 +116,9 @@ async def open_worker(
         worker = _observed_worker(store, lanes, registry, logs, name, settings, metrics, spans)
         for changed in await save_definitions(store, registry.specs(), name):
             logs.notice(f"{changed} differs from what was registered before")
+        schedules = client_on(store, registry).schedules
+        for problem in await announce_all(schedules, manifest.schedules, by=name):
+            logs.notice(problem)
         logs.notice(f"{app} on {masked(database)}")
         for notice in start_notices(registry.specs(), settings, user=user.name if user else None):
             logs.notice(notice)

@@ -2,18 +2,22 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack
 
 from tenure.api.job_options import Options, checked
 from tenure.core.model.job import NewJob
 from tenure.core.model.spec import Spec, like
 from tenure.core.values.documents import EMPTY, write
 from tenure.engine.client.registry import Registry
+from tenure.execution.handler.context import is_confined
 from tenure.storage.contract.draft import Connection
 from tenure.surfaces.library.enqueue import record, record_one, record_sync
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import hook_of
+
+if TYPE_CHECKING:
+    from tenure.surfaces.library.schedule_terms import ScheduleTerms
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,6 +112,19 @@ class JobDefinition(Generic[P, R]):
     def on_end(self, hook: Hook) -> Hook:
         """Call the function once the job has ended, however it ended, as `hook(ctx)`."""
         return self._add("on_end", hook)
+
+    def schedule(self, name: str, params: object = None, **terms: "Unpack[ScheduleTerms]") -> None:
+        """Let workers of the app make a job of this definition again and again: by `cron=` or `every=`.
+
+        Workers announce it when they start. Operators can pause it and run it by hand, but change it only here.
+        """
+        from tenure.surfaces.library.schedule_terms import declared
+
+        document = EMPTY if params is None else write(params)
+        encoded = declared(name, self.key, self._namespace, document, terms)
+        if not is_confined():
+            self._registry.check_params(self.spec, document)
+        self._registry.add_schedule(name, encoded)
 
     def __repr__(self) -> str:
         return f"<job {self.key}@{self.version}>"
