@@ -116,7 +116,7 @@ class JobDefinition(Generic[P, R]):
     def schedule(self, name: str, params: object = None, **terms: "Unpack[ScheduleTerms]") -> None:
         """Let workers of the app make a job of this definition again and again: by `cron=` or `every=`.
 
-        Workers announce it when they start. Operators can pause it and run it by hand, but change it only here.
+        Workers announce it when they start. Operators can pause it and run it by hand; it is changed here.
         """
         from tenure.surfaces.library.schedule_terms import declared
 

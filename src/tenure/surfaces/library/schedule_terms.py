@@ -37,7 +37,7 @@ class ScheduleTerms(TypedDict, total=False):
     missed: Literal["skip", "one", "all"]
     """What to do about ticks that were missed: fire none of them, the last "one", or all, at most 100."""
     overlap: Literal["allow", "skip", "queue", "cancel"]
-    """A tick while a job of an earlier one has not ended: "allow" both, "skip", "queue" or "cancel" the old."""
+    """If a job of an earlier tick has not ended: "allow" both, "skip" or "queue" the new, "cancel" the old"""
     queue: str
     """The queue of its jobs: the definition's."""
     priority: int
