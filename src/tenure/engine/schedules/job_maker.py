@@ -13,7 +13,7 @@ from tenure.core.schedule.schedule import NewSchedule
 from tenure.core.values.documents import Document
 
 
-class Definitions(Protocol):
+class DefinitionLookup(Protocol):
     """Finds definitions, and validates jobs by them."""
 
     async def spec(self, key: str, version: int | None = None) -> Spec:
@@ -27,7 +27,7 @@ class JobMaker:
     """Makes the jobs of schedules. `admit` raises NoRoom if there is no room for them."""
 
     def __init__(
-        self, definitions: Definitions, admit: Callable[[Sequence[NewJob]], Awaitable[None]]
+        self, definitions: DefinitionLookup, admit: Callable[[Sequence[NewJob]], Awaitable[None]]
     ) -> None:
         self._definitions = definitions
         self._admit = admit

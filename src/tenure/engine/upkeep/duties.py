@@ -18,7 +18,7 @@ from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.retention_walk import LARGEST_STEP, RetentionWalk
 from tenure.engine.config import WorkerConfig
-from tenure.engine.schedules.firing import Firer
+from tenure.engine.schedules.firer import Firer
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
