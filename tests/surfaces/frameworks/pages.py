@@ -8,13 +8,15 @@ from pathlib import Path
 from tests.surfaces.command import environment
 
 DOCS = Path(__file__).parents[3] / "docs"
-PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis", "-o", "asyncio_mode=auto")
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
 
 
 def write(page: str, folder: Path) -> None:
     """Write each program of the page to the file that its first line names."""
     text = (DOCS / "how-to" / page).read_text()
-    for name, body in re.findall(r"^```python\n# (\S+\.py)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+    for name, body in re.findall(
+        r"^```\w+\n# (\S+\.(?:py|toml))\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    ):
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         if path.parent != folder:

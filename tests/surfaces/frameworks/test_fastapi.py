@@ -27,7 +27,7 @@ asyncio.run(main())
 
 def test_the_program_of_the_page_passes_its_own_test(tmp_path: Path) -> None:
     write("fastapi.md", tmp_path)
-    assert "1 passed" in python(tmp_path, *PYTEST, "test_main.py")
+    assert "1 passed" in python(tmp_path, *PYTEST, "-o", "asyncio_mode=auto", "test_main.py")
     assert not (tmp_path / "tenure.db").exists()
 
 
