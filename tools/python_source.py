@@ -178,6 +178,9 @@ def _annotation(node: ast.expr | None) -> str:
 
 
 class _Short(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(re.sub(r"^(\w)_(co|contra)$", r"\1", node.id))  # a type variable
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         is_of_params = isinstance(node.value, ast.Name) and node.attr in {"args", "kwargs"}
         return node if is_of_params else ast.Name(node.attr)
