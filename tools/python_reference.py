@@ -152,7 +152,7 @@ def _parent(kind: type[TenureError]) -> type[TenureError] | None:
 def _errors() -> str:
     drawn = "".join(f"{'    ' * _depth(kind)}{kind.__name__}\n" for kind in errors())
     rows = [
-        (f"`{kind.__name__}`", _cell(paragraphs(kind.__doc__ or "")), _cell(REMEDIES[kind.__name__]))
+        (f"`{kind.__name__}`", _cell(paragraphs(kind.__doc__ or "")), _cell(REMEDIES.get(kind.__name__, "")))
         for kind in errors()
     ]
     return f"```text\n{drawn}```\n\n" + table(("error", "it means", "what to do"), rows)

@@ -57,7 +57,8 @@ def checked(options: Options, caller: str = "enqueue") -> dict[str, Any]:
     """The options as `Spec.new_job` takes them."""
     if not options.keys() <= _KNOWN:
         unknown = options.keys() - _KNOWN
-        raise TypeError(f"{caller}() got an unexpected keyword argument {min(unknown)!r}")
+        problem = f"{caller}() got an unexpected keyword argument {min(unknown)!r}"
+        raise TypeError(f"{problem}; params are one value, not keywords")
     given: dict[str, Any] = dict(options)
     for field in ("delay", "timeout"):
         if given.get(field) is not None:

@@ -27,8 +27,6 @@ class JobDefinition(Generic[P, R]):
     """The name by which callers know it, such as `email.welcome`."""
     version: int
     """Its version."""
-    function: Callable[P, R]
-    """The plain function, without the decorator."""
 
     def __init__(
         self,

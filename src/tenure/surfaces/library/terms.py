@@ -87,9 +87,13 @@ def command_spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spe
 
 
 def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane: str) -> Spec:
+    if callable(key):
+        raise InvalidInput("key", "is a function", f'give its jobs a name: app.{call}("email.welcome")')
     unknown = terms.keys() - DefinitionTerms.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{call}() got an unexpected keyword argument {min(unknown)!r}")
+        raise TypeError(
+            f"{call}() got an unexpected keyword argument {min(unknown)!r}{_nearest(min(unknown))}"
+        )
     return Spec(
         key=key,
         version=terms.get("version", 1),
@@ -106,6 +110,13 @@ def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane:
         files=_lifted(terms, "files"),
         environment=_texts("environment", terms.get("environment", ())),
     )
+
+
+def _nearest(unknown: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(unknown, DefinitionTerms.__annotations__, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _lifted(terms: DefinitionTerms, name: Literal["memory", "files"]) -> Any:
