@@ -55,14 +55,14 @@ class Clients:
     async def run(self) -> None:
         """Enqueue until it is over."""
         while not self.is_over:
-            await until(lambda: self.is_over or not self._is_ahead())
+            await until(self._may_go_on)
             job = uuid4()
             params = write({**self._ledger.params, "name": str(job)})
             await until(partial(self._is_acknowledged, job, params))
             self.acknowledged.append(job)
 
-    def _is_ahead(self) -> bool:
-        return len(self.acknowledged) >= len(self._ledger.every_entry()) + AHEAD
+    def _may_go_on(self) -> bool:
+        return self.is_over or len(self.acknowledged) < len(self._ledger.every_entry()) + AHEAD
 
     async def _is_acknowledged(self, job: UUID, params: Document) -> bool:
         try:
