@@ -35,7 +35,7 @@ TYPES = ["mypy"]
 TESTS = ["pytest", "-n", WORKERS, "--dist", "worksteal", "-o", "tmp_path_retention_policy=failed"]
 
 COLLECTION = ["pytest", "--collect-only", "--quiet"]
-"""Writes what Python and pytest compile of every module: else each of the workers would compile all of them."""
+"""Writes down what Python and pytest compile: else each of the workers would compile every module."""
 
 MEMORY = Path("/dev/shm")
 ROOM = 8 << 30
