@@ -151,7 +151,8 @@ async def test_what_is_printed_is_the_attempts_own(sample: Lanes, name: str) -> 
         recorder = Recorder()
         await run(sample.named(name), "speaks", recorder=recorder)
         assert {"to stdout", "unfinished"} <= set(recorder.texts("stdout"))
-        assert {"to stderr", "by logging"} <= set(recorder.texts("stderr"))
+        assert recorder.texts("stderr") == ["to stderr"]
+        assert recorder.texts("warning") == ["by logging"]
         silent = Recorder()
         await run(sample.named(name), "returns_later", recorder=silent)
         assert silent.lines == []

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from tenure.assemble.progress_lanes import ProgressLanes
-from tenure.assemble.worker import build_worker
+from tenure.assemble.generation import build_worker
+from tenure.assemble.observed_lanes import ObservedLanes
 from tenure.core.model.lease import Progress
 from tenure.core.signals import Announce
 from tenure.engine.client.registry import Manifest, Registry
@@ -42,7 +42,7 @@ async def embedded_worker(
         registry = Manifest.read(await lanes.start()).registry()
         worker = build_worker(
             store,
-            ProgressLanes(lanes, on_progress),
+            ObservedLanes(lanes, on_progress=lambda attempt, progress: on_progress(attempt.job, progress)),
             registry,
             announce,
             worker=new_worker_name(),

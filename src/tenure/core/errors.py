@@ -27,6 +27,7 @@
     │   ├── StoreRestored       the database was restored from a backup, and not yet made to go on
     │   └── StoreForbidden      a handler's process tried to open a store
     ├── ProgramFailed           a program that ran as a job failed
+    ├── ProcessStartFailed      a hook of the app at the start of a process failed, and so its attempt
     ├── LeaseLost               an attempt tried to act after it lost its lease
     └── Directive               raised by a handler to say how its attempt ends
         ├── Retry               try again, after a delay that the handler chooses
@@ -289,6 +290,14 @@ class ProgramFailed(TenureError):
         super().__init__(message)
         self.kinds = (*kinds, "ProgramFailed")
         self.is_fatal = is_fatal
+
+
+class ProcessStartFailed(TenureError):
+    """A hook at the start of a process failed, so no attempt can run there; `cause` is what it raised."""
+
+    def __init__(self, hook: str, cause: Exception) -> None:
+        super().__init__(f"on_process_start {hook}: {type(cause).__name__}: {cause}")
+        self.cause = cause
 
 
 class Directive(TenureError):

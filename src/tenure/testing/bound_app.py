@@ -20,6 +20,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
 from tenure.core.values.bounds import CALENDAR, HORIZON, whole, within
+from tenure.execution.handler.log_capture import LogCapture
 from tenure.surfaces.library.app import Tenure
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
@@ -27,6 +28,7 @@ from tenure.testing.bound_runtime import BoundRuntime, HarnessStore
 from tenure.testing.enqueued import ANYTHING, Wanted
 from tenure.testing.harness_jobs import HarnessJob, jobs_of
 from tenure.testing.inline_worker import InlineWorker
+from tenure.testing.stages import current_channel
 from tenure.testing.stand_ins import Ordered, StandIns
 
 T = TypeVar("T")
@@ -49,10 +51,12 @@ class BoundApp:
         self._runtime = BoundRuntime(self._folder / "jobs.db", self._registry, at or datetime.now(UTC))
         self._stand_ins = StandIns(self._registry)
         self._worker = InlineWorker(self._runtime, self._registry, self._stand_ins, slots)
+        self._logging = LogCapture(current_channel.get, replaces_output=False)
         self._before = self._runtimes.exchange(self._runtime.address, {os.getpid(): self._runtime})
 
     def open(self) -> None:
         """Make the store ready."""
+        self._logging.install()
         try:
             self._block_on(self._worker.register())
         except BaseException:
@@ -61,6 +65,7 @@ class BoundApp:
 
     def close(self) -> None:
         """Give the app its own database back, and delete the temporary one."""
+        self._logging.remove()
         self._runtimes.exchange(*self._before)
         try:
             self._runtime.close()

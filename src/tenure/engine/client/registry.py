@@ -52,6 +52,7 @@ class Code:
     decode: Callable[[str], Any]
     origin: str
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    is_program: bool = False
 
 
 class Registry:
@@ -80,7 +81,8 @@ class Registry:
         self._specs[name] = spec
         if code:
             self._code[name] = code
-            self._handlers[name] = Handler(code.run, partial(_decode_or_fail, code.decode, name), code.hooks)
+            decode = partial(_decode_or_fail, code.decode, name)
+            self._handlers[name] = Handler(code.run, decode, code.hooks, code.is_program)
 
     def add_hook(self, name: Name, hook: str, function: Callable[..., Any]) -> None:
         """Add a hook to a definition; one of each kind."""

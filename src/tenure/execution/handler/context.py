@@ -103,7 +103,7 @@ class Log:
 
     def _write(self, level: str, text: object, fields: Mapping[str, object]) -> None:
         shown = str(text)[:LONGEST_TEXT].encode(errors="replace").decode()
-        self._channel.send(LogMessage(level, shown, _fields(fields) if fields else None))
+        self._channel.send(LogMessage(level, shown, log_fields(fields) if fields else None))
 
 
 class Maker(Protocol):
@@ -237,7 +237,8 @@ def _resolve(answered: "asyncio.Future[Reply]", reply: Reply) -> None:
         answered.set_result(reply)
 
 
-def _fields(fields: Mapping[str, object]) -> Document:
+def log_fields(fields: Mapping[str, object]) -> Document:
+    """The fields of a log line as JSON."""
     try:
         return write(fields, limit=LARGEST_PAYLOAD)
     except InvalidJson:  # logging must not fail: what is no JSON is shown as text

@@ -19,16 +19,18 @@ class Handler(Struct, frozen=True):
     """One version of a definition as code.
 
     `run(params, ctx)` is a plain function or returns an awaitable; `decode` makes the params from JSON text.
-    A hook takes the context, and the error where it asks for a second argument.
+    A hook takes the context, and the error where it asks for a second argument. `is_program`: it starts a
+    program, and runs no code of the app.
     """
 
     run: Callable[..., Any]
     decode: Callable[[str], Any]
     hooks: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+    is_program: bool = False
 
 
 class App(Protocol):
-    """What `module:attribute` must name."""
+    """What `module:attribute` must name; it may also have `process_hooks`."""
 
     def handler(self, key: str, version: int) -> Handler:
         """The code of one definition."""

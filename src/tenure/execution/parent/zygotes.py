@@ -56,6 +56,8 @@ class Zygotes:
         """The one that attempts share; it may have died."""
         self.quarantine = Quarantine()
         """Jobs that were running when a zygote died."""
+        self.has_stop_hooks = False
+        """Whether the app has something to do at the end of each process."""
         self.notice: str | None = None
         """What an operator should know of how attempts are started; None where there is nothing to say."""
 
@@ -111,6 +113,7 @@ class Zygotes:
         if self._is_closed:
             raise TenureError("the lane is closed")
         zygote = ZygoteClient(launch)
+        zygote.has_stop_hooks = self.has_stop_hooks
         gone = {known for known in self._zygotes if known.is_gone}
         self._children_of_gone += sum(known.children for known in gone)
         self._zygotes = (self._zygotes - gone) | {zygote}
@@ -119,6 +122,7 @@ class Zygotes:
         except BaseException:
             self._zygotes.discard(zygote)
             raise
+        self.has_stop_hooks = zygote.has_stop_hooks
         if ready.threads:
             self.notice = (
                 f"{launch.target} starts {ready.threads} thread(s) at import, so it cannot be forked: "

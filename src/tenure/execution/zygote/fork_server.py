@@ -45,6 +45,7 @@ from typing import NamedTuple, NoReturn
 from tenure.execution.child import process
 from tenure.execution.handler import context, tracing
 from tenure.execution.handler.handler import App, import_failure, load
+from tenure.execution.handler.log_capture import LogCapture
 from tenure.execution.protocol import kernel, limits
 from tenure.execution.protocol.frames import LARGEST_MANIFEST, Frames, frame, read
 from tenure.execution.protocol.messages import (
@@ -212,6 +213,7 @@ def _serve(connection: socket.socket, terms: _ZygoteTerms, app: App | None) -> N
     children = ZygoteChildren(outbox, terms.target, app, terms.spares, terms.scratch, scope)
     tracing.want(os.environ)
     tracing.provide()
+    LogCapture(process.current_attempt, replaces_output=True).install()
     for _ in range(_REHEARSALS):
         process.rehearse()
     gc.collect()
@@ -227,7 +229,8 @@ def _loaded(connection: socket.socket, target: str) -> tuple[App, int]:
     """
     try:
         app = load(target)
-        message = Ready(app.manifest(), kernel.threads() - 1)
+        hooks = getattr(app, "process_hooks", None)
+        message = Ready(app.manifest(), kernel.threads() - 1, hooks is not None and bool(hooks.stop))
     except BaseException as error:  # whatever the module does at import, SystemExit too
         connection.sendall(frame(Broken(import_failure(error)), LARGEST_MANIFEST))
         os._exit(0)

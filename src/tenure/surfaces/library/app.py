@@ -17,6 +17,7 @@ from tenure.core.values.bounds import named
 from tenure.core.values.documents import EMPTY, write
 from tenure.engine.client.registry import Code, Registry
 from tenure.execution.handler.handler import Handler
+from tenure.execution.handler.process_hooks import ProcessHooks
 from tenure.settings.settings import Settings
 from tenure.settings.sources import load
 from tenure.storage.contract.draft import Connection
@@ -25,12 +26,13 @@ from tenure.surfaces.library.enqueue import record, record_sync
 from tenure.surfaces.library.event_feed import follow, follow_sync, interest_in, place
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.runtimes import Runtimes
-from tenure.surfaces.library.signature import origin_of, refuse_lane, signature_of
+from tenure.surfaces.library.signature import origin_of, process_hook_of, refuse_lane, signature_of
 from tenure.surfaces.library.terms import DefinitionTerms, command_spec_of, spec_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
+ProcessHook = TypeVar("ProcessHook", bound=Callable[[], Any])
 
 
 class Tenure:
@@ -58,6 +60,7 @@ class Tenure:
         self.namespace = namespace
         self._named_database = database
         self._registry = Registry()
+        self.process_hooks = ProcessHooks()
         self._runtimes = Runtimes(database or self.settings.database, self._registry)
 
     def __repr__(self) -> str:
@@ -202,6 +205,22 @@ class Tenure:
         """`events` for plain synchronous code; blocks until the next event."""
         interest = interest_in(self.namespace, definition, queue, types)
         return follow_sync(self._runtimes, interest, place(after))
+
+    def on_process_start(self, hook: ProcessHook) -> ProcessHook:
+        """Call the function, `def` or `async def` without parameters, in each process that runs handlers.
+
+        It runs before the first attempt there: to open what the process's handlers share.
+        """
+        self.process_hooks.start.append(process_hook_of("on_process_start", hook))
+        return hook
+
+    def on_process_stop(self, hook: ProcessHook) -> ProcessHook:
+        """Call the function after the last attempt in each process that runs handlers, to close what is open.
+
+        A process that is killed does not come to it.
+        """
+        self.process_hooks.stop.append(process_hook_of("on_process_stop", hook))
+        return hook
 
     def specs(self) -> list[Spec]:
         """Every definition of the program as data."""
