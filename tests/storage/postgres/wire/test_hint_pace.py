@@ -49,7 +49,9 @@ def test_a_crowd_that_comes_while_few_wait_makes_the_silence_longer() -> None:
     assert hinting.pace.rest == pytest.approx(LONG - 1.5 * SHORT)
 
 
-@pytest.mark.parametrize(("jobs", "lasted", "silence"), [(79, LONG, SHORT), (82, LONG, LONG), (21, 0.0, LONG)])
+@pytest.mark.parametrize(
+    ("jobs", "lasted", "silence"), [(79, LONG, SHORT), (82, LONG, LONG), (21, 0.0, LONG)]
+)
 def test_the_silence_after_a_crowd_is_long_for_few_jobs_as_well(
     jobs: int, lasted: float, silence: float
 ) -> None:
