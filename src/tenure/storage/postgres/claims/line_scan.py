@@ -15,7 +15,7 @@ fewer jobs than it could is spent: it is offered again after jobs were put there
 
 All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
 back) are found by the next look-up, which begins at the front. The claim itself finds out which slots are
-free and, after a hint, whether the line is paused.
+free. After a hint, `told` finds out whether the line is paused; a turn that settles trusts the last look-up.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -63,6 +63,7 @@ class LineScan:
         self._has_passed_over = False  # a line without room, in the last offers
         self._is_unsure = False  # of the room under limits
         self._is_empty = False  # as far as is known, no place holds jobs
+        self._open: set[int] = set()  # lines that were not paused, by the last look-up or a claim since
         self._hints = Hints()
 
     @property
@@ -96,21 +97,17 @@ class LineScan:
             if row["n"] >= front:
                 walks.setdefault(row["line"], []).append(row["rank"])
         self._note_walks(walks)
+        self._open = set(self._found_lines)
         self._is_empty = not self._claimed_to and not self.after_line
         self.freshness.note_look_up(took, is_first=is_first, is_last=not self.after_line)
 
     def _forget_places(self) -> None:
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
-        for remembered in (
-            self._found_lines,
-            self._claimed_to,
-            self._spent,
-            self._doubted,
-            self._waited,
-            self.room,
-        ):
-            remembered.clear()
+        self._found_lines.clear()
+        self.room.clear()
+        for places in (self._claimed_to, self._spent, self._doubted, self._waited):
+            places.clear()
         self._order.forget()
         self._is_unsure = self.has_guessed = False
 
@@ -178,8 +175,20 @@ class LineScan:
         line = self.known.get(places[0][0])
         if line is None or line.limits:
             return None
-        self._has_passed_over = False
+        self._has_passed_over = self._is_empty = False
         return Offer(places[0], 0, line, limit)
+
+    def offers_while_settling(self, limit: int) -> Sequence[Offer] | None:
+        """Where a turn with reports claims without a look-up: at the place that hints name, or nowhere.
+
+        None if one has to come first: jobs may stand elsewhere, or the line may be paused since the last.
+        """
+        if not self._is_empty or self.is_doubtful or not self.freshness.has_swept_lately:
+            return None
+        if self._hints.is_silent:
+            return []
+        offer = self.hinted_offer(limit)
+        return [offer] if offer is not None and offer.place[0] in self._open else None
 
     def offers(self, limit: int, returning: int) -> list[Offer]:
         """Where to claim, in the order of serving; places of equal rank take turns in going first.
@@ -252,6 +261,7 @@ class LineScan:
                 self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
         gave = {place: len(rows) for place, rows in taken.items()}
         self._doubted -= gave.keys()
+        self._open.update(line for line, _ in gave)
         self._give_up_spent(offers, gave, limit)
         under = {offer.limits for offer in offers}
         if sum(gave.values()) < limit and not self._has_passed_over:
