@@ -19,6 +19,7 @@ from tenure.core.values.failure import Failure
 from tenure.execution.handler.handler import AppFailed
 from tenure.execution.parent.attempt_terms import StopReason, StopRequest, Unstarted
 from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import BOUND, Recorder, is_alive, lane_of, opened, run
 
 APP = """
@@ -73,7 +74,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
 
     def lane(source: str, target: str = "shop:app", **options: int) -> ProcessLane:
         (tmp_path / "shop.py").write_text(dedent(source))
-        made.append(lane_of(target, folder=tmp_path, environment=os.environ, **options))
+        made.append(lane_of(target, folder=tmp_path, environment=ChildEnvironment(os.environ), **options))
         return made[-1]
 
     yield lane
@@ -175,11 +176,13 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_a_variable_that_the_zygote_uses_is_given_where_it_is_allowed(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(APP)
-    allowing = {**os.environ, "TENURE_CHILD_ENV": "PYTHONPATH,LC_CTYPE", "LC_CTYPE": "C", "PYTHONPATH": "/p"}
-    for environment, expected in (
-        (allowing, ["C", "/p"]),
-        ({**allowing, "TENURE_CHILD_ENV": ""}, [None, None]),
+    variables = {**os.environ, "LC_CTYPE": "C", "PYTHONPATH": "/p"}
+    for allowed, expected in (
+        (["*"], ["C", "/p"]),
+        (["PYTHONPATH", "LC_*"], ["C", "/p"]),
+        ([], [None, None]),
     ):
+        environment = ChildEnvironment(variables, allowed)
         async with opened("shop:app", folder=tmp_path, environment=environment) as lane:
             seen = await seen_by(lane)
         assert seen["taken"] == expected

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tenure.assemble.handler_variables import handler_variables, shown_by_the_app
 from tenure.assemble.span_export import exported
 from tenure.assemble.start_notices import start_notices
 from tenure.core.reports.operations import WorkerInfo
@@ -18,16 +19,15 @@ from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
-from tenure.execution.handler import tracing
 from tenure.execution.lanes import Lanes, LaneSet
 from tenure.execution.parent.child_user import ChildUser
 from tenure.execution.parent.orphans import OrphanGuards
 from tenure.execution.parent.scratch import place_in
 from tenure.execution.protocol import kernel
-from tenure.execution.protocol.limits import MORE_ALLOWED
+from tenure.execution.protocol.environment import ChildEnvironment
 from tenure.execution.protocol.messages import OWN
 from tenure.settings.settings import Settings
-from tenure.settings.sources import FILE, FILE_VARIABLE, Loaded
+from tenure.settings.sources import Loaded
 from tenure.storage.address import ConnectionTerms, open_store
 from tenure.storage.contract.store import Store
 from tenure.telemetry.logs.logs import EventLog
@@ -100,7 +100,8 @@ async def open_worker(
             )
             metrics = metrics or WorkerMetrics()
         user = _child_user(settings)
-        lanes = _lanes(app, settings, user, logs)
+        environment = handler_variables(settings, [settings.database], user)
+        lanes = _lanes(app, settings, environment, user, logs)
         stack.push_async_callback(lanes.close)
         manifest = Manifest.read(await lanes.start())
         registry = manifest.registry()
@@ -117,6 +118,9 @@ async def open_worker(
         logs.notice(f"{app} on {masked(database)}")
         for notice in start_notices(registry.specs(), settings, user=user.name if user else None):
             logs.notice(notice)
+        logs.notice(environment.notice)
+        if database != settings.database and (shown := shown_by_the_app(environment, database)):
+            logs.notice(shown)
         if lanes.notice:
             logs.notice(lanes.notice)
         if metrics is not None:
@@ -126,10 +130,12 @@ async def open_worker(
         yield OpenWorker(worker, store, database)
 
 
-def _lanes(app: str, settings: Settings, user: ChildUser | None, logs: EventLog) -> Lanes:
+def _lanes(
+    app: str, settings: Settings, environment: ChildEnvironment, user: ChildUser | None, logs: EventLog
+) -> Lanes:
     return Lanes(
         app,
-        environment=_environment(settings, user),
+        environment=environment,
         guards=OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1))),
         user=user,
         keeps_signals=settings.child_signals == OWN and kernel.can_keep_signals(),
@@ -171,16 +177,3 @@ def _child_user(settings: Settings) -> ChildUser | None:
     user = ChildUser.named(settings.child_user)
     user.check([Path.cwd(), place_in(os.environ)])
     return user
-
-
-def _environment(settings: Settings, user: ChildUser | None) -> dict[str, str]:
-    """The children's environment: the worker's own, and what the settings say of definitions and names."""
-    given = settings.for_definitions()
-    if user is not None:
-        given["HOME"] = user.home
-        if Path(FILE).exists() and user.closed([Path(FILE).absolute()]):
-            given[FILE_VARIABLE] = os.devnull  # children cannot read it, and need nothing of it
-    if settings.tracing != "off":
-        given[tracing.VARIABLE] = settings.tracing
-    names = ",".join([*settings.child_env, *given])
-    return {**os.environ, **given, MORE_ALLOWED: names}

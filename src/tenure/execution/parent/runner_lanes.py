@@ -98,7 +98,7 @@ class RunnerLane(ABC):
             self._quarantine.judge(job, has_died=attempt.has_lost_its_runner)
         if has_ended or attempt.has_lost_its_zygote:
             self._zygotes.quarantine.judge(job, has_died=attempt.has_lost_its_zygote)
-        return await attempt.ended()
+        return self._zygotes.explained(await attempt.ended(), assignment.limits.environment)
 
     def _open(self, zygote: ZygoteClient) -> Runner:
         return Runner(zygote, self.lane, is_shared=self.is_shared)
