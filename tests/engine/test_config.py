@@ -32,7 +32,8 @@ def test_no_two_workers_have_one_name() -> None:
 async def test_definitions_are_on_record_with_what_they_said_before(store: Store) -> None:
     """S1.54: the last start wins, and learns what it has changed."""
     assert await save_definitions(store, [MAIL, POST], "a") == []
-    assert await save_definitions(store, [MAIL, Spec(key="post", version=2, priority=7)], "b") == ["post@2"]
+    changed = await save_definitions(store, [MAIL, Spec(key="post", version=2, priority=7)], "b")
+    assert changed == ["post@2 differs from what was registered before, in priority"]
     found = {known.key: Spec.read(known.spec) for known in await store.definitions()}
     assert found["mail"] == MAIL
     assert found["post"].priority == 7

@@ -70,7 +70,7 @@ async def told(store: Store, key: str, **params: Any) -> Any:
 
 
 async def missed(store: Store, lane: str, name: str) -> str:
-    job = await enqueue(store, f"{lane}.miss", {"name": name})
+    job = await enqueue(store, f"{lane}.miss", {"name": name}, policy={"max_attempts": 1})
     await reach(store, job, State.FAILED)
     [attempt] = await store.attempts(job)
     assert attempt.error is not None

@@ -114,7 +114,7 @@ async def open_worker(
         name = new_worker_name()
         worker = _observed_worker(store, lanes, registry, logs, name, settings, metrics, spans)
         for changed in await save_definitions(store, registry.specs(), name):
-            logs.notice(f"{changed} differs from what was registered before")
+            logs.notice(changed)
         logs.notice(f"{app} on {masked(database)}")
         for notice in start_notices(registry.specs(), settings, user=user.name if user else None):
             logs.notice(notice)

@@ -2,7 +2,8 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -50,16 +51,47 @@ class AppFailed(TenureError):
 def load(target: str) -> App:
     """Import the module and find the app in it; raises whatever the module raises."""
     module, _, attribute = target.partition(":")
+    if module.endswith(".py") or "/" in module:
+        raise TenureError(
+            f"{target!r} names a file; write its module: {_as_module(module)}:{attribute or 'app'}"
+        )
     if not module or not attribute:
-        raise TenureError(f"{target!r} does not name an app; write it as module:attribute")
-    found: Any = importlib.import_module(module)
+        example = f"{module or 'jobs'}:{attribute or 'app'}"
+        raise TenureError(f"{target!r} does not name an app; write it as module:attribute, such as {example}")
+    imported = _imported(module)
+    found: Any = imported
     for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise TenureError(f"{module} has no {attribute}{_apps_in(imported)}")
         found = getattr(found, name)
-    for name in ("handler", "manifest"):
-        if not callable(getattr(found, name, None)):
-            raise TenureError(f"{target} is no app but of type {type(found).__name__}")
+    if not _is_app(found):
+        raise TenureError(f"{target} is no app but of type {type(found).__name__}{_apps_in(imported)}")
     app: App = found
     return app
+
+
+def _imported(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # one that the app itself imports
+        where = f"neither in {Path.cwd()} nor among the installed ones"
+        raise TenureError(f"there is no module {error.name}, {where}") from None
+
+
+def _as_module(path: str) -> str:
+    return ".".join(part for part in path.removesuffix(".py").split("/") if part not in {"", "."})
+
+
+def _is_app(found: Any) -> bool:
+    # By its class: an app, such as a definition, may answer names that it does not have.
+    return all(callable(getattr(type(found), name, None)) for name in ("handler", "manifest"))
+
+
+def _apps_in(module: ModuleType) -> str:
+    names = [name for name, value in vars(module).items() if _is_app(value) and not isinstance(value, type)]
+    return f"; write {' or '.join(f'{module.__name__}:{name}' for name in names[:5])}" if names else ""
 
 
 def import_failure(error: BaseException) -> Failure:
