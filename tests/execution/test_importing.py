@@ -85,10 +85,20 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("", "missing:app", "No module named 'missing'"),
-        ("", "shop:app", "has no attribute 'app'"),
+        ("", "missing:app", "there is no module missing, neither in "),
+        ("", "shop.jobs:app", "there is no module shop.jobs, neither in "),
+        ("import missing", "shop:app", "ModuleNotFoundError: No module named 'missing'"),
+        ("", "shop:app", "shop has no app"),
+        (APP, "shop:shop", "shop has no shop; write shop:app"),
+        (APP, "shop:tells", "shop:tells is no app but of type function; write shop:app"),
+        ("", "shop.py:app", "'shop.py:app' names a file; write its module: shop:app"),
+        ("", "./src/shop.py", "'./src/shop.py' names a file; write its module: src.shop:app"),
         ("app = 1", "shop:app", "cannot be loaded: shop:app is no app but of type int"),
-        ("", "shop", "cannot be loaded: 'shop' does not name an app; write it as module:attribute"),
+        (
+            "",
+            "shop",
+            "cannot be loaded: 'shop' does not name an app; write it as module:attribute, such as shop:app",
+        ),
         ("def", "shop:app", "SyntaxError"),
         ("1 / 0", "shop:app", "ZeroDivisionError: division by zero"),
         ("raise SystemExit(4)", "shop:app", "SystemExit: 4"),

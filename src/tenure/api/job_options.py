@@ -50,6 +50,9 @@ def checked(options: Options, caller: str = "enqueue", schema: Document | None =
     for field in ("delay", "timeout"):
         if given.get(field) is not None:
             given[field] = duration(field, given[field])
+    if given.get("run_at") is not None and not isinstance(given["run_at"], datetime):
+        problem, remedy = f"is {given['run_at']!r:.64}", "give an aware datetime; delay= takes seconds"
+        raise InvalidInput("run_at", problem, remedy)
     return given
 
 

@@ -13,7 +13,7 @@ C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _table(*rows: tuple[str, str]) -> Mapping[str, str]:
+def _table(*rows: tuple[str, str]) -> dict[str, str]:
     """One word of ours by each of theirs, which stand in one text."""
     return {name: word for names, word in rows for name in names.split()}
 

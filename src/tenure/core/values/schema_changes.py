@@ -98,7 +98,8 @@ def _words(schema: dict[str, Any], defs: Mapping[str, Any], depth: int = 0) -> f
     if schema.get("type") == "array":
         return frozenset({f"list[{_joined(_words(schema.get('items', {}), defs, depth + 1))}]"})
     if schema.get("type") == "object":
-        return frozenset({str(schema.get("title") or "dict")[:_LONGEST_WORD]})
+        has_fields = "title" in schema and "properties" in schema
+        return frozenset({str(schema["title"])[:_LONGEST_WORD] if has_fields else "dict"})
     kinds = schema.get("type", [])
     names = {_NAMES.get(kind, str(kind)) for kind in ([kinds] if isinstance(kinds, str) else kinds)}
     if "format" in schema:

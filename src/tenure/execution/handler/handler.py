@@ -15,6 +15,8 @@ from tenure.core.values.failure import Failure
 _OURS = frozenset({"__main__", "tenure", "importlib", "_frozen_importlib"})
 """Packages whose frames stand above the app's in a traceback of its import."""
 
+_OF_AN_APP = ("handler", "manifest")
+
 
 class Handler(Struct, frozen=True):
     """One version of a definition as code.
@@ -52,9 +54,8 @@ def load(target: str) -> App:
     """Import the module and find the app in it; raises whatever the module raises."""
     module, _, attribute = target.partition(":")
     if module.endswith(".py") or "/" in module:
-        raise TenureError(
-            f"{target!r} names a file; write its module: {_as_module(module)}:{attribute or 'app'}"
-        )
+        rewritten = f"{_as_module(module)}:{attribute or 'app'}"
+        raise TenureError(f"{target!r} names a file; write its module: {rewritten}")
     if not module or not attribute:
         example = f"{module or 'jobs'}:{attribute or 'app'}"
         raise TenureError(f"{target!r} does not name an app; write it as module:attribute, such as {example}")
@@ -64,7 +65,7 @@ def load(target: str) -> App:
         if not hasattr(found, name):
             raise TenureError(f"{module} has no {attribute}{_apps_in(imported)}")
         found = getattr(found, name)
-    if not _is_app(found):
+    if not all(callable(getattr(found, name, None)) for name in _OF_AN_APP):
         raise TenureError(f"{target} is no app but of type {type(found).__name__}{_apps_in(imported)}")
     app: App = found
     return app
@@ -77,20 +78,17 @@ def _imported(module: str) -> ModuleType:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # one that the app itself imports
         where = f"neither in {Path.cwd()} nor among the installed ones"
-        raise TenureError(f"there is no module {error.name}, {where}") from None
+        raise ModuleNotFoundError(f"there is no module {error.name}, {where}", name=error.name) from None
 
 
 def _as_module(path: str) -> str:
     return ".".join(part for part in path.removesuffix(".py").split("/") if part not in {"", "."})
 
 
-def _is_app(found: Any) -> bool:
-    # By its class: an app, such as a definition, may answer names that it does not have.
-    return all(callable(getattr(type(found), name, None)) for name in ("handler", "manifest"))
-
-
 def _apps_in(module: ModuleType) -> str:
-    names = [name for name, value in vars(module).items() if _is_app(value) and not isinstance(value, type)]
+    # By class: to look into the objects of a module might have effects.
+    kinds = {name: type(value) for name, value in vars(module).items() if not name.startswith("_")}
+    names = [name for name, kind in kinds.items() if all(hasattr(kind, part) for part in _OF_AN_APP)]
     return f"; write {' or '.join(f'{module.__name__}:{name}' for name in names[:5])}" if names else ""
 
 

@@ -35,7 +35,7 @@ PRIVATE = frozenset({"TMPDIR"})
 EAGER = {"LD_BIND_NOW": "1"}
 """Resolves a zygote's C library functions when it starts, and not in each child that calls them."""
 
-TAKEN = ("PYTHONPATH", "LC_CTYPE", *EAGER)
+TAKEN = ("PYTHONPATH", "PYTHONSAFEPATH", "LC_CTYPE", *EAGER)
 """Variables that a zygote is started with values of its own for, or that Python sets."""
 
 _KEPT = "TENURE_KEPT_"
@@ -44,7 +44,9 @@ _KEPT = "TENURE_KEPT_"
 def with_taken(shared: dict[str, str], own: dict[str, str]) -> dict[str, str]:
     """What a zygote is started with: the children's variables, and its own ones in their place."""
     kept = {f"{_KEPT}{name}": shared[name] for name in TAKEN if name in shared}
-    return {**shared, **own, **kept}
+    started = {**shared, **own, **kept}
+    started.pop("PYTHONSAFEPATH", None)  # the app is looked for in the current folder
+    return started
 
 
 def give_back_taken(environment: MutableMapping[str, str]) -> None:

@@ -122,14 +122,14 @@ def _policy(terms: DefinitionTerms, settings: Settings) -> Policy:
     )
 
 
-def _limits(given: Mapping[str, int] | None) -> tuple[Limit, ...]:
+def _limits(given: Any) -> tuple[Limit, ...]:
     if given is not None and not isinstance(given, Mapping):
         problem, remedy = f"is {given!r:.64}", 'give sizes by name, such as {"smtp": 3}, or use concurrency='
         raise InvalidInput("limits", problem, remedy)
     return tuple(Limit(name, size=size) for name, size in (given or {}).items())
 
 
-def _retry(given: RetryPolicy | None) -> RetryPolicy:
+def _retry(given: Any) -> RetryPolicy:
     if given is not None and not isinstance(given, RetryPolicy):
         remedy = "give backoff(base=1, cap=300); max_attempts= says how often a job may be tried"
         raise InvalidInput("retry", f"is {given!r:.64}", remedy)
