@@ -42,8 +42,8 @@ async def miss_from_a_loop(params: dict[str, Any]) -> str:
 
 
 for lane in ("process", "spawn", "warm", "thread"):
-    app.job(f"{lane}.tell", lane=lane, max_attempts=1)(tell)  # type: ignore[arg-type]
-    app.job(f"{lane}.miss", lane=lane, max_attempts=1)(miss)  # type: ignore[arg-type]
+    app.job(f"{lane}.tell", lane=lane, max_attempts=1)(tell)
+    app.job(f"{lane}.miss", lane=lane, max_attempts=1)(miss)
 app.job("async.tell", lane="async", max_attempts=1)(tell_from_a_loop)
 app.job("async.miss", lane="async", max_attempts=1)(miss_from_a_loop)
 app.command("command.tell", [sys.executable, "-c", PROGRAM], max_attempts=1)

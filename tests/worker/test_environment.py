@@ -23,7 +23,7 @@ from tests.worker.worker_process import descendants
 
 SCRIPT = str(Path(sys.executable).with_name("tenure"))
 APP = "tests.worker.environment_app:app"
-GIVEN = {
+GIVEN: dict[str, Any] = {
     "SHOP_REGION": "eu",
     "SHOP_API_KEY": "app-s own",
     "OTHER_URL": "postgresql://shop:word@elsewhere/shop",
@@ -50,7 +50,7 @@ async def store(address: str) -> AsyncIterator[Store]:
     await opened.close()
 
 
-def withheld(address: str) -> dict[str, str]:
+def withheld(address: str) -> dict[str, Any]:
     """What is the worker's own."""
     return {
         "TENURE_DATABASE": address,

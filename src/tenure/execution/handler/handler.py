@@ -1,8 +1,8 @@
 """What a child runs: handlers of the user's app, which is named as `module:attribute`."""
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Protocol
 
@@ -77,7 +77,7 @@ def _imported(module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # one that the app itself imports
-        where = f"neither in {Path.cwd()} nor among the installed ones"
+        where = f"neither in {os.getcwd()} nor among the installed ones"
         raise ModuleNotFoundError(f"there is no module {error.name}, {where}", name=error.name) from None
 
 
