@@ -186,7 +186,8 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_a_variable_that_the_zygote_uses_is_given_where_it_is_allowed(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(APP)
-    variables = {**os.environ, "LC_CTYPE": "C", "PYTHONPATH": "/p"}
+    # The last one must not keep the app from being found in its folder.
+    variables = {**os.environ, "LC_CTYPE": "C", "PYTHONPATH": "/p", "PYTHONSAFEPATH": "1"}
     for allowed, expected in (
         (["*"], ["C", "/p"]),
         (["PYTHONPATH", "LC_*"], ["C", "/p"]),

@@ -77,7 +77,7 @@ def _imported(module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # one that the app itself imports
-        where = f"neither in {os.getcwd()} nor among the installed ones"
+        where = f"neither in {os.getcwd()} nor among the installed ones"  # noqa: PTH109
         raise ModuleNotFoundError(f"there is no module {error.name}, {where}", name=error.name) from None
 
 
