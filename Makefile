@@ -40,6 +40,7 @@ states: ## rewrite the files that are generated from the code and the tests
 	$(PYTHON) -m tools.catalogue
 	$(PYTHON) -m tools.commands
 	$(PYTHON) -m tools.settings
+	$(PYTHON) -m tools.python_reference
 	$(PYTHON) -m tools.calls
 	$(PYTHON) -m tools.figures
 	$(PYTHON) -m tools.code_map

@@ -119,8 +119,27 @@ class Maker(Protocol):
 class Context:
     """One attempt, as its handler sees it."""
 
+    job_id: UUID
+    """The id of the job."""
+    attempt: int
+    """Which attempt this is: 1, 2, 3 …"""
+    fence: int
+    """The number of this claim. It only grows, so a system that remembers it can refuse an older attempt."""
+    definition: str
+    """The key of the definition, such as `email.welcome`."""
+    version: int
+    """The version of the definition under which the job was made."""
+    queue: str
+    """The queue of the job."""
+    namespace: str
+    """The namespace of the job."""
+    params: Any
+    """The params, as the handler's type; a handler of `(ctx)` finds them here."""
+    traceparent: str | None
+    """The trace that this attempt belongs to, as a W3C traceparent; None without one."""
+
     def __init__(self, channel: "Channel | MuxStream", assignment: Assignment, params: Any) -> None:
-        self.job_id: UUID = assignment.job
+        self.job_id = assignment.job
         self.attempt = assignment.attempt
         self.fence = assignment.fence
         self.definition = assignment.definition
@@ -133,17 +152,17 @@ class Context:
 
     @property
     def cancelled(self) -> Cancellation:
-        """Whether the attempt is to stop."""
+        """Whether the attempt is to stop: `if ctx.cancelled:`."""
         return Cancellation(self._channel)
 
     @property
     def log(self) -> Log:
-        """Writes lines into the job's log."""
+        """Writes lines into the job's log, which `tenure jobs logs` and the dashboard show."""
         return Log(self._channel)
 
     @property
     def metrics(self) -> Metrics:
-        """The handler's own metrics."""
+        """The handler's own metrics, which the worker offers to Prometheus."""
         return Metrics(self._channel)
 
     def check_cancelled(self) -> None:

@@ -25,6 +25,11 @@ Hook = TypeVar("Hook", bound=Callable[..., Any])
 class JobDefinition(Generic[P, R]):
     """A function that runs as a job, made by `@app.job`."""
 
+    key: str
+    """The name by which callers know it, such as `email.welcome`."""
+    version: int
+    """Its version."""
+
     def __init__(
         self,
         function: Callable[P, R],

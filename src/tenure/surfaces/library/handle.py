@@ -20,6 +20,9 @@ T = TypeVar("T")
 class JobHandle:
     """One job, by its id. Nothing is cached: every call asks the store."""
 
+    id: UUID
+    """The id of the job. It never changes; `app.handle(id)` makes another handle from it."""
+
     def __init__(self, id: UUID, runtimes: Runtimes) -> None:  # noqa: A002
         self.id = id
         self._runtimes = runtimes
