@@ -205,11 +205,11 @@ class Context:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply] = loop.create_future()
 
-        def deliver(reply: Reply) -> None:
+        def on_reply(reply: Reply) -> None:
             # This may be any thread; the future belongs to the loop.
             loop.call_soon_threadsafe(_resolve, answered, reply)
 
-        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), deliver)
+        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), on_reply)
         return outcome(await answered)
 
     def enqueue_sync(
