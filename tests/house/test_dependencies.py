@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tenure.core.values.extras import EXTRAS, installation
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos")
@@ -115,3 +117,9 @@ def _source(module: str) -> Path:
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin)
+
+
+def test_what_a_message_says_to_install_is_what_the_extra_installs() -> None:
+    declared = PROJECT["optional-dependencies"]
+    assert {extra: tuple(declared[extra]) for extra in EXTRAS} == EXTRAS
+    assert installation("postgres") == "run pip install 'asyncpg>=0.30'"

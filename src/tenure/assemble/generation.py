@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from tenure.assemble.handler_variables import handler_variables
 from tenure.assemble.observed_lanes import ObservedLanes
 from tenure.core.reports.operations import WorkerInfo
 from tenure.core.signals import Announce, Troubled, to_all
@@ -15,16 +16,13 @@ from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
-from tenure.execution.handler import tracing
 from tenure.execution.lanes import Lanes, LaneSet
 from tenure.execution.parent.child_user import ChildUser
 from tenure.execution.parent.orphans import OrphanGuards
 from tenure.execution.parent.scratch import place_in
 from tenure.execution.protocol import kernel
-from tenure.execution.protocol.limits import MORE_ALLOWED
 from tenure.execution.protocol.messages import OWN
 from tenure.settings.settings import Settings
-from tenure.settings.sources import FILE, FILE_VARIABLE
 from tenure.storage.contract.store import Store
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
@@ -75,13 +73,16 @@ class Generations:
         self._spans = spans
         self._guards = OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1)))
         self.user = _child_user(settings)
+        self.environment = handler_variables(
+            settings, [settings.database], self.user, reloads=options.reloads
+        )
 
     async def import_app(self) -> ImportedApp:
         """Import the app in a zygote of its own. Raises AppFailed."""
         settings = self._settings
         lanes = Lanes(
             self._app,
-            environment=_environment(settings, self.user, reloads=self._options.reloads),
+            environment=self.environment,
             guards=self._guards,
             user=self.user,
             keeps_signals=settings.child_signals == OWN and kernel.can_keep_signals(),
@@ -99,7 +100,7 @@ class Generations:
             name = new_worker_name()
             worker = self._observed_worker(store, imported.lanes, registry, name)
             for changed in await save_definitions(store, registry.specs(), name):
-                self._logs.notice(f"{changed} differs from what was registered before")
+                self._logs.notice(changed)
             return Generation(worker, imported.lanes, registry)
         except BaseException:
             await imported.lanes.close()
@@ -146,19 +147,3 @@ def _child_user(settings: Settings) -> ChildUser | None:
     user = ChildUser.named(settings.child_user)
     user.check([Path.cwd(), place_in(os.environ)])
     return user
-
-
-def _environment(settings: Settings, user: ChildUser | None, *, reloads: bool) -> dict[str, str]:
-    """The children's environment: the worker's own, and what the settings say of definitions and names."""
-    given = settings.for_definitions()
-    if user is not None:
-        given["HOME"] = user.home
-        if Path(FILE).exists() and user.closed([Path(FILE).absolute()]):
-            given[FILE_VARIABLE] = os.devnull  # children cannot read it, and need nothing of it
-    if settings.tracing != "off":
-        given[tracing.VARIABLE] = settings.tracing
-    if reloads:
-        # Compiled files are compared by whole seconds: one that is written now could hide the next change.
-        given["PYTHONDONTWRITEBYTECODE"] = "1"
-    names = ",".join([*settings.child_env, *given])
-    return {**os.environ, **given, MORE_ALLOWED: names}

@@ -6,13 +6,13 @@ from functools import partial
 from typing import NamedTuple
 
 from tenure.assemble.generation import Generation, Generations, WorkerOptions
+from tenure.assemble.handler_variables import shown_by_the_app
 from tenure.assemble.reloading_worker import ReloadingWorker, first_app, next_generation
 from tenure.assemble.source_files import SourceFiles
 from tenure.assemble.span_export import exported
 from tenure.assemble.start_notices import start_notices
 from tenure.core.values.urls import masked
 from tenure.engine.worker.worker import Worker
-from tenure.execution.parent.child_user import ChildUser
 from tenure.settings.settings import Settings
 from tenure.settings.sources import Loaded
 from tenure.storage.address import ConnectionTerms, open_store
@@ -82,7 +82,9 @@ async def open_worker(
         store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
         generation = await generations.open(imported, store)
-        _announce(f"{app} on {masked(database)}", generation, settings, generations.user, logs)
+        _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)
+        if database != settings.database and (shown := shown_by_the_app(generations.environment, database)):
+            logs.notice(shown)
         worker: Worker | ReloadingWorker = generation.worker
         if files is None:
             stack.push_async_callback(_close_lanes, generation)
@@ -99,11 +101,13 @@ async def open_worker(
 
 
 def _announce(
-    what: str, generation: Generation, settings: Settings, user: ChildUser | None, logs: EventLog
+    what: str, generation: Generation, settings: Settings, generations: Generations, logs: EventLog
 ) -> None:
     logs.notice(what)
+    user = generations.user
     for notice in start_notices(generation.registry.specs(), settings, user=user.name if user else None):
         logs.notice(notice)
+    logs.notice(generations.environment.notice)
     if generation.lanes.notice:
         logs.notice(generation.lanes.notice)
 

@@ -1,7 +1,6 @@
 """The lanes of one worker by name: the ways in which it runs attempts."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from tenure.execution.parent.orphans import OrphanGuards
 from tenure.execution.parent.process_lane import ProcessLane
 from tenure.execution.parent.runner_lanes import RunnerLane, SharedLane, WarmLane
 from tenure.execution.protocol.assignment import Assignment
+from tenure.execution.protocol.environment import ChildEnvironment
 
 
 class Lane(Protocol):
@@ -44,7 +44,7 @@ class Lanes:
         *,
         folder: Path | None = None,
         spares: int = 2,
-        environment: Mapping[str, str],
+        environment: ChildEnvironment,
         guards: OrphanGuards | None = None,
         user: ChildUser | None = None,
         keeps_signals: bool = False,

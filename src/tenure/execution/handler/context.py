@@ -14,6 +14,7 @@ from tenure.core.model.job import Enqueued, NewJob, following
 from tenure.core.model.lease import Progress
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import Document, write
+from tenure.core.values.other_words import answering_other_words
 from tenure.core.values.traceparent import current
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.metrics import Metrics
@@ -114,6 +115,7 @@ class Maker(Protocol):
         """Makes a job of it from params and options."""
 
 
+@answering_other_words
 class Context:
     """One attempt, as its handler sees it."""
 

@@ -46,7 +46,7 @@ from tenure.execution.child import process
 from tenure.execution.handler import context, tracing
 from tenure.execution.handler.handler import App, import_failure, load
 from tenure.execution.handler.log_capture import LogCapture
-from tenure.execution.protocol import kernel, limits
+from tenure.execution.protocol import kernel, limits, variables
 from tenure.execution.protocol.frames import LARGEST_MANIFEST, Frames, frame, read
 from tenure.execution.protocol.messages import (
     ANEW,
@@ -162,8 +162,7 @@ def main() -> NoReturn:
     connection = socket.socket(fileno=int(control))
     os.set_inheritable(connection.fileno(), False)
     environment = dict(os.environ)
-    for name in limits.TAKEN:
-        os.environ.pop(name, None)
+    variables.give_back_taken(os.environ)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)

@@ -15,6 +15,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.reports.reading import FeedEntry, Position
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import EMPTY, write
+from tenure.core.values.other_words import answering_other_words, needing_a_key
 from tenure.engine.client.registry import Code, Registry
 from tenure.execution.handler.handler import Handler
 from tenure.execution.handler.process_hooks import ProcessHooks
@@ -35,6 +36,7 @@ R = TypeVar("R")
 ProcessHook = TypeVar("ProcessHook", bound=Callable[[], Any])
 
 
+@answering_other_words
 class Tenure:
     """The jobs of one program, and the database that keeps them.
 
@@ -70,6 +72,7 @@ class Tenure:
         namespace = "" if self.namespace == "default" else f", namespace={self.namespace!r}"
         return f"Tenure({address!r}{namespace})"
 
+    @needing_a_key
     def job(
         self, key: str, **terms: Unpack[DefinitionTerms]
     ) -> Callable[[Callable[P, R]], JobDefinition[P, R]]:

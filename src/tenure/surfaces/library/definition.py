@@ -8,6 +8,7 @@ from tenure.api.job_options import Options, checked
 from tenure.core.model.job import NewJob
 from tenure.core.model.spec import Spec, like
 from tenure.core.values.documents import EMPTY, write
+from tenure.core.values.other_words import answering_other_words
 from tenure.engine.client.registry import Registry
 from tenure.storage.contract.draft import Connection
 from tenure.surfaces.library.enqueue import record, record_one, record_sync
@@ -20,6 +21,7 @@ R = TypeVar("R")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
+@answering_other_words
 class JobDefinition(Generic[P, R]):
     """A function that runs as a job, made by `@app.job`."""
 
@@ -61,7 +63,8 @@ class JobDefinition(Generic[P, R]):
         key = options.get("idempotency_key")
         # The key names the function, not its version: after a deploy a repeated call must find its job.
         if len(options) > (key is not None) or spec.concurrency_key is not None:
-            return spec.new_job(document, namespace=self._namespace, **checked(options))
+            known = checked(options, schema=spec.params_schema)
+            return spec.new_job(document, namespace=self._namespace, **known)
         if self._model is None or self._model[0] is not spec:  # adding a hook replaces the spec
             self._model = spec, spec.new_job(EMPTY, namespace=self._namespace)
         return like(self._model[1], document, key)

@@ -8,6 +8,7 @@ from tenure.api.job_options import Duration, duration
 from tenure.core.model.job import Event, Job
 from tenure.core.model.states import State
 from tenure.core.reports.why import Why
+from tenure.core.values.other_words import answering_other_words
 from tenure.engine.client.outcome import result_of
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.sync_methods import sync_method
@@ -15,6 +16,7 @@ from tenure.surfaces.library.sync_methods import sync_method
 T = TypeVar("T")
 
 
+@answering_other_words
 class JobHandle:
     """One job, by its id. Nothing is cached: every call asks the store."""
 
