@@ -23,6 +23,7 @@ from tenure.core.errors import (
     NoResult,
     PositionGone,
     ProgramFailed,
+    ResultMismatch,
     Retry,
     SchemaMismatch,
     Snooze,
@@ -38,6 +39,7 @@ from tenure.core.errors import (
 from tenure.core.model.states import State
 from tenure.execution.handler.context import Context
 from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import backoff
 from tenure.version import __version__
@@ -71,6 +73,7 @@ __all__ = [
     "InvalidParams",
     "JobBuried",
     "JobCancelled",
+    "JobDefinition",
     "JobFailed",
     "JobHandle",
     "JobIsAside",
@@ -87,6 +90,7 @@ __all__ = [
     "RemoteError",
     "RemoteEvent",
     "RemoteJob",
+    "ResultMismatch",
     "Retry",
     "SchemaMismatch",
     "Snooze",

@@ -20,6 +20,7 @@ MOST_PROBLEMS = 20
 """How many problems of one document are reported."""
 
 _SHOWN_AS = "the value"  # params may hold secrets, so no message repeats a value
+_NO_MOMENT = 'is no date and time with a time zone, such as "2026-01-31T09:30:00Z"'
 _LONGEST_NAME = 64
 _decode = msgspec.json.Decoder().decode
 
@@ -85,8 +86,12 @@ def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]") -> Iterator[
             case Kind.AdditionalProperties(names):
                 for name in names:
                     yield ParamsProblem(pointer_to([*error.instance_path, name]), "is not known")
-            case Kind.AnyOf(branches) if likely := _likely(branches, len(error.instance_path)):
+            case Kind.AnyOf(branches) | Kind.OneOfNotValid(branches) if likely := _likely(
+                branches, len(error.instance_path)
+            ):
                 yield from _problems_of(likely)
+            case Kind.Format("date-time"):
+                yield ParamsProblem(pointer_to(error.instance_path), _NO_MOMENT)
             case _:
                 yield ParamsProblem(pointer_to(error.instance_path), _shortened(error.message))
 
@@ -94,16 +99,16 @@ def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]") -> Iterator[
 def _likely(
     branches: "list[list[jsonschema_rs.ValidationError]]", depth: int
 ) -> "list[jsonschema_rs.ValidationError]":
-    """The errors of the one branch that has the right type; none if there is no such branch, or several."""
+    """The errors of the one branch that has the right type and tag; none if none or several have."""
     from jsonschema_rs import ValidationErrorKind as Kind
 
-    fitting = [
-        branch
-        for branch in branches
-        if not any(
-            isinstance(error.kind, Kind.Type) and len(error.instance_path) <= depth for error in branch
-        )
-    ]
+    def is_other(error: "jsonschema_rs.ValidationError") -> bool:
+        steps = len(error.instance_path) - depth
+        if isinstance(error.kind, Kind.Type):
+            return steps <= 0
+        return isinstance(error.kind, Kind.Constant | Kind.Enum) and steps <= 1
+
+    fitting = [branch for branch in branches if not any(map(is_other, branch))]
     return fitting[0] if len(fitting) == 1 else []
 
 

@@ -1,0 +1,106 @@
+"""Reads JSON text as a value of a type hint: by msgspec, or by pydantic if a part of it is pydantic's."""
+
+import json
+import typing
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from tenure.core.values.leaves import AN_AWARE_ONE, is_naive, leaves
+from tenure.engine.client.misfits import Misfit
+
+Read = Callable[[str], Any]
+"""Makes a value from JSON text. Raises Misfit."""
+
+UNREADABLE = (TypeError, NameError, AttributeError)
+"""What a type hint raises that nothing can read JSON into; the last two if it names what is not there."""
+
+
+def reader_of(hint: Any) -> Read:
+    """The function that reads values of a type. Raises one of UNREADABLE."""
+    if is_of_pydantic(hint):
+        from tenure.surfaces.library.pydantic_types import adapter_reader
+
+        return adapter_reader(hint)
+    read = _msgspec_reader(msgspec.json.Decoder(hint))
+    has_times = any(isinstance(part, inspect.DateTimeType) for part in parts_of(inspect.type_info(hint)))
+    return _with_aware_times(read) if has_times else read
+
+
+def is_of_pydantic(hint: Any) -> bool:
+    """Whether a type is pydantic's, or holds one that is."""
+    try:
+        parts = {getattr(part, "cls", None) for part in parts_of(inspect.type_info(hint))}
+    except TypeError:  # such as a union that pydantic can read, and msgspec cannot
+        parts = set()
+    return any(hasattr(part, "__pydantic_core_schema__") for part in (*parts, *_arguments(hint)))
+
+
+def parts_of(info: inspect.Type) -> Iterator[inspect.Type]:
+    """A type and everything that it is made of, each class once."""
+    found: set[Any] = set()
+    left = [info]
+    while left:
+        part = left.pop()
+        yield part
+        if (cls := getattr(part, "cls", None)) is not None and cls in found:
+            continue
+        found.add(cls)
+        left += [field.type for field in getattr(part, "fields", ())]
+        left += [*getattr(part, "item_types", ()), *getattr(part, "types", ())]
+        left += [getattr(part, name) for name in _NESTED if hasattr(part, name)]
+
+
+_NESTED = ("type", "item_type", "key_type", "value_type")
+
+
+def cause_of(error: Exception) -> str:
+    """Why a type cannot be read, in a line."""
+    return str(error).strip().splitlines()[-1]
+
+
+def _arguments(hint: Any) -> Iterator[Any]:
+    yield hint
+    for argument in typing.get_args(hint):
+        yield from _arguments(argument)
+
+
+def _msgspec_reader(decoder: "msgspec.json.Decoder[Any]") -> Read:
+    def read(text: str) -> Any:
+        try:
+            return decoder.decode(text)
+        except msgspec.ValidationError:
+            # JSON Schema, which has accepted them, takes 50.0 for an integer; msgspec takes only 50.
+            respelled = json.dumps(json.loads(text, parse_float=_whole))
+        try:
+            return decoder.decode(respelled)
+        except msgspec.ValidationError as error:
+            raise Misfit.of(error) from None
+
+    return read
+
+
+def _with_aware_times(read: Read) -> Read:
+    """The same, which refuses a datetime without a time zone: SQL and other workers may write one."""
+
+    def checked(text: str) -> Any:
+        value = read(text)
+        refuse_naive(msgspec.to_builtins(value, builtin_types=(datetime,), str_keys=True))
+        return value
+
+    return checked
+
+
+def refuse_naive(value: Any) -> None:
+    """Raise Misfit if plain containers hold a datetime without a time zone."""
+    for path, leaf in leaves(value):
+        if is_naive(leaf):
+            raise Misfit.at(path, f"has no time zone; {AN_AWARE_ONE}")
+
+
+def _whole(spelling: str) -> float:
+    value = float(spelling)
+    return int(value) if value.is_integer() else value
