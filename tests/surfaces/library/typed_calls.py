@@ -72,7 +72,7 @@ async def free(params: dict[str, Any]) -> dict[str, int]:
 
 
 @app.job("loose")
-async def loose(params: Any, ctx: Any) -> Any:
+async def loose(params: Any, ctx: Context) -> Any:
     return params, ctx
 
 
@@ -129,7 +129,7 @@ async def a_function_is_called_as_it_was_written(ctx: Context) -> None:
     asyncio.run(report(Welcome("ada"), ctx))
     await report(Thumb(3), ctx)  # type: ignore[arg-type]
     thumb()  # type: ignore[call-arg]
-    await loose(1, 2)
+    await loose(1, ctx)
     await (await loose.enqueue({"a": 1})).wait()
 
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from tenure.core.errors import InvalidInput
 from tenure.core.reports.reading import Interest, Position
-from tenure.surfaces.library.records import FeedRecord, feed_record
 from tenure.surfaces.library.runtimes import Runtimes
 
 if TYPE_CHECKING:
     from tenure.engine.client.feed import Reader
+    from tenure.surfaces.library.records import FeedRecord
 
 _LONGEST_READ = 60.0
 """Seconds after which a read that brought nothing is repeated."""
@@ -29,8 +29,12 @@ def place(after: Position | str | None) -> Position | None:
     return Position.read(after) if isinstance(after, str) else after
 
 
-async def follow(runtimes: Runtimes, interest: Interest, after: Position | None) -> AsyncIterator[FeedRecord]:
+async def follow(
+    runtimes: Runtimes, interest: Interest, after: Position | None
+) -> "AsyncIterator[FeedRecord]":
     """Events as they come, without end."""
+    from tenure.surfaces.library.records import feed_record
+
     runtime = runtimes.here()
     # Always aside: a reader stays on the loop on which it began.
     reader = await runtime.call(lambda client: client.feed.subscribe(interest, after=after), aside=True)
@@ -40,8 +44,10 @@ async def follow(runtimes: Runtimes, interest: Interest, after: Position | None)
                 yield feed_record(entry)
 
 
-def follow_sync(runtimes: Runtimes, interest: Interest, after: Position | None) -> Iterator[FeedRecord]:
+def follow_sync(runtimes: Runtimes, interest: Interest, after: Position | None) -> "Iterator[FeedRecord]":
     """The same for plain synchronous code."""
+    from tenure.surfaces.library.records import feed_record
+
     runtime = runtimes.here()
     reader = runtime.block_on(runtime.call(lambda client: client.feed.subscribe(interest, after=after)))
     with reader:

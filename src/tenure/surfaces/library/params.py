@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from tenure.core.errors import InvalidInput
 from tenure.core.values.documents import Document, write
-from tenure.surfaces.library.type_readers import UNREADABLE, Read, cause_of, reader_of
+from tenure.surfaces.library.type_readers import UNREADABLE, Read, Shape, cause_of, reader_of
 from tenure.surfaces.library.type_schemas import is_object, schema_of
 
 _REMEDY = "use a dataclass, a pydantic model, an attrs class, a msgspec.Struct, a TypedDict or a dict"
@@ -21,8 +21,8 @@ class Params(NamedTuple):
 def params_of(hint: Any) -> Params:
     """The params of a type hint. Raises InvalidInput for a type that is not a JSON object."""
     try:
-        schema = schema_of(hint)
-        read = reader_of(hint)
+        shape = Shape.of(hint)
+        schema, read = schema_of(shape), reader_of(shape)
     except UNREADABLE as error:
         remedy = _REMEDY if isinstance(error, TypeError) else _AT_RUN_TIME
         problem = f"have a type that JSON cannot be read into: {cause_of(error)}"

@@ -12,7 +12,7 @@ from tenure.core.model.job import Job
 from tenure.core.model.states import State
 from tenure.core.reports.results import no_result
 from tenure.engine.client.misfits import Misfit
-from tenure.surfaces.library.type_readers import UNREADABLE, Read, cause_of, reader_of
+from tenure.surfaces.library.type_readers import UNREADABLE, Read, Shape, cause_of, reader_of
 
 _AS_THEY_ARE = (Any, object)
 """Return types that say nothing: results are plain values then."""
@@ -42,7 +42,7 @@ def _reader(function: Callable[..., Any]) -> Read:
     """The reader of a function's return type, made on first use: types may be imported after the function."""
     annotations = getattr(function, "__annotations__", {})
     hint = _resolved(function, annotations["return"]) if "return" in annotations else Any
-    return json.loads if hint in _AS_THEY_ARE else reader_of(hint)
+    return json.loads if hint in _AS_THEY_ARE else reader_of(Shape.of(hint))
 
 
 def _resolved(function: Callable[..., Any], hint: Any) -> Any:

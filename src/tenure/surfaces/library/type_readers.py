@@ -2,9 +2,9 @@
 
 import json
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import inspect
@@ -19,27 +19,44 @@ UNREADABLE = (TypeError, NameError, AttributeError)
 """What a type hint raises that nothing can read JSON into; the last two if it names what is not there."""
 
 
-def reader_of(hint: Any) -> Read:
+class Shape(NamedTuple):
+    """A type hint, and what msgspec knows of it."""
+
+    hint: Any
+    info: inspect.Type | None
+    """None if a part of it is pydantic's."""
+    has_times: bool
+
+    @classmethod
+    def of(cls, hint: Any) -> "Shape":
+        """Look at a type hint, once. Raises one of UNREADABLE."""
+        try:
+            info = inspect.type_info(hint)
+            parts = list(_parts(info))
+        except TypeError:
+            if _is_any_of_pydantic(_arguments(hint)):  # such as a union that pydantic can read
+                return cls(hint, None, False)
+            raise
+        if _is_any_of_pydantic(part.cls for part in parts if hasattr(part, "cls")):
+            return cls(hint, None, False)
+        return cls(hint, info, any(isinstance(part, inspect.DateTimeType) for part in parts))
+
+
+def reader_of(shape: Shape) -> Read:
     """The function that reads values of a type. Raises one of UNREADABLE."""
-    if is_of_pydantic(hint):
+    if shape.info is None:
         from tenure.surfaces.library.pydantic_types import adapter_reader
 
-        return adapter_reader(hint)
-    read = _msgspec_reader(msgspec.json.Decoder(hint))
-    has_times = any(isinstance(part, inspect.DateTimeType) for part in parts_of(inspect.type_info(hint)))
-    return _with_aware_times(read) if has_times else read
+        return adapter_reader(shape.hint)
+    read = _msgspec_reader(msgspec.json.Decoder(shape.hint))
+    return _with_aware_times(read) if shape.has_times else read
 
 
-def is_of_pydantic(hint: Any) -> bool:
-    """Whether a type is pydantic's, or holds one that is."""
-    try:
-        parts = {getattr(part, "cls", None) for part in parts_of(inspect.type_info(hint))}
-    except TypeError:  # such as a union that pydantic can read, and msgspec cannot
-        parts = set()
-    return any(hasattr(part, "__pydantic_core_schema__") for part in (*parts, *_arguments(hint)))
+def _is_any_of_pydantic(parts: Iterable[Any]) -> bool:
+    return any(hasattr(part, "__pydantic_core_schema__") for part in parts)
 
 
-def parts_of(info: inspect.Type) -> Iterator[inspect.Type]:
+def _parts(info: inspect.Type) -> Iterator[inspect.Type]:
     """A type and everything that it is made of, each class once."""
     found: set[Any] = set()
     left = [info]

@@ -11,20 +11,21 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from tenure.surfaces.library.type_readers import is_of_pydantic
+from tenure.surfaces.library.type_readers import Shape
 
 Schema = dict[str, Any]
 
 
-def schema_of(hint: Any) -> Schema:
+def schema_of(shape: Shape) -> Schema:
     """The schema of a type. Raises TypeError, NameError or AttributeError if it has none."""
-    if is_of_pydantic(hint):
+    if shape.info is None:
         from tenure.surfaces.library.pydantic_types import adapter_schema
 
-        schema = adapter_schema(hint)
+        schema = adapter_schema(shape.hint)
     else:
-        schema = msgspec.json.schema(hint)
-        _Zones(schema).mark(inspect.type_info(hint), schema)
+        schema = msgspec.json.schema(shape.hint)
+        if shape.has_times:
+            _Zones(schema).mark(shape.info, schema)
     closed: Schema = _closed(_unwrapped(schema))
     return closed
 
