@@ -20,7 +20,8 @@ STRICT = {
 
 def test_pyright_refuses_what_a_function_does_not_take_and_nothing_else(tmp_path: Path) -> None:
     """In strict mode: nothing is of an unknown type."""
-    program = shutil.copy(typed_calls.__file__, tmp_path / "program.py")
+    program = tmp_path / "program.py"
+    shutil.copy(typed_calls.__file__, program)
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(STRICT))
     checked = pyright.check(tmp_path)
     assert "0 errors, 0 warnings" in checked.stdout, checked.stdout + checked.stderr

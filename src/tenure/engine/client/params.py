@@ -12,16 +12,14 @@ import msgspec
 
 from tenure.core.errors import InvalidInput, ParamsProblem
 from tenure.core.values.documents import Document
+from tenure.core.values.misfits import MOST_PROBLEMS
+from tenure.core.values.pointers import pointer_to
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
-MOST_PROBLEMS = 20
-"""How many problems of one document are reported."""
-
 _SHOWN_AS = "the value"  # params may hold secrets, so no message repeats a value
 _NO_MOMENT = 'is no date and time with a time zone, such as "2026-01-31T09:30:00Z"'
-_LONGEST_NAME = 64
 _decode = msgspec.json.Decoder().decode
 
 
@@ -60,12 +58,6 @@ class ParamsCheck:
             return []
         found = _problems_of(self._validator.iter_errors(value))
         return [problem for problem, _ in zip(dict.fromkeys(found), range(MOST_PROBLEMS), strict=False)]
-
-
-def pointer_to(path: Iterable[str | int]) -> str:
-    """The JSON pointer for a path, with long names cut."""
-    names = (str(step)[:_LONGEST_NAME].replace("~", "~0").replace("/", "~1") for step in path)
-    return "".join(f"/{name}" for name in names)
 
 
 def _first_line(error: Exception) -> str:

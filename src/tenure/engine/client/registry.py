@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 from tenure.core.errors import Fatal, InvalidInput, InvalidParams, ParamsProblem, UnknownDefinition
 from tenure.core.model.spec import HOOKS, Spec, refuse_reserved
 from tenure.core.values.documents import Document
+from tenure.core.values.misfits import Misfit
 from tenure.engine.client.concurrency_key import check_concurrency_key
-from tenure.engine.client.misfits import Misfit
 from tenure.engine.client.params import ParamsCheck
 from tenure.execution.handler.context import is_confined
 from tenure.execution.handler.handler import Handler

@@ -4,6 +4,7 @@ This module is imported only where a type is pydantic's: other programs do not n
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,9 +13,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from tenure.core.errors import ParamsProblem
-from tenure.engine.client.misfits import Misfit
-from tenure.engine.client.params import pointer_to
-from tenure.surfaces.library.type_readers import Read, refuse_naive
+from tenure.core.values.misfits import Misfit, refuse_naive
+from tenure.core.values.pointers import pointer_to
 
 _TEXTS = {"missing": "is missing", "extra_forbidden": "is not known"}
 _BEHIND = "Value error, "
@@ -43,7 +43,7 @@ def adapter_schema(hint: Any) -> dict[str, Any]:
     return allowed
 
 
-def adapter_reader(hint: Any) -> Read:
+def adapter_reader(hint: Any) -> Callable[[str], Any]:
     """The function that reads values of a type. Raises TypeError or NameError."""
     adapter = _adapter(hint)
 

@@ -11,7 +11,7 @@ from tenure.core.errors import ResultMismatch
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
 from tenure.core.reports.results import no_result
-from tenure.engine.client.misfits import Misfit
+from tenure.core.values.misfits import Misfit
 from tenure.surfaces.library.type_readers import UNREADABLE, Read, Shape, cause_of, reader_of
 
 _AS_THEY_ARE = (Any, object)

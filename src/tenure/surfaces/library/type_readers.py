@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from tenure.core.values.leaves import AN_AWARE_ONE, is_naive, leaves
-from tenure.engine.client.misfits import Misfit
+from tenure.core.values.misfits import Misfit, refuse_naive
 
 Read = Callable[[str], Any]
 """Makes a value from JSON text. Raises Misfit."""
@@ -109,13 +108,6 @@ def _with_aware_times(read: Read) -> Read:
         return value
 
     return checked
-
-
-def refuse_naive(value: Any) -> None:
-    """Raise Misfit if plain containers hold a datetime without a time zone."""
-    for path, leaf in leaves(value):
-        if is_naive(leaf):
-            raise Misfit.at(path, f"has no time zone; {AN_AWARE_ONE}")
 
 
 def _whole(spelling: str) -> float:

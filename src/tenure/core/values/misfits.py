@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from tenure.core.errors import ParamsProblem
-from tenure.engine.client.params import MOST_PROBLEMS, pointer_to
+from tenure.core.values.leaves import AN_AWARE_ONE, is_naive, leaves
+from tenure.core.values.pointers import pointer_to
+
+MOST_PROBLEMS = 20
+"""How many problems of one document are reported."""
 
 _PLACE = re.compile(r"^(.*) - at `(?:key in )?\$(.*)`$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -36,3 +41,10 @@ class Misfit(ValueError):
     def shown(self, what: str) -> str:
         """The problems in a line, each with its place in what is called so."""
         return "; ".join(f"{what}{pointer}: {text}" for pointer, text in self.problems)
+
+
+def refuse_naive(value: Any) -> None:
+    """Raise Misfit if plain containers hold a datetime without a time zone."""
+    for path, leaf in leaves(value):
+        if is_naive(leaf):
+            raise Misfit.at(path, f"has no time zone; {AN_AWARE_ONE}")
