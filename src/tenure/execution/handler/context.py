@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 LARGEST_PAYLOAD = 65_536
 """The most bytes of JSON that an event or the fields of a log line may have."""
 
+_LARGEST_FIELD = 500
+"""The most bytes of a field that is kept as it is, where another one cannot be."""
+
 LONGEST_TEXT = 8_192
 """The most characters of a log line's text; longer texts are cut."""
 
@@ -246,7 +249,15 @@ def _fields(fields: Mapping[str, object]) -> Document:
     try:
         return write(fields, limit=LARGEST_PAYLOAD)
     except InvalidJson:  # logging must not fail: what is no JSON is shown as text
-        return write({name: _shown(value) for name, value in list(fields.items())[:50]})
+        return write({name: _loggable(value) for name, value in list(fields.items())[:50]})
+
+
+def _loggable(value: object) -> object:
+    try:
+        write(value, limit=_LARGEST_FIELD)
+    except InvalidJson:
+        return _shown(value)
+    return value
 
 
 def _shown(value: object) -> str:

@@ -67,11 +67,6 @@ class JobDefinition(Generic[D_contra, R_co]):
             self._model = spec, spec.new_job(EMPTY, namespace=self._namespace)
         return like(self._model[1], document, key)
 
-    def new_jobs(self, params: Iterable[D_contra], **options: Unpack[Options]) -> list[NewJob]:
-        """Jobs that have the same options, as `enqueue_many` would enqueue them. Nothing is written."""
-        documents = [self._document(one) for one in params]
-        return self.spec.new_jobs(documents, namespace=self._namespace, **checked(options))
-
     @overload
     async def enqueue(
         self: "JobDefinition[None, T]",
@@ -98,7 +93,7 @@ class JobDefinition(Generic[D_contra, R_co]):
         self, params: Iterable[D_contra], *, connection: Connection | None = None, **options: Unpack[Options]
     ) -> list[JobHandle[R_co]]:
         """Record many jobs with the same options, all or none, in one transaction; at most 10,000."""
-        jobs = self.new_jobs(params, **options)
+        jobs = self._new_jobs(params, options)
         return await record(self._runtimes, jobs, connection, returned_by=self.function)
 
     @overload
@@ -125,7 +120,7 @@ class JobDefinition(Generic[D_contra, R_co]):
         self, params: Iterable[D_contra], *, connection: Connection | None = None, **options: Unpack[Options]
     ) -> list[JobHandle[R_co]]:
         """`enqueue_many` for plain synchronous code."""
-        jobs = self.new_jobs(params, **options)
+        jobs = self._new_jobs(params, options)
         return record_sync(self._runtimes, jobs, connection, returned_by=self.function)
 
     def handle(self, job: UUID | str) -> JobHandle[R_co]:
@@ -154,6 +149,10 @@ class JobDefinition(Generic[D_contra, R_co]):
 
     def __repr__(self) -> str:
         return f"<job {self.key}@{self.version}>"
+
+    def _new_jobs(self, params: Iterable[D_contra], options: Options) -> list[NewJob]:
+        documents = [self._document(one) for one in params]
+        return self.spec.new_jobs(documents, namespace=self._namespace, **checked(options))
 
     def _document(self, params: D_contra, /) -> Document:
         return EMPTY if params is None else write(params)

@@ -52,6 +52,8 @@ def adapter_reader(hint: Any) -> Callable[[str], Any]:
             value = adapter.validate_json(text)
         except ValidationError as error:
             raise Misfit(_problems(error)) from None
+        except PydanticUserError as error:  # a part of the type is not there at run time
+            raise TypeError(_first_line(error)) from None
         refuse_naive(adapter.dump_python(value, by_alias=True, round_trip=True, warnings=False))
         return value
 
