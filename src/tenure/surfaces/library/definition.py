@@ -57,7 +57,7 @@ class JobDefinition(Generic[D_contra, R_co]):
     def new_job(self, params: D_contra, **options: Unpack[Options]) -> NewJob: ...
     def new_job(self, params: Any = None, **options: Unpack[Options]) -> NewJob:
         """A job as it would be enqueued, for `app.enqueue_many`. Nothing is written."""
-        document = self._document(params)
+        document = EMPTY if params is None else write(params)
         spec = self._registry.get(self.key, self.version)
         key = options.get("idempotency_key")
         # The key names the function, not its version: after a deploy a repeated call must find its job.
