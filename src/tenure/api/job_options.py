@@ -14,15 +14,28 @@ class Options(TypedDict, total=False):
     """The options of one job; for those left out its definition decides."""
 
     priority: int
+    """From -32767 to 32767, higher first. Default: the definition's."""
     queue: str
+    """The queue in which it waits. Default: the definition's."""
     delay: Duration
+    """How long to wait before it may run, in seconds or as a timedelta. Default: it may run at once."""
     run_at: datetime
+    """The time from which it may run, with its time zone; not together with `delay`.
+    Default: it may run at once."""
     idempotency_key: str
+    """Your own name for this request: a second job of the definition with the same key is the first one.
+    Default: none, so each call makes a job."""
     max_attempts: int
+    """How often it may be tried. Default: the definition's."""
     timeout: Duration
+    """How long an attempt may take, in seconds or as a timedelta. Default: the definition's."""
     tags: Sequence[str]
+    """Names by which it can be found, beside those of the definition. Default: none."""
     concurrency_keys: Sequence[str]
+    """Under which keys the definition's `concurrency` counts it.
+    Default: what its `concurrency_key` finds."""
     hold: bool
+    """Record it without letting it run; `job.accept()` lets it run. Default: False."""
 
 
 _KNOWN = frozenset(Options.__annotations__)
@@ -44,7 +57,8 @@ def checked(options: Options, caller: str = "enqueue") -> dict[str, Any]:
     """The options as `Spec.new_job` takes them."""
     if not options.keys() <= _KNOWN:
         unknown = options.keys() - _KNOWN
-        raise TypeError(f"{caller}() got an unexpected keyword argument {min(unknown)!r}")
+        problem = f"{caller}() got an unexpected keyword argument {min(unknown)!r}"
+        raise TypeError(f"{problem}; params are one value, not keywords")
     given: dict[str, Any] = dict(options)
     for field in ("delay", "timeout"):
         if given.get(field) is not None:

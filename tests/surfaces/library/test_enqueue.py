@@ -143,7 +143,7 @@ async def test_options_that_make_no_sense_are_refused(mail: Mails, options: Any)
 
 
 async def test_a_misspelt_option_is_refused(mail: Mails) -> None:
-    with pytest.raises(TypeError, match="prioritty"):
+    with pytest.raises(TypeError, match="'prioritty'; params are one value, not keywords"):
         await mail.enqueue(Mail("ada"), prioritty=1)  # type: ignore[call-arg]
 
 

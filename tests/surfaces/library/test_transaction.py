@@ -24,7 +24,12 @@ from tenure.surfaces.library.definition import JobDefinition
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
 from tests.storage.verbs import claim, fall_asleep
-from tests.surfaces.library.foreign_connections import DRIVERS, CallerConnection, Connect
+from tests.surfaces.library.foreign_connections import (
+    DRIVERS,
+    CallerConnection,
+    Connect,
+    django_connection,
+)
 from tests.until import until
 
 Mails = JobDefinition[dict[str, Any], None]
@@ -252,6 +257,12 @@ class TestRefused:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as automatic:
             assert "has no open transaction; give one" in await self.refused(mail, automatic)
         engine.dispose()
+        django = django_connection(backend.address)
+        assert "use it inside `with transaction.atomic():`" in await self.refused(mail, django)
+        await asyncio.to_thread(django.ensure_connection)
+        assert "use it inside `with transaction.atomic():`" in await self.refused(mail, django)
+        django.inc_thread_sharing()
+        await asyncio.to_thread(django.close)
         raw = await asyncpg.connect(backend.address)
         assert "has no open transaction; use it inside" in await self.refused(mail, raw)
         await raw.close()

@@ -125,8 +125,27 @@ class Maker(Protocol[D_contra]):
 class Context:
     """One attempt, as its handler sees it."""
 
+    job_id: UUID
+    """The id of the job."""
+    attempt: int
+    """Which attempt this is: 1, 2, 3 …"""
+    fence: int
+    """The number of this claim. It only grows, so a system that remembers it can refuse an older attempt."""
+    definition: str
+    """The key of the definition, such as `email.welcome`."""
+    version: int
+    """The version of the definition under which the job was made."""
+    queue: str
+    """The queue of the job."""
+    namespace: str
+    """The namespace of the job."""
+    params: Any
+    """The params, as the handler's type; a handler of `(ctx)` finds them here."""
+    traceparent: str | None
+    """The trace that this attempt belongs to, as a W3C traceparent; None without one."""
+
     def __init__(self, channel: "Channel | MuxStream", assignment: Assignment, params: Any) -> None:
-        self.job_id: UUID = assignment.job
+        self.job_id = assignment.job
         self.attempt = assignment.attempt
         self.fence = assignment.fence
         self.definition = assignment.definition
@@ -139,17 +158,17 @@ class Context:
 
     @property
     def cancelled(self) -> Cancellation:
-        """Whether the attempt is to stop."""
+        """Whether the attempt is to stop: `if ctx.cancelled:`."""
         return Cancellation(self._channel)
 
     @property
     def log(self) -> Log:
-        """Writes lines into the job's log."""
+        """Writes lines into the job's log, which `tenure jobs logs` and the dashboard show."""
         return Log(self._channel)
 
     @property
     def metrics(self) -> Metrics:
-        """The handler's own metrics."""
+        """The handler's own metrics, which the worker offers to Prometheus."""
         return Metrics(self._channel)
 
     def check_cancelled(self) -> None:
@@ -202,11 +221,11 @@ class Context:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply] = loop.create_future()
 
-        def deliver(reply: Reply) -> None:
+        def on_reply(reply: Reply) -> None:
             # This may be any thread; the future belongs to the loop.
             loop.call_soon_threadsafe(_resolve, answered, reply)
 
-        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), deliver)
+        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), on_reply)
         return outcome(await answered)
 
     @overload

@@ -143,11 +143,11 @@ class MuxStream(Replies):
             arrived = allocate_lock()
             arrived.acquire()
 
-            def deliver(reply: Reply) -> None:
+            def on_reply(reply: Reply) -> None:
                 replies.append(reply)
                 arrived.release()
 
-            self.ask(jobs, deliver)
+            self.ask(jobs, on_reply)
             arrived.acquire()
         return outcome(replies[0])
 

@@ -18,9 +18,9 @@ CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most)
 CREATE TEMP TABLE walked (line PRIMARY KEY, rank) WITHOUT ROWID;
 CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job, n, attempt, queued_at);
 
--- One place after the other, each takes what the call still lacks and its limits still have room for; so nobody is
--- counted twice, however the limits of several places overlap. Whoever is no longer `queued`, since somebody with a
--- shell has moved the job, is passed over: where one stands in front, all like it leave the place.
+-- One place after the other, each takes what the call still lacks and its limits still have room for; so no job is
+-- counted twice, however the limits of several places overlap. A job that is no longer `queued`, since a person with a
+-- shell has moved it, is passed over: where one stands in front, all like it leave the place.
 CREATE TEMP TRIGGER pick AFTER INSERT ON place WHEN NEW.most > (SELECT coalesce(max(position), 0) FROM picked)
 BEGIN
     DELETE FROM tenure_ready

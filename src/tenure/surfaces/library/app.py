@@ -44,10 +44,18 @@ class Tenure:
     first.
     """
 
+    settings: Settings
+    """The settings in force: from the environment and tenure.toml, unless they were given."""
+    namespace: str
+    """The namespace of the jobs that this app enqueues."""
+
     def __init__(
         self, database: str | None = None, *, namespace: str = "default", settings: Settings | None = None
     ) -> None:
-        """`settings` replaces the environment and tenure.toml."""
+        """Programs with other namespaces keep their jobs apart in the same database.
+
+        `settings` replaces the environment and tenure.toml.
+        """
         named("namespace", namespace)
         self.settings = settings or load({"database": database}).settings
         self.namespace = namespace
@@ -65,7 +73,8 @@ class Tenure:
     def job(self, key: str, **terms: Unpack[DefinitionTerms]) -> "JobDecorator":
         """Make a function a job: `async def` or `def`, of `(params)`, `(params, ctx)`, `(ctx)` or `()`.
 
-        `DefinitionTerms` lists the options and their defaults. Times are seconds or timedelta.
+        `terms` are the options in `DefinitionTerms`, each with a default. The params are checked against
+        their type; the result must be JSON.
         """
         spec = spec_of(key, terms, self.settings)
 

@@ -29,6 +29,11 @@ class JobDefinition(Generic[D_contra, R_co]):
     D is None for a handler without params, and `dict[str, Any] | None` for one that takes the context alone.
     """
 
+    key: str
+    """The name by which callers know it, such as `email.welcome`."""
+    version: int
+    """Its version."""
+
     def __init__(
         self,
         function: Callable[..., Any],

@@ -22,6 +22,9 @@ T = TypeVar("T")
 class JobHandle(Generic[R_co]):
     """One job, by its id, with a result of type R. Nothing is cached: every call asks the store."""
 
+    id: UUID
+    """The id of the job. It never changes; `app.handle(id)` makes another handle from it."""
+
     def __init__(
         self,
         id: UUID,  # noqa: A002

@@ -19,49 +19,55 @@ Exceptions = Iterable[type[BaseException] | str]
 
 
 class DefinitionTerms(TypedDict, total=False):
-    """The options of `@app.job` and `app.command`, all with a default."""
+    """The options of `@app.job` and `app.command`; each has a default. Times are seconds or timedelta."""
 
     version: int
-    """1; raise it when params or meaning change. Jobs run under the version they were made with."""
+    """Raise it when the params or their meaning change: a job runs under the version it was made with.
+    Default: 1."""
     queue: str
-    """The queue of its jobs: "default"."""
+    """The queue of its jobs. Default: "default"."""
     priority: int
-    """From -32767 to 32767, higher first: 0."""
+    """From -32767 to 32767, higher first. Default: 0."""
     timeout: Duration
-    """How long an attempt may take: an hour, unless the settings say otherwise."""
+    """How long an attempt may take. Default: 3600, or `timeout_seconds` of the settings."""
     max_attempts: int
-    """How often a job may be tried: 3, unless the settings say otherwise."""
+    """How often a job may be tried. Default: 3, or `max_attempts` of the settings."""
     retry: RetryPolicy
-    """How long to wait before another attempt: `backoff(base=1, cap=300)`."""
+    """How long to wait before another attempt. Default: backoff(base=1, cap=300)."""
     retry_on: Exceptions
-    """Exceptions, or their names, that allow another attempt; all others are then fatal."""
+    """Exceptions, as classes or names, that allow another attempt; every other exception is then fatal.
+    Default: every exception."""
     fatal_on: Exceptions
-    """Exceptions, or their names, that allow no other attempt."""
+    """Exceptions, as classes or names, that allow no other attempt. Default: none."""
     grace: Duration
-    """How long a job may take to stop when asked to: 10 seconds, unless the settings say otherwise."""
+    """How long an attempt may take to stop when asked to, before it is killed.
+    Default: 10, or `grace_seconds` of the settings."""
     on_lost: Literal["retry", "bury"]
-    """Whether a job whose worker was lost runs again: "retry", or never, with "bury"."""
+    """What becomes of a job whose worker was lost: "retry" runs it again, "bury" never does.
+    Default: "retry"."""
     concurrency: int
-    """How many of its jobs may run at once, on all machines together: 0, which means no limit."""
+    """How many of its jobs may run at once, on all machines together; 0 for no limit. Default: 0."""
     concurrency_key: str
-    """A param, by name or JSON pointer: the concurrency then counts for each of its values separately."""
+    """A param, by name or JSON pointer: `concurrency` then counts for each of its values separately.
+    Default: none."""
     limits: Mapping[str, int]
-    """Further limits on concurrency, by a name that other definitions may share."""
+    """Further limits, as in {"smtp": 5}: definitions that use the same name share the limit.
+    Default: none."""
     tags: Sequence[str]
-    """Names by which its jobs can be found."""
+    """Names by which its jobs can be found. Default: none."""
     memory: int | str | None
     """The memory that an attempt's process may use, in bytes or as a text such as "512M"; None for no limit.
-
-    Half of the machine's or the container's, at least 2 GiB, unless the settings say otherwise.
-    """
+    Default: half of the machine's or the container's, at least 2 GiB, or `child_memory_bytes` of the
+    settings."""
     cpu: int
-    """How many seconds of processor time an attempt's process may use."""
+    """How many seconds of processor time an attempt's process may use. Default: no limit."""
     files: int | None
-    """How many files its process may open: 1,024, unless the settings say otherwise; None for no limit."""
+    """How many files its process may have open; None for no limit.
+    Default: 1024, or `child_files` of the settings."""
     lane: Literal["process", "warm", "async", "thread", "spawn"]
-    """Where its attempts run: "process", a fresh process for each."""
+    """Where its attempts run; "process" is a fresh process for each. Default: "process"."""
     environment: Sequence[str]
-    """Variables of the worker's environment that are passed to its processes."""
+    """Variables of the worker's environment that its processes are given. Default: none."""
 
 
 def spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spec:
@@ -81,9 +87,13 @@ def command_spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spe
 
 
 def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane: str) -> Spec:
+    if callable(key):
+        raise InvalidInput("key", "is a function", f'give its jobs a name: app.{call}("email.welcome")')
     unknown = terms.keys() - DefinitionTerms.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{call}() got an unexpected keyword argument {min(unknown)!r}")
+        raise TypeError(
+            f"{call}() got an unexpected keyword argument {min(unknown)!r}{_nearest(min(unknown))}"
+        )
     return Spec(
         key=key,
         version=terms.get("version", 1),
@@ -100,6 +110,13 @@ def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane:
         files=_lifted(terms, "files"),
         environment=_texts("environment", terms.get("environment", ())),
     )
+
+
+def _nearest(unknown: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(unknown, DefinitionTerms.__annotations__, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _lifted(terms: DefinitionTerms, name: Literal["memory", "files"]) -> Any:

@@ -35,9 +35,9 @@ class LoopMux(Mux):
     """A mux that the loop reads; it sends together what attempts send within one turn of the loop."""
 
     def __init__(
-        self, descriptor: int, begin: Callable[[int, Begin], None], loop: asyncio.AbstractEventLoop
+        self, descriptor: int, on_begin: Callable[[int, Begin], None], loop: asyncio.AbstractEventLoop
     ) -> None:
-        super().__init__(descriptor, begin)
+        super().__init__(descriptor, on_begin)
         self._socket = socket.socket(fileno=descriptor)
         self._loop = loop
         self._thread = get_ident()

@@ -21,7 +21,7 @@ held AS MATERIALIZED (
     SELECT id FROM tenure.lease
      WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
--- Rows are locked in the order of ids, here and in every other verb, so that nobody waits in a circle. A step
+-- Rows are locked in the order of ids, here and in every other verb, so that statements do not wait in a circle. A step
 -- that had to wait began before the one it waited for: `at` keeps a job's history from running backwards.
 decided AS MATERIALIZED (
     SELECT s.id, s.line, s.slots, s.state AS source, s.attempt, given.*, greatest(tenure.now(), s.updated_at) AS at,
@@ -90,8 +90,8 @@ shelved AS (
 -- only: limits, named
 -- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the
 -- limits which the lines on offer stand under. Those above a limit's size are left from when it was larger. While jobs
--- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; nobody goes
--- past these, not even where somebody else has locked one, so that those who claim at one moment share them.
+-- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; no claim goes
+-- past these, not even where another one has locked one, so that claims of one moment share them.
 given_back AS MATERIALIZED (
     SELECT unnest(line.limits) AS limited, unnest(string_to_array(decided.slots, ' ')::smallint[]) AS n
       FROM decided
@@ -157,7 +157,7 @@ given_back AS MATERIALIZED (
 ),
 -- only: end
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
--- Places come in the order in which they are to be served; whatever is locked is somebody else's. That a job is of the
+-- Places come in the order in which they are to be served; whatever is locked belongs to another claim. That a job is of the
 -- place it was found at is said once more for the planner: it takes a limit, which it cannot know, for a tenth of all
 -- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
@@ -321,7 +321,7 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
 
 -- part: told
 -- The same for a turn that settles nothing and claims at the one place that a hint has named: what a job waits for that
--- comes to an idle worker. Nobody has looked whether the line is the one it was, and not paused: that is seen to here.
+-- comes to an idle worker. Nothing has checked whether the line is the one it was, and not paused: that is seen to here.
 WITH
 picked AS MATERIALIZED (
     SELECT r.ctid AS tid, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at

@@ -69,7 +69,7 @@ async def _stay(store: Store, demo_run: DemoRun, folder: Path, where: str) -> No
             on_signals(lambda _name: stopped.set())
             await stopped.wait()
 
-        await demo_run.run(folder, then=look_around)
+        await demo_run.run(folder, on_played=look_around)
 
 
 def _print_error(entry: LogEntry) -> None:

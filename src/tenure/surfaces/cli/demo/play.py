@@ -84,10 +84,10 @@ class DemoRun:
         self.queue = f"demo-{secrets.token_hex(4)}"
         self.rows: dict[UUID, BoardRow] = {}
 
-    async def run(self, folder: Path, then: Callable[[], Awaitable[None]] | None = None) -> None:
+    async def run(self, folder: Path, on_played: Callable[[], Awaitable[None]] | None = None) -> None:
         """Run the jobs; raises Astray unless each has taken its path. `folder` is for the children.
 
-        `then` is called while the worker still runs.
+        `on_played` is called while the worker still runs.
         """
         await self._store.migrate()
         await self._store.verify()
@@ -105,7 +105,7 @@ class DemoRun:
             on_progress=self._on_progress,
         ) as (worker, registry):
             await self._enqueue(registry)
-            await self._work(worker, then)
+            await self._work(worker, on_played)
 
     async def _enqueue(self, registry: Registry) -> None:
         specs = [registry.get(one.key, 1) for one in DEMO_JOBS]
@@ -118,14 +118,14 @@ class DemoRun:
             self.rows[made.id] = BoardRow(made.id, name, one.about, spec.policy.max_attempts)
             self._jobs[made.id] = one
 
-    async def _work(self, worker: Worker, then: Callable[[], Awaitable[None]] | None) -> None:
+    async def _work(self, worker: Worker, on_played: Callable[[], Awaitable[None]] | None) -> None:
         working = asyncio.create_task(worker.run())
         try:
             await self._follow(working)
             for job, row in self.rows.items():
                 _check(self._jobs[job], row)
-            if then is not None:
-                await _beside(working, then())
+            if on_played is not None:
+                await _beside(working, on_played())
         finally:
             # Also after Ctrl-C: jobs that still run are killed and handed back, then cancelled.
             worker.stop("the demo is over")
