@@ -24,6 +24,7 @@ from tenure.core.errors import (
     PositionGone,
     ProcessStartFailed,
     ProgramFailed,
+    ResultMismatch,
     Retry,
     SchemaMismatch,
     Snooze,
@@ -39,6 +40,7 @@ from tenure.core.errors import (
 from tenure.core.model.states import State
 from tenure.execution.handler.context import Context
 from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import backoff
 from tenure.version import __version__
@@ -72,6 +74,7 @@ __all__ = [
     "InvalidParams",
     "JobBuried",
     "JobCancelled",
+    "JobDefinition",
     "JobFailed",
     "JobHandle",
     "JobIsAside",
@@ -89,6 +92,7 @@ __all__ = [
     "RemoteError",
     "RemoteEvent",
     "RemoteJob",
+    "ResultMismatch",
     "Retry",
     "SchemaMismatch",
     "Snooze",

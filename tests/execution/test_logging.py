@@ -18,6 +18,7 @@ from tenure.core.model.retry import Returned
 from tenure.execution.handler.frame_writer import FrameWriter
 from tenure.execution.lanes import Lanes
 from tenure.execution.parent import output
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import ROOT, Recorder, run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -26,7 +27,7 @@ EVERY_LANE = ["process", "spawn", "warm", "thread", "async"]
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def lanes() -> AsyncIterator[Lanes]:
-    opened = Lanes("tests.execution.logging_app:app", folder=ROOT, environment=os.environ)
+    opened = Lanes("tests.execution.logging_app:app", folder=ROOT, environment=ChildEnvironment(os.environ))
     await opened.start()
     yield opened
     await opened.close()
@@ -100,7 +101,7 @@ async def test_what_is_logged_is_bounded_like_all_lines(lanes: Lanes) -> None:
 @pytest.mark.parametrize("lane", ["process", "spawn"])
 async def test_an_app_that_imports_no_logging_pays_nothing_and_may_still_log(lane: str) -> None:
     """Information is told, as nothing is configured; and to configure it works as ever."""
-    opened = Lanes("tests.execution.bare_app:app", folder=ROOT, environment=os.environ)
+    opened = Lanes("tests.execution.bare_app:app", folder=ROOT, environment=ChildEnvironment(os.environ))
     try:
         await opened.start()
         recorder = Recorder()

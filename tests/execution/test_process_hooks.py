@@ -12,6 +12,7 @@ import pytest
 from tenure.core.model.retry import Raised, Returned, TimedOut
 from tenure.execution.lanes import Lanes
 from tenure.execution.parent import patience
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import ROOT, Recorder, run
 from tests.until import until
 
@@ -40,7 +41,7 @@ class Place:
 
     @asynccontextmanager
     async def lanes(self) -> AsyncIterator[Lanes]:
-        environment = {**os.environ, "HOOKS_PLACE": str(self.folder), "TENURE_CHILD_ENV": "HOOKS_PLACE"}
+        environment = ChildEnvironment(os.environ, set_here={"HOOKS_PLACE": str(self.folder)})
         target = "tests.execution.process_hooks_app:app"
         opened = Lanes(target, folder=ROOT, environment=environment, spares=0)
         try:

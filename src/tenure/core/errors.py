@@ -14,6 +14,7 @@
     │   ├── JobFailed           it is a dead letter; `error` says why
     │   ├── JobCancelled        it was stopped on request
     │   └── JobBuried           its worker was lost, and it must not run twice
+    ├── ResultMismatch          the result does not fit the type that the function returns
     ├── NoRoom                  a bound on waiting jobs is reached; nothing was written, try again later
     │   ├── QueueFull           in a queue
     │   └── NamespaceFull       of a namespace
@@ -185,6 +186,22 @@ class JobCancelled(NoResult):
 
 class JobBuried(NoResult):
     """The job's worker was lost, and its definition forbids a second run."""
+
+
+class ResultMismatch(TenureError):
+    """The job has succeeded, but its result is not of the type that its function returns; `problem` says why.
+
+    Another version of the code may have written it. `job.get()` has it as plain values.
+    """
+
+    def __init__(self, job: UUID, definition: str, problem: str) -> None:
+        super().__init__(job, definition, problem)
+        self.job = job
+        self.definition = definition
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"job {self.job} ({self.definition}): {self.problem}; get() has the result as plain values"
 
 
 class NoRoom(TenureError):

@@ -32,7 +32,7 @@ from tenure.testing.stages import current_channel
 from tenure.testing.stand_ins import Ordered, StandIns
 
 T = TypeVar("T")
-Which = JobDefinition[..., Any] | str
+Which = JobDefinition[Any, Any] | str
 """A definition: the decorated function, or its key."""
 
 _MOST_TIMES = 10_000
@@ -84,14 +84,14 @@ class BoundApp:
         spec = None if definition is None else self._spec(definition)
         return self._jobs(spec, states=_states(state))
 
-    def job(self, job: JobHandle | HarnessJob | UUID) -> HarnessJob:
+    def job(self, job: JobHandle[Any] | HarnessJob | UUID) -> HarnessJob:
         """One job, as it is now."""
         found = [one for one in self.jobs() if one.id == _id(job)]
         if not found:
             raise InvalidInput("job", f"{_id(job)} is not in this harness", "enqueue it within the harness")
         return found[0]
 
-    def cancel(self, job: JobHandle | HarnessJob | UUID) -> State:
+    def cancel(self, job: JobHandle[Any] | HarnessJob | UUID) -> State:
         """Cancel a job, also while it runs; returns its new state."""
         return self._ask(lambda at: self._cancel(at, _id(job)))
 
@@ -191,5 +191,5 @@ def _states(given: State | str | Collection[State | str]) -> frozenset[State]:
         raise InvalidInput("state", f"is {given!r:.64}", f"give one of {', '.join(State)}") from None
 
 
-def _id(job: JobHandle | HarnessJob | UUID) -> UUID:
+def _id(job: JobHandle[Any] | HarnessJob | UUID) -> UUID:
     return job if isinstance(job, UUID) else job.id

@@ -3,17 +3,21 @@
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from tenure.api.job_options import Duration, Options
 from tenure.core.errors import TenureError
 from tenure.core.values.bounds import LARGEST_BATCH, whole
 from tenure.execution.child.process_life import ProcessLife
 from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.testing.bound_app import BoundApp, Which, span_of, start_time
 from tenure.testing.shift import MOST_ROUNDS
 from tenure.testing.stages import LoopLife, PlainStage, Work, is_on_stage, raise_first, run_on_this_loop
+
+D = TypeVar("D")
+R = TypeVar("R")
 
 
 class Harness(BoundApp):
@@ -23,7 +27,19 @@ class Harness(BoundApp):
         super().__init__(app, slots, at)
         self._stage = PlainStage(ProcessLife(lambda: app))
 
-    def enqueue(self, definition: Which, params: object = None, **options: Unpack[Options]) -> JobHandle:
+    @overload
+    def enqueue(
+        self, definition: str, params: object = None, **options: Unpack[Options]
+    ) -> JobHandle[Any]: ...
+    @overload
+    def enqueue(
+        self, definition: JobDefinition[None, R], params: None = None, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    @overload
+    def enqueue(
+        self, definition: JobDefinition[D, R], params: D, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    def enqueue(self, definition: Which, params: Any = None, **options: Unpack[Options]) -> JobHandle[Any]:
         """Record a job, as the app would."""
         self._spec(definition)
         if isinstance(definition, str):
@@ -71,9 +87,21 @@ class AsyncHarness(BoundApp):
         super().__init__(app, slots, at)
         self._life = LoopLife(lambda: app)
 
+    @overload
     async def enqueue(
-        self, definition: Which, params: object = None, **options: Unpack[Options]
-    ) -> JobHandle:
+        self, definition: str, params: object = None, **options: Unpack[Options]
+    ) -> JobHandle[Any]: ...
+    @overload
+    async def enqueue(
+        self, definition: JobDefinition[None, R], params: None = None, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    @overload
+    async def enqueue(
+        self, definition: JobDefinition[D, R], params: D, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    async def enqueue(
+        self, definition: Which, params: Any = None, **options: Unpack[Options]
+    ) -> JobHandle[Any]:
         """Record a job, as the app would."""
         self._spec(definition)
         if isinstance(definition, str):

@@ -12,6 +12,7 @@ import pytest
 from tenure import InvalidInput, Tenure
 from tenure.core.model.retry import Returned
 from tenure.execution.lanes import Lanes
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import run
 from tests.postgres_server import PostgresServer
 
@@ -24,7 +25,7 @@ async def results(
 ) -> list[Any]:
     """What attempts of an example return, one after another."""
     (folder / f"{module}.py").write_text(FILES[module])
-    environment = {**os.environ, **variables, "TENURE_CHILD_ENV": ",".join(variables)}
+    environment = ChildEnvironment(os.environ, set_here=variables)
     lanes = Lanes(f"{module}:app", folder=folder, environment=environment)
     found = []
     try:
