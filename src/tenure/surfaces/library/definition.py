@@ -29,6 +29,7 @@ class JobDefinition(Generic[D_contra, R_co]):
     """What runs as a job with params of type D and a result of type R, made by `@app.job` or `app.command`.
 
     D is None for a handler without params, and `dict[str, Any] | None` for one that takes the context alone.
+    A decorated function can still be called, as `await welcome(Welcome("ada"), ctx)`: for tests.
     """
 
     key: str
