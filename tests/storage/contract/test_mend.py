@@ -1,4 +1,4 @@
-"""`mend_place`, `mend_timer`, `mend_lease`, `mend_slots`: what was changed by hand goes on by ordinary steps."""
+"""`mend_place`, `mend_timer`, `mend_lease`, `mend_slots`: what was changed by hand goes on as ever."""
 
 from collections.abc import Awaitable, Callable
 from uuid import UUID, uuid4
@@ -100,7 +100,7 @@ async def test_a_job_that_has_lost_its_time_too_is_not_due_before_what_was_asked
 async def test_a_job_without_a_lease_is_taken_from_its_owner_as_a_reaper_would(
     store: Store, backend: Backend, policy: Policy, cancelled: bool, target: State, event: str
 ) -> None:
-    """The step names the doctor, the attempt is lost and names its worker, and places under limits are free."""
+    """The step names the doctor, the attempt is lost and names its worker, and its place is free again."""
     job = await enqueue_one(store, policy=policy, limits=(MAILBOX,))
     [owned] = await claim(store, "kim")
     if cancelled:

@@ -33,7 +33,9 @@ from tenure.storage.sqlite.verbs.trails import Trails
 from tenure.storage.sqlite.verbs.turn import Turn
 
 
-class SqliteStore(Creation, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending):
+class SqliteStore(
+    Creation, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
+):
     """Jobs in one file, shared by any number of processes on one machine."""
 
     def __init__(

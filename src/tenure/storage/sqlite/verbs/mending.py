@@ -64,8 +64,6 @@ class Mending(Database):
 
         return await self._writer.run(mend)
 
-    def _standing(
-        self, connection: apsw.Connection, verb: str, values: dict[str, Any]
-    ) -> JobStanding | None:
+    def _standing(self, connection: apsw.Connection, verb: str, values: dict[str, Any]) -> JobStanding | None:
         found = self._scripts.one(connection, f"{verb}.lock", **values)
         return JobStanding(found[0]["job"], State(found[0]["state"]), moved=False) if found else None
