@@ -1,10 +1,10 @@
 """How long finished jobs are kept, as it is sent: bodies and answers, and times as people write them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from tenure.core.model.states import State
 from tenure.core.reports.retention import PARTS, Retention, RetentionPolicy, RetentionRule
@@ -48,6 +48,20 @@ class RetentionForAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     log_seconds: Kept | None = None
 
 
+class RetentionTrialBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Times to try for one definition or, without `definitionKey`, for all.
+
+    What is left out stays as it is set; null is as for all definitions, or for log lines of all with their
+    job.
+    """
+
+    definition_key: str | None = None
+    succeeded_seconds: Kept | UnsetType | None = UNSET
+    others_seconds: Kept | UnsetType | None = UNSET
+    keyed_seconds: Kept | UnsetType | None = UNSET
+    log_seconds: Kept | UnsetType | None = UNSET
+
+
 class RetentionTimes(Struct, frozen=True, kw_only=True, rename="camel"):
     """Times in force; without `logSeconds`, log lines go with their job."""
 
@@ -86,11 +100,15 @@ class RemovedCount(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RemovedItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a walk removed or, in a dry run, would remove. `logLines` go before their jobs."""
+    """What a walk removed or, in a dry run, would remove. `logLines` go before their jobs.
+
+    Unless `complete`, the time was over before all jobs were looked at: it is so much at least.
+    """
 
     jobs: int
     log_lines: int
     dry_run: bool
+    complete: bool = True
     counts: Sequence[RemovedCount]
 
 
@@ -110,13 +128,30 @@ def item_of(policy: RetentionPolicy, definition: str) -> RetentionItem:
     return _item(definition, rule, policy.of(definition))
 
 
-def change_of(body: RetentionBody | RetentionForAllBody) -> dict[str, timedelta | None]:
-    """Every part, as the body sets it. What is finer than a millisecond is rounded, as floats are inexact."""
+def change_of(body: RetentionBody | RetentionForAllBody | RetentionTrialBody) -> dict[str, timedelta | None]:
+    """Every part that the body sets. What is finer than a millisecond is rounded, as floats are inexact."""
     given = (body.succeeded_seconds, body.others_seconds, body.keyed_seconds, body.log_seconds)
     return {
         part: None if value is None else timedelta(milliseconds=round(value * 1000))
         for part, value in zip(PARTS, given, strict=True)
+        if not isinstance(value, UnsetType)
     }
+
+
+def removed_item(
+    counts: Mapping[tuple[str, State], int], log_lines: int, *, dry: bool, complete: bool = True
+) -> RemovedItem:
+    """What a walk removed, or would: jobs by definition and state, and log lines."""
+    return RemovedItem(
+        jobs=sum(counts.values()),
+        log_lines=log_lines,
+        dry_run=dry,
+        complete=complete,
+        counts=[
+            RemovedCount(definition_key=definition, status=state, jobs=n)
+            for (definition, state), n in sorted(counts.items())
+        ],
+    )
 
 
 def written(time: timedelta | None) -> str:

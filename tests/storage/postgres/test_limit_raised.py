@@ -35,7 +35,7 @@ async def places(backend: PostgresBackend) -> dict[str, int]:
     rows = await backend.sql(
         "SELECT key, count(*) FROM tenure.limited JOIN tenure.slot ON limited.id = limited GROUP BY key"
     )
-    return {key: count for key, count in rows}
+    return {key: int(count) for key, count in rows}
 
 
 async def test_a_key_that_was_not_yet_committed_gets_the_new_number_of_places(
