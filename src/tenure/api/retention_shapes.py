@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import Meta, Struct, field
 
 from tenure.core.model.states import State
 from tenure.core.reports.retention import PARTS, Retention, RetentionPolicy, RetentionRule
@@ -51,15 +51,14 @@ class RetentionForAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class RetentionTrialBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Times to try for one definition or, without `definitionKey`, for all.
 
-    What is left out stays as it is set; null is as for all definitions, or for log lines of all with their
-    job.
+    What is null or left out stays as it is set.
     """
 
     definition_key: str | None = None
-    succeeded_seconds: Kept | UnsetType | None = UNSET
-    others_seconds: Kept | UnsetType | None = UNSET
-    keyed_seconds: Kept | UnsetType | None = UNSET
-    log_seconds: Kept | UnsetType | None = UNSET
+    succeeded_seconds: Kept | None = None
+    others_seconds: Kept | None = None
+    keyed_seconds: Kept | None = None
+    log_seconds: Kept | None = None
 
 
 class RetentionTimes(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,12 +128,11 @@ def item_of(policy: RetentionPolicy, definition: str) -> RetentionItem:
 
 
 def change_of(body: RetentionBody | RetentionForAllBody | RetentionTrialBody) -> dict[str, timedelta | None]:
-    """Every part that the body sets. What is finer than a millisecond is rounded, as floats are inexact."""
+    """Every part, as the body sets it. What is finer than a millisecond is rounded, as floats are inexact."""
     given = (body.succeeded_seconds, body.others_seconds, body.keyed_seconds, body.log_seconds)
     return {
         part: None if value is None else timedelta(milliseconds=round(value * 1000))
         for part, value in zip(PARTS, given, strict=True)
-        if not isinstance(value, UnsetType)
     }
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from tenure.core.errors import InvalidInput, UnknownDefinition
+from tenure.core.errors import UnknownDefinition
 from tenure.core.reports.retention import (
     FOR_ALL,
     PARTS,
@@ -61,9 +61,6 @@ class RetentionSettings:
         await self.check_definition(definition)
         policy = await self._store.retention()
         if definition == FOR_ALL:
-            for part, time in change.items():
-                if time is None and part != "logs":
-                    raise InvalidInput(part, "is missing", "give a time: it is the one for all definitions")
             return structs.replace(policy, usual=structs.replace(policy.usual, **change))
         rules = {rule.definition: rule for rule in policy.rules}
         empty = dict.fromkeys(PARTS)

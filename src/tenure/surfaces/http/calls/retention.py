@@ -54,9 +54,10 @@ async def delete(context: AppContext, request: Request) -> Response:
 async def dry_run(context: AppContext, request: Request) -> Response:
     """Count what would go if these times were set; nothing is set, and nothing goes."""
     body: RetentionTrialBody = request.body
+    tried = {part: time for part, time in change_of(body).items() if time is not None}
     try:
         foreseen = await context.client.retention.foresee(
-            body.definition_key or FOR_ALL, change_of(body), within=LONGEST_LOOK
+            body.definition_key or FOR_ALL, tried, within=LONGEST_LOOK
         )
     except UnknownDefinition:
         raise _unknown() from None
