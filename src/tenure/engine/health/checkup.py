@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.engine.health.attention import Attention, AttentionCheck
-from tenure.engine.health.mending import Repair, repairs
+from tenure.engine.health.repairs import Repair, repairs
 from tenure.engine.health.stuck_jobs import find_stuck
 from tenure.engine.health.symptoms import symptoms_of
 from tenure.storage.contract.store import Store
@@ -50,7 +50,7 @@ class StoreHealth:
         return await self._attention.look()
 
     def repairs(self, *, deep: bool) -> AsyncIterator[Repair]:
-        """All there is to mend; see `tenure.engine.health.mending`."""
+        """All there is to mend; see `tenure.engine.health.repairs`."""
         return repairs(self._store, deep=deep)
 
     async def light_symptoms(self) -> list[Symptom]:

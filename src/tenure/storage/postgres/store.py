@@ -23,10 +23,10 @@ from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
 from tenure.storage.postgres.verbs.creation import Creation
 from tenure.storage.postgres.verbs.health import Inspection
-from tenure.storage.postgres.verbs.mending import Mending
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
+from tenure.storage.postgres.verbs.repairs import Mending
 from tenure.storage.postgres.verbs.retention import RetentionVerbs
 from tenure.storage.postgres.verbs.trails import Trails
 from tenure.storage.postgres.verbs.turn import Turn

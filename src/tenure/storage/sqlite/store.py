@@ -24,10 +24,10 @@ from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.access import Access
 from tenure.storage.sqlite.verbs.creation import Creation
 from tenure.storage.sqlite.verbs.health import Inspection
-from tenure.storage.sqlite.verbs.mending import Mending
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
+from tenure.storage.sqlite.verbs.repairs import Mending
 from tenure.storage.sqlite.verbs.retention import RetentionVerbs
 from tenure.storage.sqlite.verbs.trails import Trails
 from tenure.storage.sqlite.verbs.turn import Turn

@@ -12,7 +12,7 @@ from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked, masked_in
 from tenure.engine.health.checkup import examine
-from tenure.engine.health.mending import Mended
+from tenure.engine.health.repairs import Mended
 from tenure.settings.sources import load
 from tenure.storage.contract.store import Store
 from tenure.surfaces.cli.calls.doctor_mend import is_sure, mend_all, mendable

@@ -8,7 +8,7 @@ import click
 
 from tenure.core.errors import InvalidInput
 from tenure.core.reports.health import Symptom
-from tenure.engine.health.mending import Mended
+from tenure.engine.health.repairs import Mended
 from tenure.engine.health.stuck_jobs import MENDABLE
 from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts
