@@ -20,6 +20,7 @@
     │   └── NamespaceFull       of a namespace
     ├── StoreError              the store could not do what was asked
     │   ├── StoreUnavailable    unreachable, disk full …; `unknown`: the write may have happened
+    │   │   └── RetentionBroken how long jobs are kept is not set, or makes no sense: nothing is removed
     │   ├── StoreBusy           another process or transaction holds a lock; nothing was written, try again
     │   ├── StoreRefused        the database itself refused the statement; nothing was written
     │   │   └── DataRefused     because of data: in a stored row, or in what was sent
@@ -240,6 +241,10 @@ class StoreUnavailable(StoreError):
     def __init__(self, message: str, *, unknown: bool = False) -> None:
         super().__init__(message)
         self.unknown = unknown
+
+
+class RetentionBroken(StoreUnavailable):
+    """How long finished jobs are kept is not set for all definitions, or makes no sense."""
 
 
 class StoreBusy(StoreError):

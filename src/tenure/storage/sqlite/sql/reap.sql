@@ -40,7 +40,7 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'orphaned' ELSE s.state END, m.source, s.state, s.attempt, s.fence,
-       :now, 'reaper', 'lease ran out', :mark
+       :now, :actor, :reason, :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
