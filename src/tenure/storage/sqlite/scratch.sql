@@ -16,6 +16,13 @@ CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over, is_found, lines
 CREATE TEMP TABLE keeping (definition PRIMARY KEY, succeeded, others, keyed, logs) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
 CREATE TEMP TABLE walked (line PRIMARY KEY, rank) WITHOUT ROWID;
+-- Where jobs stand when there are very many lines, kept from one claim to the next: `n` is the how manieth rank of its line a
+-- walk found there, `served` the claim that last took jobs from it, `since` when its first job was queued, once that was
+-- asked for. `known` says whose lines these are and up to which transaction. A transaction that is rolled back takes
+-- back what it has changed here.
+CREATE TEMP TABLE standing (line, rank, served, since, limits, n, PRIMARY KEY (line, rank)) WITHOUT ROWID;
+CREATE INDEX temp.standing_in_turn ON standing (rank, served, line);
+CREATE TEMP TABLE known (is_only INTEGER PRIMARY KEY, lines, place, mark, horizon);
 CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job, n, attempt, queued_at);
 
 -- One place after the other, each takes what the call still lacks and its limits still have room for; so no job is

@@ -6,6 +6,7 @@ import pytest
 
 from tenure.core.model.lease import Claimed, Line, Order
 from tenure.core.model.limit import Limit
+from tenure.core.reports.operations import PauseScope
 from tenure.storage.contract.store import Wakeups
 from tenure.storage.postgres.claims import freshness
 from tenure.storage.postgres.claims.hints import MOST, Hints, decode_places, encode_places
@@ -91,11 +92,21 @@ async def test_a_job_of_its_own_process_is_claimed_without_a_look(idle: Idle) ->
     assert not any("RECURSIVE" in text for text in await sent.statements())
 
 
-@pytest.mark.parametrize("paused", [MAIL, "default"])
+@pytest.mark.parametrize(
+    "paused",
+    [
+        MAIL,
+        "default",
+        PauseScope(definition="mail"),
+        PauseScope("default", "mail"),
+        PauseScope("", "mail", 1),
+    ],
+    ids=("line", "queue", "definition", "definition in a queue", "version"),
+)
 async def test_nothing_is_claimed_from_a_line_that_was_paused_meanwhile(
-    idle: Idle, store: PostgresStore, paused: Line | str
+    idle: Idle, store: PostgresStore, paused: Line | str | PauseScope
 ) -> None:
-    """Paused itself, or with its queue."""
+    """Paused itself, with its queue, or with its definition, wherever that is."""
     await store.pause(paused)
     await idle.settle_down()
     await enqueue_one(store)

@@ -9,9 +9,10 @@ every five seconds.
 The look-up also tells how long the first job of each place has waited, for the claims that go by age. Once
 that job is claimed, the next one counts as old as the last one claimed there, until the next look-up.
 
-A line whose limits have no room is passed over until some is believed to be free. A turn locks the slots of
-each limited line that it is offered, so it is offered only as many as can fill it twice. A place that gave
-fewer jobs than it could is spent: it is offered again after jobs were put there or a look-up found some.
+A line whose limits have no room is passed over until some is believed to be free. A turn locks slots of
+each limited line that it is offered, so it is offered only as many as can fill it twice, by how many jobs
+came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
+again after jobs were put there or a look-up found some.
 
 All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
 back) are found by the next look-up, which begins at the front. The claim itself finds out which slots are
@@ -22,10 +23,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.core.model.lease import Line
 from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
+from tenure.storage.mapping.turn_rows import line as shared_line
 from tenure.storage.mapping.values import Row
 from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
-from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent
+from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent, used_share
 from tenure.storage.postgres.claims.place_order import PlaceOrder
 from tenure.storage.postgres.claims.room import LimitRoom
 
@@ -37,6 +39,13 @@ MOST_REACHED = 10_000
 
 MOST_REMEMBERED = 50_000
 """How many lines are remembered."""
+
+
+SPARSE = 0.8
+"""Up to which share of the room that is used fewer jobs are said to wait than there is room for."""
+
+MARGIN = 1.3
+"""How many times the jobs of a claim it is then offered, by what the last offers gave."""
 
 
 class LineScan:
@@ -61,6 +70,8 @@ class LineScan:
         self._order = PlaceOrder()
         self._turn = 0
         self._has_passed_over = False  # a line without room, in the last offers
+        self._has_more = False  # places that the last offers left out, since they were enough
+        self._used = 1.0  # the share of the room under limits that the last such offers have used
         self._is_unsure = False  # of the room under limits
         self._is_empty = False  # as far as is known, no place holds jobs
         self._open: set[int] = set()  # lines that were not paused, by the last look-up or a claim since
@@ -75,6 +86,11 @@ class LineScan:
     def is_doubtful(self) -> bool:
         """Whether there may be unknown jobs, or unknown room for them."""
         return self._is_unsure or self.freshness.is_in_parts or self.is_cut
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether fewer jobs seem to wait than limits have room for."""
+        return self._used < SPARSE
 
     @property
     def is_cut(self) -> bool:
@@ -113,7 +129,7 @@ class LineScan:
 
     def _learn_place(self, row: Row) -> None:
         line, place = row["line"], (row["line"], row["rank"])
-        served = Line(row["queue"], row["definition"], row["version"])
+        served = shared_line(row["queue"], row["definition"], row["version"])
         self.known[line] = OpenLine(served, tuple(row["limits"]))
         self._found_lines.add(line)
         self._claimed_to[place] = row["seq"] - 1
@@ -197,24 +213,27 @@ class LineScan:
         `returning` is how many attempts end in the same statement: they may leave their slots to others.
         """
         turn = self._turn + 1
-        self._has_passed_over = False
+        self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        limited_room = 0
+        limited_room, most_room = 0, limit * (MARGIN if self.is_sparse else 2) / self._used
         horizon = self._horizon(returning)
         waited = self._waited if goes_by_age(turn) else {}
         for equals in self._order.by_rank(self._claimed_to, self.known, waited):
             if horizon is not None and equals.rank > horizon:
                 break
             reached = 0
-            if limited_room <= 2 * limit:
+            if limited_room <= most_room:
                 for place in equals.rotated(turn):
                     reached += 1
-                    limited_room += self._offer(place, limit, returning, offers)
-                    if limited_room > 2 * limit:
-                        break
+                    if place in self._claimed_to:
+                        limited_room += self._offer(place, limit, returning, offers)
+                        if limited_room > most_room:
+                            break
+            self._has_more = self._has_more or reached < len(equals.places)
             for place in equals.unlimited_behind(turn, reached):
-                self._offer(place, limit, returning, offers)
+                if place in self._claimed_to:
+                    self._offer(place, limit, returning, offers)
         if offers:
             self._turn += 1
             self.freshness.note_offers()
@@ -222,10 +241,7 @@ class LineScan:
 
     def _offer(self, place: Place, limit: int, returning: int, offers: list[Offer]) -> int:
         """Add a place to the offers, if it has room; returns its room under limits."""
-        after = self._claimed_to.get(place)
-        if after is None:
-            return 0
-        line = self.known[place[0]]
+        after, line = self._claimed_to[place], self.known[place[0]]
         room = min((self.room.after(one, returning) for one in line.limits), default=limit)
         if room <= 0:
             self._has_passed_over = True
@@ -249,7 +265,8 @@ class LineScan:
     def note_claimed(self, offers: Sequence[Offer], limit: int, taken: Mapping[Place, Sequence[Row]]) -> None:
         """Move on behind the claimed jobs; after a short claim a look-up is due before the next one.
 
-        If only limits kept the claim short, a look-up would find nothing new.
+        If only limits kept the claim short, a look-up would find nothing new; nor is one due while places
+        are known that were not offered.
         """
         self._is_empty = False
         for place, rows in taken.items():
@@ -263,8 +280,9 @@ class LineScan:
         self._doubted -= gave.keys()
         self._open.update(line for line, _ in gave)
         self._give_up_spent(offers, gave, limit)
+        self._used = used_share(offers, gave, limit) or self._used
         under = {offer.limits for offer in offers}
-        if sum(gave.values()) < limit and not self._has_passed_over:
+        if sum(gave.values()) < limit and not (self._has_passed_over or self._has_more):
             self._has_passed_over = bool(under) and not any(map(self.room.is_free, under))
             if not self._has_passed_over:
                 self.forget()

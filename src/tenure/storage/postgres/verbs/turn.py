@@ -15,6 +15,7 @@
      │    turn                      without reports and limits
      │    turn+settling             with reports, without limits
      │    turn+passing              jobs that end pass their slots on to jobs with the same limits
+     │    turn+sparse               few jobs wait under limits with much room: locks no more slots than jobs
      │    turn+limits               anything else: frees slots and takes free ones
      ├─ LineScan.note_claimed()   places move on, or are spent; a claim that is short, though limits
      │                              leave room, makes a look-up due
@@ -127,7 +128,8 @@ class Turn(Bisection):
         limits = {offer.limits for offer in offers}
         is_wide = order.limit > len(given) and any(map(scan.room.is_free, limits))
         passes = not is_wide and not any(map(scan.room.is_lowered, limits))
-        return self._choice.choose({report.lease.fence for report in given}, limits, passes=passes)
+        ending = {report.lease.fence for report in given}
+        return self._choice.choose(ending, limits, passes=passes, is_sparse=scan.is_sparse)
 
     def _note_turn(
         self,
