@@ -44,7 +44,7 @@ async def made(store: Store, task: str) -> list[UUID]:
 async def test_a_repeated_task_is_delayed_and_each_firing_is_a_task_made_ready(
     api: Api, store: Store, clock: Clock
 ) -> None:
-    """S4.3, S4.22, S4.28, S4.29: three firings, each when it is due and not before; then it is a success."""
+    """S4.3, S4.28, S4.29: three firings, each when it is due and not before; then it is a success."""
     task = await repeating(
         api, {"everySeconds": 60, "count": 3}, maxRetries=2, timeoutSeconds=7, onLost="retry"
     )
@@ -88,7 +88,7 @@ async def test_a_repeated_task_ends_with_its_date(api: Api, store: Store, clock:
 
 
 async def test_a_repetition_begins_at_the_time_that_was_sent(api: Api, store: Store, clock: Clock) -> None:
-    """S4.22: delayed and repeated at once."""
+    """S4.22: stored as delayed, and due first at the time of the delay."""
     task = await repeating(api, {"everySeconds": 3600, "count": 1}, delaySeconds=30)
     await clock.advance(seconds(31))
     await Node(store).fire()

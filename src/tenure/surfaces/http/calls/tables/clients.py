@@ -41,7 +41,8 @@ ROUTES = (
         fields=tasks.FIELDS,
         problems=(
             *("unknown-definition", "invalid-params", "datetime", "quota"),
-            *("idempotency-key", "idempotency-key-reused"),
+            # A text may have the form of a rule and be none: an expression, a zone, a time that has passed.
+            *("idempotency-key", "idempotency-key-reused", "validation"),
         ),
         is_routine=True,
         is_namespaced=True,
