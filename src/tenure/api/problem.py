@@ -37,6 +37,7 @@ KINDS = {
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "schedule-exists": Kind(409, "There is a schedule of that name already"),
     "schedule-in-code": Kind(409, "The schedule is declared in code, and only changed there"),
+    "schedule-of-task": Kind(409, "The schedule is a task that repeats, and is not edited"),
     "no-result": Kind(409, "The job ended without a result"),
     "event-id-gone": Kind(410, "What stood at this event id was lost when the database was restored"),
     "revision-mismatch": Kind(412, "The schedule has changed since it was read"),

@@ -9,6 +9,8 @@ from tenure.core.schedule.backlog import Gap, Missed
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import (
     DueSchedule,
+    DueTick,
+    Firing,
     NewSchedule,
     Overlap,
     Schedule,
@@ -173,3 +175,29 @@ async def test_pages_have_bounds(store: Store, limit: int) -> None:
         await store.schedules(limit=limit)
     with pytest.raises(ValueError, match="limit"):
         await store.ticks(NIGHTLY, limit=limit)
+
+
+async def test_only_the_repetition_of_a_task_is_aborted_and_only_once(store: Store, clock: Clock) -> None:
+    """Neither a pause nor a firing that was decided before brings it back, or makes a job."""
+    schedule = await added(store, cron="* * * * *", source=Source.TASK)
+    await added(store, "other", cron="* * * * *")
+    await clock.advance(seconds(61))
+    assert schedule.next_at is not None
+    late = Firing(
+        namespace="default",
+        schedule="nightly",
+        revision=schedule.revision,
+        expected=schedule.next_at,
+        next_at=schedule.next_at + seconds(60),
+        ticks=[DueTick(at=schedule.next_at, outcome=TickOutcome.MISSED)],
+    )
+    aborted = await store.abort_schedule(NIGHTLY, by="ada")
+    assert aborted is not None
+    assert (aborted.is_aborted, aborted.next_at, aborted.paused_by) == (True, None, "ada")
+    assert await store.abort_schedule(NIGHTLY, by="bob") is None
+    assert await store.abort_schedule(ScheduleName("default", "other")) is None
+    assert await store.abort_schedule(ScheduleName("acme", "nightly")) is None
+    assert await store.pause_schedule(NIGHTLY, by="bob") is None
+    assert await store.fire([late]) == [None]
+    assert await store.schedule(NIGHTLY) == aborted
+    assert [one.schedule.asked.id for one in await due_now(store)] == ["other"]

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import USUAL_NAMESPACE, NewJob
 from tenure.core.model.limit import Limit
+from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
 from tenure.core.schedule.backlog import Missed
 from tenure.core.schedule.recurrence import Recurrence
@@ -73,6 +74,7 @@ class ScheduledJob(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     max_attempts: int | None = None
     timeout: timedelta | None = None
+    on_lost: OnLost | None = None
 
     def __post_init__(self) -> None:
         named("definition", self.definition)
@@ -155,6 +157,16 @@ class Schedule(Struct, frozen=True, kw_only=True):
     def name(self) -> ScheduleName:
         """Its name, in its namespace."""
         return ScheduleName(self.asked.namespace, self.asked.id)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is a task's repetition that is over, which nothing brings back."""
+        return self.asked.source is Source.TASK and self.next_at is None
+
+    @property
+    def is_aborted(self) -> bool:
+        """Whether it is a task's repetition that was ended before its time."""
+        return self.has_ended and self.paused_at is not None
 
 
 class DueSchedule(Struct, frozen=True):

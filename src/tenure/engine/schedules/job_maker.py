@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from tenure.core.model.job import NewJob
+from tenure.core.model.loss import with_on_lost
 from tenure.core.model.spec import Spec
 from tenure.core.schedule.jitter import jitter_of
 from tenure.core.schedule.schedule import NewSchedule
@@ -65,6 +66,8 @@ class JobMaker:
             namespace=asked.namespace,
             creator=f"schedule:{asked.id}",
         )
+        if job.on_lost is not None:
+            new = with_on_lost(new, spec, job.on_lost, job.max_attempts)
         if asked.limit is not None:
             new = replace(new, limits=(*new.limits, asked.limit))
         [valid] = await self._definitions.validate([new])

@@ -60,6 +60,14 @@ class ScheduleInCode(TenureError):
         self.name = name
 
 
+class ScheduleOfTask(TenureError):
+    """The schedule is a task's repetition, which is aborted or goes on, and is not edited."""
+
+    def __init__(self, name: ScheduleName) -> None:
+        super().__init__(f"{name.name} is a task that repeats: abort it, and send another one")
+        self.name = name
+
+
 class ComingTick(Struct, frozen=True):
     """A tick to come, and when its job starts: later than the tick if the schedule has jitter."""
 
@@ -109,23 +117,30 @@ class Schedules:
     async def edit(self, changed: NewSchedule, *, revision: int) -> Schedule:
         """Replace what a schedule was asked for, if it has this revision still.
 
-        Raises InvalidInput, ScheduleNotFound, ScheduleChanged, or ScheduleInCode.
+        Raises InvalidInput, ScheduleNotFound, ScheduleChanged, ScheduleInCode, or ScheduleOfTask.
         """
         name = ScheduleName(changed.namespace, changed.id)
         known = await self.get(name)
         if known.asked.source is Source.CODE:
             raise ScheduleInCode(name)
+        if known.asked.source is Source.TASK:
+            raise ScheduleOfTask(name)
         await self._check(changed)
         return await self._replace(changed, revision)
 
     async def pause(self, name: ScheduleName, *, by: str = "api", reason: str | None = None) -> Schedule:
-        """Let it fire no more until it is resumed. Raises ScheduleNotFound."""
+        """Let it fire no more until it is resumed. Raises ScheduleNotFound.
+
+        A task that has ended its repetition stays as it is.
+        """
         if reason is not None:
             printable("reason", reason)
         paused = await self._store.pause_schedule(name, by=by, reason=reason)
-        if paused is None:
-            raise ScheduleNotFound(name)
-        return paused
+        return paused or await self.get(name)
+
+    async def abort(self, name: ScheduleName, *, by: str = "api") -> Schedule:
+        """End the repetition of a task; one that has ended stays as it is. Raises ScheduleNotFound."""
+        return await self._store.abort_schedule(name, by=by) or await self.get(name)
 
     async def resume(self, name: ScheduleName, *, catch_up: bool = False) -> Schedule:
         """Let it fire again. What passed is missed; with `catch_up` the schedule's policy decides about it.
@@ -134,7 +149,7 @@ class Schedules:
         """
         for _ in range(TRIES):
             paused = await self.get(name)
-            if paused.paused_at is None:
+            if paused.paused_at is None or paused.has_ended:
                 return paused
             now = await self._store.now()
             if catch_up or paused.next_at is None or paused.next_at > now:

@@ -53,12 +53,18 @@ class ScheduleStore(Protocol):
     async def pause_schedule(
         self, name: ScheduleName, *, by: str = "api", reason: str | None = None
     ) -> Schedule | None:
-        """Let a schedule fire no more until it is resumed; None if there is none of that name."""
+        """Let a schedule fire no more until it is resumed; None if there is none of that name.
+
+        A task that has ended its repetition stays as it is, and is not answered either.
+        """
 
     async def resume_schedule(
         self, read: Schedule, *, next_at: datetime | None, missed: Gap | None = None
     ) -> Schedule | None:
         """Let a paused schedule go on with a tick, and note what passed; None if it has changed since."""
+
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+        """End the repetition of a task for good; None if there is none of that name, or it has ended."""
 
     async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         """Schedules whose tick is due, the oldest first, with unfinished jobs if they ask about those."""

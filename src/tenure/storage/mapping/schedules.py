@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
 from tenure.core.schedule.backlog import Missed
 from tenure.core.schedule.recurrence import Recurrence
@@ -45,6 +46,7 @@ class _StoredSchedule(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     max_attempts: int | None = None
     timeout_ms: int | None = None
+    on_lost: OnLost | None = None
     cron: str | None = None
     every_ms: int | None = None
     timezone: str = "UTC"
@@ -129,6 +131,7 @@ def _document(asked: NewSchedule) -> Document:
             tags=job.tags,
             max_attempts=job.max_attempts,
             timeout_ms=None if job.timeout is None else job.timeout // _MILLISECOND,
+            on_lost=job.on_lost,
             cron=rule.cron,
             every_ms=None if rule.every is None else rule.every // _MILLISECOND,
             timezone=rule.timezone,
@@ -156,6 +159,7 @@ def _asked(row: Row) -> NewSchedule:
             tags=stored.tags,
             max_attempts=stored.max_attempts,
             timeout=_span(stored.timeout_ms),
+            on_lost=stored.on_lost,
         ),
         recurrence=Recurrence(
             cron=stored.cron,

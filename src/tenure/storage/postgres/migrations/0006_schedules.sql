@@ -22,6 +22,7 @@ CREATE TABLE tenure.schedule (
     PRIMARY KEY (namespace, name)
 ) WITH (fillfactor = 50);
 CREATE INDEX schedule_next ON tenure.schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL;
+CREATE INDEX schedule_ended ON tenure.schedule (updated_at) WHERE next_at IS NULL AND source = 'task';
 
 -- A tick on record; several that were missed in a row are one. It is open while its job may not have ended, where the
 -- schedule asks about that.

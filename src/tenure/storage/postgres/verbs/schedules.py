@@ -107,6 +107,9 @@ class ScheduleVerbs(Creation):
 
         return self._changed(await self._pool.transact(resume))
 
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+        return _first(await self._pool.run("abort_schedule", **name._asdict(), by=storable(by)))
+
     async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
         found = await self._pool.run("due_schedules", limit=limit)

@@ -22,6 +22,7 @@ CREATE TABLE tenure_schedule (
     PRIMARY KEY (namespace, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tenure_schedule_next ON tenure_schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL;
+CREATE INDEX tenure_schedule_ended ON tenure_schedule (updated_at) WHERE next_at IS NULL AND source = 'task';
 
 -- A tick on record; several that were missed in a row are one. It is open while its job may not have ended, where the
 -- schedule asks about that.

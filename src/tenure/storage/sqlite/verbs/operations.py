@@ -87,4 +87,5 @@ class Operations(Database):
     async def tidy(self) -> int:
         forgotten = await self._write("tidy.workers")
         await self._write("tidy.ticks")
+        await self._write("tidy.repetitions")
         return len(forgotten)

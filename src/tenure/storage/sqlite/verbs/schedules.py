@@ -118,6 +118,9 @@ class ScheduleVerbs(Creation):
 
         return _first(await self._writer.run(resume))
 
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+        return _first(await self._write("abort_schedule", **name._asdict(), by=storable(by)))
+
     async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
         found = await self._write("due_schedules", limit=limit)

@@ -60,7 +60,7 @@ def _job(body: ScheduleChange) -> dict[str, Any]:
     if body.params is not UNSET:
         found["params"] = document(body.params, "/params")
     if body.timeout_seconds is not UNSET:
-        found["timeout"] = _span(body.timeout_seconds)
+        found["timeout"] = span(body.timeout_seconds)
     return found
 
 
@@ -69,20 +69,20 @@ def _rule(body: ScheduleChange) -> dict[str, Any]:
     if body.cron is not UNSET:
         found["cron"] = body.cron
     if body.every_seconds is not UNSET:
-        found["every"] = _span(body.every_seconds)
+        found["every"] = span(body.every_seconds)
     if body.timezone is not UNSET:
         found["timezone"] = body.timezone
     if body.starts_at is not UNSET:
-        found["starts_at"] = _moment("startsAt", body.starts_at)
+        found["starts_at"] = moment_in("startsAt", body.starts_at)
     if body.ends_at is not UNSET:
-        found["ends_at"] = None if body.ends_at is None else _moment("endsAt", body.ends_at)
+        found["ends_at"] = None if body.ends_at is None else moment_in("endsAt", body.ends_at)
     return found
 
 
 def _rest(body: ScheduleChange) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if body.jitter_seconds is not UNSET:
-        found["jitter"] = _span(body.jitter_seconds)
+        found["jitter"] = span(body.jitter_seconds)
     if body.remaining is not UNSET:
         found["remaining"] = body.remaining
     if body.missed is not UNSET:
@@ -92,11 +92,13 @@ def _rest(body: ScheduleChange) -> dict[str, Any]:
     return found
 
 
-def _span(seconds: Any) -> timedelta | None:
+def span(seconds: Any) -> timedelta | None:
+    """A duration in a body, to the millisecond."""
     return None if seconds is None else timedelta(milliseconds=round(seconds * 1000))
 
 
-def _moment(field: str, text: Any) -> datetime:
+def moment_in(field: str, text: Any) -> datetime:
+    """A time in a body. Raises InvalidInput, which names the field."""
     try:
         return inputs.moment(text)
     except InvalidInput as error:

@@ -32,6 +32,7 @@ from tenure.engine.schedules.schedules import (
     ScheduleChanged,
     ScheduleInCode,
     ScheduleNotFound,
+    ScheduleOfTask,
     ScheduleTaken,
 )
 from tenure.surfaces.http.app import cursors
@@ -198,6 +199,8 @@ async def _refusals() -> AsyncIterator[None]:
         raise Refusal("schedule-exists", str(error)) from None
     except ScheduleInCode as error:
         raise Refusal("schedule-in-code", str(error)) from None
+    except ScheduleOfTask as error:
+        raise Refusal("schedule-of-task", str(error)) from None
     except ScheduleChanged as error:
         raise Refusal("revision-mismatch", str(error)) from None
     except NoRoom:

@@ -54,7 +54,10 @@ ROUTES = (
         fields=shapes.FIELDS,
         headers=(_IF_MATCH,),
         answers={200: shapes.ScheduleItem},
-        problems=("not-found", "schedule-in-code", "revision-required", "revision-mismatch", *_PLANNED),
+        problems=(
+            *("not-found", "schedule-in-code", "schedule-of-task", "revision-required", "revision-mismatch"),
+            *_PLANNED,
+        ),
     ),
     _of_one(
         "DELETE",
