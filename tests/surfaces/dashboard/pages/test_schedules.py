@@ -94,7 +94,12 @@ async def test_a_schedule_tells_its_rules_its_next_runs_and_what_became_of_the_l
     ]
     after = new.recurrence.next_after(await store.now())
     firing = Firing(
-        namespace="default", schedule="nightly", revision=1, expected=known.next_at, next_at=after, ticks=ticks
+        namespace="default",
+        schedule="nightly",
+        revision=1,
+        expected=known.next_at,
+        next_at=after,
+        ticks=ticks,
     )
     assert await store.fire([firing]) == [[]]
     page = await shown(Visitor(api), AT)
