@@ -26,6 +26,7 @@ from tenure.surfaces.cli.calls.limits import limits
 from tenure.surfaces.cli.calls.migrate import migrate
 from tenure.surfaces.cli.calls.queues import queues
 from tenure.surfaces.cli.calls.retention import retention
+from tenure.surfaces.cli.calls.scheduler import scheduler
 from tenure.surfaces.cli.calls.serve import serve
 from tenure.surfaces.cli.calls.worker import worker
 from tenure.surfaces.cli.calls.workers import workers
@@ -94,6 +95,7 @@ commands.add_command(limits)
 commands.add_command(migrate)
 commands.add_command(queues)
 commands.add_command(retention)
+commands.add_command(scheduler)
 commands.add_command(schedules)
 commands.add_command(serve)
 commands.add_command(worker)
