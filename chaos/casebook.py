@@ -18,7 +18,9 @@ from tenure.core.model.trail import CUSTOM, HOOK_FAILED
 Finding = tuple[UUID | None, str]
 """Something broken: by which job (None: by the run as a whole), and how that shows."""
 
-CLOCK, REAPER = "clock", "reaper"
+CLOCK, REAPER, DOCTOR = "clock", "reaper", "doctor"
+TAKERS = frozenset({REAPER, DOCTOR})
+"""The actors that take a job from its owner: the lease ran out, or its row is gone."""
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from chaos.casebook import REAPER, Casebook, Finding, Life
+from chaos.casebook import TAKERS, Casebook, Finding, Life
 from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Ending
 from tenure.core.values.bounds import MOST_HAND_BACKS
@@ -91,7 +91,7 @@ def _wrongly_decided(job: Job, life: Life, step: Event) -> str | None:
     attempt = life.attempts.get(step.fence)
     if step.type in {"retrying", "orphaned"} and step.attempt >= most:
         return f"{step.type} after attempt {step.attempt} of {most}"
-    is_for_want = step.actor == REAPER or (attempt is not None and attempt.ending is Ending.RECOVERABLE)
+    is_for_want = step.actor in TAKERS or (attempt is not None and attempt.ending is Ending.RECOVERABLE)
     if step.type == "failed" and is_for_want and step.source is not None and step.source.is_owned:
         return None if step.attempt >= most else f"failed after attempt {step.attempt} of {most}"
     return None

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
 
-from chaos.casebook import REAPER, Casebook, Finding, Life, in_seconds
+from chaos.casebook import TAKERS, Casebook, Finding, Life, in_seconds
 from tenure.core.model.job import Event
 from tenure.core.model.states import State
 
@@ -102,7 +102,7 @@ def _kept_from_it(book: Casebook, life: Life, asked: Event, left: Event) -> time
     kept = timedelta(seconds=away)
     attempt = life.attempts.get(asked.fence)
     stays = book.stays.get(attempt.worker, []) if attempt and book.time else []
-    if left.actor == REAPER:
+    if left.actor in TAKERS:
         kept += book.terms.lease + book.terms.rescue
     elif any(book.is_held_up(stay, asked.at, left.at) for stay in stays):
         kept += book.terms.lease  # who hears nothing for longer has lost the job
@@ -111,7 +111,7 @@ def _kept_from_it(book: Casebook, life: Life, asked: Event, left: Event) -> time
 
 def _worked_on(book: Casebook, life: Life, last: Event | None) -> Iterator[Finding]:
     """A job that its own worker has ended writes nothing more: its processes are gone before that is said."""
-    if last is None or last.target is not State.CANCELLED or last.actor == REAPER or not book.time:
+    if last is None or last.target is not State.CANCELLED or last.actor in TAKERS or not book.time:
         return
     if last.source is not State.CANCELLING:
         return

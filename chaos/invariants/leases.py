@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 
-from chaos.casebook import REAPER, Casebook, Finding, Life, in_seconds
+from chaos.casebook import REAPER, TAKERS, Casebook, Finding, Life, in_seconds
 from tenure.core.model.job import Event
 from tenure.core.model.states import State
 
@@ -67,7 +67,7 @@ def i15_reaper_is_fenced_too(book: Casebook) -> Iterator[Finding]:
                 yield life.id, f"step {step.n} by {step.actor} leads from {before.target} to {step.target}"
             if step.type == "started":
                 claim = step
-            elif step.actor == REAPER:
+            elif step.actor in TAKERS:
                 yield from _reaped(book, life, claim, step)
 
 
@@ -129,8 +129,10 @@ def _thawed(book: Casebook, life: Life, fence: int, at: float) -> float:
 
 def _reaped(book: Casebook, life: Life, claim: Event | None, step: Event) -> Iterator[Finding]:
     if claim is None or step.source is None or not step.source.is_owned or step.fence != claim.fence:
-        yield life.id, f"step {step.n}: the reaper took it under fence {step.fence}, {step.source}"
+        yield life.id, f"step {step.n}: the {step.actor} took it under fence {step.fence}, {step.source}"
         return
+    if step.actor != REAPER:
+        return  # the doctor takes what has no lease that could be over
     # On PostgreSQL a lease counts from the begin of its transaction, a claim from the job's last step on.
     if step.at < claim.at + book.terms.lease - book.terms.fuzz:
         yield life.id, f"was reaped {in_seconds(step.at - claim.at)} after it was claimed"
@@ -144,7 +146,7 @@ def _reaped(book: Casebook, life: Life, claim: Event | None, step: Event) -> Ite
 def _is_owners(event: Event) -> bool:
     """Whether only the owner can have written this: an end, or a word from the attempt."""
     is_step_of_owner = event.source is not None and event.source.is_owned and event.type != "cancelling"
-    return is_step_of_owner and event.actor != REAPER
+    return is_step_of_owner and event.actor not in TAKERS
 
 
 def _ran_out(life: Life, event: Event) -> datetime | None:

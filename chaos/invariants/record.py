@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from chaos.casebook import CLOCK, REAPER, Casebook, Finding, Life, is_note
+from chaos.casebook import CLOCK, TAKERS, Casebook, Finding, Life, is_note
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.outcome import Attempt, Ending
@@ -41,7 +41,7 @@ def i7_legal_moves_only(book: Casebook) -> Iterator[Finding]:
                 pass  # I15 speaks of those
             elif move not in _LEGAL:
                 yield life.id, f"{_told(step)} is no step of the table"
-            elif step.actor in {CLOCK, REAPER} and step.actor not in _BY[move]:
+            elif step.actor in {CLOCK, *TAKERS} and step.actor not in _BY[move]:
                 yield life.id, f"{_told(step)} was taken by the {step.actor}"
             elif step.source is not state:
                 yield life.id, f"{_told(step)} follows {state}"
@@ -187,7 +187,7 @@ def _attempts_agree(life: Life) -> Iterator[Finding]:
 
 
 def _is_ending_of(attempt: Attempt, end: Event) -> bool:
-    if attempt.ending is None or (attempt.ending is Ending.LOST) != (end.actor == REAPER):
+    if attempt.ending is None or (attempt.ending is Ending.LOST) != (end.actor in TAKERS):
         return False
     return end.target in _ENDINGS[attempt.ending]
 

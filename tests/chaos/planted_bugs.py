@@ -143,8 +143,8 @@ PLANTS = (
                 "postgres": (
                     (
                         "reap",
-                        "at, 'reaper', 'lease ran out', mark FROM moved",
-                        "at, 'reaper', 'lease ran out', mark FROM moved WHERE false",
+                        "at, :actor::text, :reason::text, mark FROM moved",
+                        "at, :actor::text, :reason::text, mark FROM moved WHERE false",
                     ),
                 ),
             }

@@ -6,7 +6,11 @@ from uuid import UUID
 import apsw
 import asyncpg
 
+from tenure.core.model.limit import Limit
+from tests.storage.backends import Backend
+
 SQLITE = "sqlite:///"
+MAILBOX = Limit("mailbox", "ann", 2)
 
 
 async def past_the_guards(address: str, text: str) -> None:
@@ -57,6 +61,15 @@ async def no_lease(address: str, job: UUID) -> None:
     await past_the_guards(
         address,
         f"DELETE FROM tenure.lease WHERE id = (SELECT lease FROM tenure.job_state WHERE id = '{job}')",
+    )
+
+
+async def take_all_places(backend: Backend) -> None:
+    """Both places of MAILBOX are taken, whether or not jobs hold them."""
+    await backend.sql(
+        "UPDATE tenure.limited SET held = 2"
+        if backend.kind == "sqlite"
+        else "UPDATE tenure.slot SET is_held = true WHERE n <= 2"
     )
 
 

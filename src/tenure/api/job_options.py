@@ -1,10 +1,12 @@
 """The options that callers may give for one job; a duration is seconds or a timedelta."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 from tenure.core.errors import InvalidInput
+from tenure.core.values.documents import Document
 
 Duration = float | timedelta
 """Seconds, or a timedelta."""
@@ -53,14 +55,25 @@ def duration(field: str, value: Duration) -> timedelta:
         raise InvalidInput(field, f"is {value!r:.64}", "give seconds or a timedelta") from None
 
 
-def checked(options: Options, caller: str = "enqueue") -> dict[str, Any]:
-    """The options as `Spec.new_job` takes them."""
+def checked(options: Options, caller: str = "enqueue", schema: Document | None = None) -> dict[str, Any]:
+    """The options as `Spec.new_job` takes them; with the params' `schema`, params among them are known."""
     if not options.keys() <= _KNOWN:
-        unknown = options.keys() - _KNOWN
-        problem = f"{caller}() got an unexpected keyword argument {min(unknown)!r}"
-        raise TypeError(f"{problem}; params are one value, not keywords")
+        raise _unknown(caller, sorted(options.keys() - _KNOWN), schema)
     given: dict[str, Any] = dict(options)
     for field in ("delay", "timeout"):
         if given.get(field) is not None:
             given[field] = duration(field, given[field])
+    if given.get("run_at") is not None and not isinstance(given["run_at"], datetime):
+        problem, remedy = f"is {given['run_at']!r:.64}", "give an aware datetime; delay= takes seconds"
+        raise InvalidInput("run_at", problem, remedy)
     return given
+
+
+def _unknown(caller: str, names: list[str], schema: Document | None) -> TypeError:
+    # Not at the top: only mistakes need it.
+    from tenure.core.values.other_words import OPTIONS, keyword_params, unknown_option
+
+    described = {} if schema is None else json.loads(schema)
+    if params := [name for name in names if name in described.get("properties", {})]:
+        return keyword_params(caller, params, described.get("title"))
+    return unknown_option(caller, names[0], OPTIONS, _KNOWN)

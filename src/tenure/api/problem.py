@@ -63,6 +63,7 @@ KINDS = {
     "internal": Kind(500, "Something went wrong inside"),
     "busy": Kind(503, "The server has no room at present"),
     "storage-unavailable": Kind(503, "The store does not answer at present"),
+    "retention-broken": Kind(503, "How long finished jobs are kept is not set as it should be"),
     "schema-mismatch": Kind(503, "The schema of the database does not fit this version"),
     "store-restored": Kind(503, "The store was restored from a backup and cannot go on yet"),
 }

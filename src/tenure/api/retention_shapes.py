@@ -1,6 +1,6 @@
 """How long finished jobs are kept, as it is sent: bodies and answers, and times as people write them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -48,6 +48,19 @@ class RetentionForAllBody(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     log_seconds: Kept | None = None
 
 
+class RetentionTrialBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Times to try for one definition or, without `definitionKey`, for all.
+
+    What is null or left out stays as it is set.
+    """
+
+    definition_key: str | None = None
+    succeeded_seconds: Kept | None = None
+    others_seconds: Kept | None = None
+    keyed_seconds: Kept | None = None
+    log_seconds: Kept | None = None
+
+
 class RetentionTimes(Struct, frozen=True, kw_only=True, rename="camel"):
     """Times in force; without `logSeconds`, log lines go with their job."""
 
@@ -86,11 +99,15 @@ class RemovedCount(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RemovedItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a walk removed or, in a dry run, would remove. `logLines` go before their jobs."""
+    """What a walk removed or, in a dry run, would remove. `logLines` go before their jobs.
+
+    Unless `complete`, the time was over before all jobs were looked at: it is so much at least.
+    """
 
     jobs: int
     log_lines: int
     dry_run: bool
+    complete: bool = True
     counts: Sequence[RemovedCount]
 
 
@@ -110,13 +127,29 @@ def item_of(policy: RetentionPolicy, definition: str) -> RetentionItem:
     return _item(definition, rule, policy.of(definition))
 
 
-def change_of(body: RetentionBody | RetentionForAllBody) -> dict[str, timedelta | None]:
+def change_of(body: RetentionBody | RetentionForAllBody | RetentionTrialBody) -> dict[str, timedelta | None]:
     """Every part, as the body sets it. What is finer than a millisecond is rounded, as floats are inexact."""
     given = (body.succeeded_seconds, body.others_seconds, body.keyed_seconds, body.log_seconds)
     return {
         part: None if value is None else timedelta(milliseconds=round(value * 1000))
         for part, value in zip(PARTS, given, strict=True)
     }
+
+
+def removed_item(
+    counts: Mapping[tuple[str, State], int], log_lines: int, *, dry: bool, complete: bool = True
+) -> RemovedItem:
+    """What a walk removed, or would: jobs by definition and state, and log lines."""
+    return RemovedItem(
+        jobs=sum(counts.values()),
+        log_lines=log_lines,
+        dry_run=dry,
+        complete=complete,
+        counts=[
+            RemovedCount(definition_key=definition, status=state, jobs=n)
+            for (definition, state), n in sorted(counts.items())
+        ],
+    )
 
 
 def written(time: timedelta | None) -> str:

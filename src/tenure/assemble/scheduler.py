@@ -1,4 +1,4 @@
-"""The duties of the clock in a process of their own, without HTTP calls and without jobs: `tenure scheduler`."""
+"""The duties of the clock in a process of their own: `tenure scheduler`."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -31,7 +31,5 @@ async def open_scheduler(settings: Settings, logs: EventLog) -> AsyncIterator[Ca
         logs.notice(f"schedules and duties on {masked(settings.database)}; this process runs no jobs")
         if listening is not None:
             stack.enter_context(watched(metrics.lag))
-            await stack.enter_async_context(
-                port(listening, store, metrics, logs, lambda: caretaker.is_ready)
-            )
+            await stack.enter_async_context(port(listening, store, metrics, logs, lambda: caretaker.is_ready))
         yield caretaker

@@ -89,8 +89,12 @@ class TestTheTable:
         published |= {"orphaned", "handed_back", "cancelling", "succeeded", "failed", "cancelled", "buried"}
         assert {step.event for step in STEPS} == published
 
-    def test_only_four_kinds_of_actor_take_steps(self) -> None:
-        assert {step.by for step in STEPS} == {"api", "worker", "reaper", "clock"}
+    def test_only_five_kinds_of_actor_take_steps(self) -> None:
+        assert {step.by for step in STEPS} == {"api", "worker", "reaper", "clock", "doctor"}
+
+    def test_the_doctor_takes_no_step_that_the_reaper_may_not(self) -> None:
+        taken = {by: {step[:3] for step in STEPS if step.by == by} for by in ("doctor", "reaper")}
+        assert taken["doctor"] == taken["reaper"]
 
 
 class TestTheEnd:
@@ -174,7 +178,7 @@ class TestTheRun:
     def test_queued_running_failed_is_a_life(self) -> None:
         """S3.20, S2.13, S4.17: the plain way to the dead letters."""
         assert is_path(QUEUED, RUNNING, FAILED)
-        assert takers(RUNNING, FAILED) == {"worker", "reaper"}
+        assert takers(RUNNING, FAILED) == {"worker", "reaper", "doctor"}
 
     def test_a_failed_attempt_may_be_tried_again_and_the_last_one_fails(self) -> None:
         """S1.31: round by the backoff as often as attempts are left, then failed."""
@@ -206,11 +210,14 @@ class TestTheRun:
 class TestALostWorker:
     def test_a_lost_workers_job_is_queued_again_by_the_reaper(self) -> None:
         """S1.34, S3.21, S4.15: running leads back to queued, with `orphaned` on record."""
-        assert [step.by for step in steps(RUNNING, QUEUED) if step.event == "orphaned"] == ["reaper"]
+        assert [step.by for step in steps(RUNNING, QUEUED) if step.event == "orphaned"] == [
+            "reaper",
+            "doctor",
+        ]
 
     def test_a_lost_job_that_must_not_run_twice_is_buried_by_the_reaper(self) -> None:
         """S4.18: running leads to buried."""
-        assert takers(RUNNING, BURIED) == {"reaper", "worker"}
+        assert takers(RUNNING, BURIED) == {"reaper", "doctor", "worker"}
 
     def test_an_owner_can_hand_a_job_back(self) -> None:
         assert [step.by for step in steps(RUNNING, QUEUED) if step.event == "handed_back"] == ["worker"]

@@ -63,8 +63,10 @@ async def test_a_database_just_migrated_is_as_it_should_be(bare: Store) -> None:
 async def test_every_guard_that_is_missing_is_missed(empty: Backend, bare: Store) -> None:
     """S0.11, S0.24: without all its guards the database would take an illegal step."""
     await bare.migrate()
+    places = {"limited"} if empty.kind == "postgres" else set()
     assert {guard.table.removeprefix("tenure")[1:] for guard in await guards(empty)} == {
-        *("job", "job_state", "event", "attempt", "log", "result", "access_key", "audit", "session")
+        *places,
+        *("job", "job_state", "event", "attempt", "log", "result", "access_key", "audit", "session"),
     }
     for guard in await guards(empty):
         await drop(empty, guard)

@@ -11,6 +11,7 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed
 from tenure.core.model.policy import Policy
 from tenure.storage.contract.store import Store
+from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.races.requests import StoreCall
 from tests.storage.verbs import claim, seconds, settle, succeeded
@@ -44,6 +45,7 @@ class Ground(NamedTuple):
     store: Store
     clock: Clock
     chance: Random
+    backend: Backend
 
     async def enqueue(self, definition: str = "mail", **fields: Any) -> list[UUID]:
         made = await self.store.enqueue([NewJob(definition=definition, **fields) for _ in range(BATCH)])

@@ -1,6 +1,6 @@
 """Both stores, with one seam: a verb can be held between its statements and its commit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,7 @@ from tenure.storage.postgres.claims.line_ids import LineIds
 from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Connection, Pool
+from tenure.storage.postgres.wire.transaction import Transaction
 from tenure.storage.postgres.wire.wakeups import WakeupChannel
 from tenure.storage.sqlite.file.clock import TransactionTime
 from tenure.storage.sqlite.file.connection import Opening
@@ -31,6 +32,10 @@ STEPPING = {
     "settle_and_claim": ("settle_and_claim.turn",),
 }
 """The statements that move jobs, for verbs with several statements; otherwise it has the verb's name."""
+
+
+IN_STEPS = frozenset({"mend_place", "mend_timer", "mend_lease", "mend_slots", "strand"})
+"""Verbs of which all statements are in one transaction already."""
 
 
 class Seam:
@@ -69,6 +74,14 @@ class HoldingPool(Pool):
         if not self._is_meant(steps[-1][0]):
             return await super().run_all(*steps)
         return await self._run_and_hold(*steps)
+
+    async def transact(self, task: Callable[[Transaction], Awaitable[T]]) -> T:
+        async def and_hold(run: Transaction) -> T:
+            answer = await task(run)
+            self._seam.before_commit()
+            return answer
+
+        return await super().transact(and_hold if self._seam.verb in IN_STEPS else task)
 
     def _is_meant(self, statement: str) -> bool:
         seam = self._seam

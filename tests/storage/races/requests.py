@@ -101,6 +101,19 @@ def pages(which: Filter, *, newest_first: bool = True, limit: int = 50) -> Store
     return StoreCall("page", (which,), {"newest_first": newest_first, "limit": limit})
 
 
+def mends(what: str, job: UUID) -> StoreCall:
+    """The `place`, `timer` or `lease` of a job."""
+    return StoreCall(f"mend_{what}", (job,))
+
+
+def mends_slots(name: str, key: str = "") -> StoreCall:
+    return StoreCall("mend_slots", (name, key))
+
+
+def strands(worker: str, leases: Sequence[Lease]) -> StoreCall:
+    return StoreCall("strand", (worker, leases))
+
+
 def keeps(definition: str, **change: timedelta) -> StoreCall:
     """Parts of how long jobs are kept are set."""
     return StoreCall("set_retention", (definition, change))

@@ -47,7 +47,7 @@ async def ground_on(backend: Backend, clock: Clock, seed: int) -> AsyncIterator[
     store = backend.store()
     await store.open()
     try:
-        yield Ground(store, clock, Random(seed))
+        yield Ground(store, clock, Random(seed), backend)
     finally:
         await store.close()
 

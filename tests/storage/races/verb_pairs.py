@@ -10,7 +10,7 @@ from typing import Any
 from tenure.core.errors import StoreBusy
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
-from tests.storage.races import limit_pairs, prune_pairs
+from tests.storage.races import limit_pairs, mend_pairs, prune_pairs
 from tests.storage.races.collision import BATCH, ONCE, Collision, Ground, Pair, claimed_by, jobs_of
 from tests.storage.races.requests import beats, cancels, claims, enqueues, promotes, reaps, settles, turns
 from tests.storage.verbs import recoverable, seconds, succeeded
@@ -146,5 +146,6 @@ PAIRS: tuple[Pair, ...] = (
     promoting_and_cancelling,
     a_turn_and_a_bulk_cancel,
     *limit_pairs.PAIRS,
+    *mend_pairs.PAIRS,
     *prune_pairs.PAIRS,
 )

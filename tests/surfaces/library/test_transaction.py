@@ -32,7 +32,7 @@ from tests.surfaces.library.foreign_connections import (
 )
 from tests.until import until
 
-Mails = JobDefinition[[dict[str, Any]], None]
+Mails = JobDefinition[dict[str, Any], None]
 LINES = [Line("default", "mail")]
 PATIENCE = 60.0
 
@@ -76,7 +76,7 @@ def mail(app: Tenure) -> Mails:
 
 
 @pytest.fixture
-async def old(mail: Mails) -> JobHandle:
+async def old(mail: Mails) -> JobHandle[Any]:
     """A job under the key 0; requested before `caller`, which locks an SQLite file."""
     return await mail.enqueue({"n": 0}, idempotency_key="0")
 
@@ -130,7 +130,7 @@ async def test_a_job_vanishes_with_what_the_caller_takes_back(
 async def test_plain_code_does_the_same(
     mail: Mails, caller: CallerConnection, is_plain: bool, store: Store
 ) -> None:
-    def enqueue() -> list[JobHandle]:
+    def enqueue() -> list[JobHandle[Any]]:
         one = mail.enqueue_sync({"to": "ada"}, connection=caller.connection)
         return [one, *mail.enqueue_many_sync([{}, {}], delay=60, connection=caller.connection)]
 
@@ -145,7 +145,7 @@ async def test_plain_code_does_the_same(
 
 
 async def test_a_key_finds_its_job_committed_or_not(
-    mail: Mails, old: JobHandle, caller: CallerConnection, backend: Backend
+    mail: Mails, old: JobHandle[Any], caller: CallerConnection, backend: Backend
 ) -> None:
     again = await mail.enqueue({"n": 0}, idempotency_key="0", connection=caller.connection)
     fresh = await mail.enqueue({"n": 1}, idempotency_key="1", connection=caller.connection)
@@ -158,7 +158,7 @@ async def test_a_key_finds_its_job_committed_or_not(
 
 
 async def test_a_batch_may_hold_old_and_new_keys(
-    mail: Mails, old: JobHandle, caller: CallerConnection, app: Tenure, backend: Backend
+    mail: Mails, old: JobHandle[Any], caller: CallerConnection, app: Tenure, backend: Backend
 ) -> None:
     jobs = [mail.new_job({"n": n}, idempotency_key=str(n)) for n in (2, 0, 1, 2)]
     found = await app.enqueue_many(jobs, connection=caller.connection)

@@ -6,7 +6,9 @@ DEFAULT = "sqlite:///tenure.db"
 """The database that is used unless another one is named."""
 
 _USER_INFO = re.compile(r"^((?:[\w+.-]*://)?+[^:@]*:).*@", re.DOTALL)
-_PARAMETER = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
+# Each letter of the name may be percent-encoded: the driver decodes it.
+_NAME = "".join(f"(?:{one}|%{ord(one):02x}|%{ord(one.upper()):02x})" for one in "password")
+_PARAMETER = re.compile(rf"({_NAME}=)[^&\s]*", re.IGNORECASE)
 _WITHIN = re.compile(r"(\w://[^\s:@/]*:)(\S*)")
 
 

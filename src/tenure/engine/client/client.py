@@ -19,7 +19,6 @@ from tenure.core.values.documents import Document, canonical_hash
 from tenure.engine.client import log_tail
 from tenure.engine.client.admission import Admission
 from tenure.engine.client.aside import AsideJobs
-from tenure.engine.client.attention import Attention, AttentionCheck
 from tenure.engine.client.bulk import BulkChanges
 from tenure.engine.client.completions import Completions
 from tenure.engine.client.feed import Feed
@@ -32,6 +31,7 @@ from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
+from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
 from tenure.engine.why import explain
@@ -60,7 +60,7 @@ class JobClient:
         self.pauses = OperatorPauses(store)
         self.limits = OperatorLimits(store)
         self.retention = RetentionSettings(store)
-        self._attention = AttentionCheck(store)
+        self.health = StoreHealth(store)
         self._store = store
         self._completions = Completions(store)
         self._admission = Admission(store, registry)
@@ -266,10 +266,6 @@ class JobClient:
     async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
         """Dead letters grouped by cause, the group with the latest first."""
         return await self._store.dead_letters(limit=limit)
-
-    async def attention(self) -> Attention:
-        """What needs an operator's attention, at most two seconds old."""
-        return await self._attention.look()
 
     async def definitions(self) -> list[Definition]:
         """The registered definitions, by key and version."""

@@ -1,7 +1,9 @@
 """How long finished jobs are kept: reads it and changes it, for all definitions or for one."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 from datetime import timedelta
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -21,6 +23,13 @@ Change = Mapping[str, timedelta | None]
 
 USUAL: Change = {part: getattr(Retention(), part) for part in PARTS}
 """The times for all definitions that a new database has."""
+
+
+class Foreseen(NamedTuple):
+    """What a walk would remove; unless `is_whole`, so much at least."""
+
+    removed: Removed
+    is_whole: bool
 
 
 class RetentionSettings:
@@ -71,6 +80,16 @@ class RetentionSettings:
         await self.check_definition(definition)
         pruning = RetentionWalk(self._store, definition=definition or None, dry=dry, policy=policy)
         return await pruning.walk()
+
+    async def foresee(self, definition: str, change: Change, *, within: float) -> Foreseen:
+        """Count what the next walk would remove after a change; stops when so many seconds are over."""
+        policy = await self.proposed(definition, change)
+        walk = RetentionWalk(self._store, definition=definition or None, dry=True, policy=policy)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while not (is_whole := await walk.step(by_age=False)) and loop.time() < deadline:
+            pass
+        return Foreseen(walk.removed, is_whole)
 
     async def check_definition(self, definition: str) -> None:
         """Refuse a definition that nobody has registered."""

@@ -1,19 +1,24 @@
-"""The verbs of a store about its own health; part of the storage contract. They only read."""
+"""The verbs of a store about its own health; part of the storage contract.
+
+They find rows that no verb would have left so, and mend them. No mending verb takes a step that the table of
+steps lacks, and each looks again behind the lock: what has healed by itself meanwhile is left alone.
+"""
 
 from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
+from tenure.core.model.job import JobStanding
 from tenure.core.reports.health import Checkup
 from tenure.core.values.bounds import LARGEST_BATCH
-from tenure.storage.mapping.findings import LooseSlots, Portion
+from tenure.storage.mapping.findings import LooseSlots, Portion, SlotsMended
 
 LONG = timedelta(minutes=10)
 """How long a transaction may be open."""
 
 
 class HealthStore(Protocol):
-    """The verbs that find what no verb would have left so."""
+    """The verbs that find what no verb would have left so, and mend it."""
 
     async def inspect_jobs(self, *, before: UUID | None = None, limit: int = LARGEST_BATCH) -> Portion:
         """Jobs that no verb will ever move on, among the `limit` newest by id, or newest before an id.
@@ -26,6 +31,34 @@ class HealthStore(Protocol):
         """Limits and keys under which places are taken that no job with a lease holds.
 
         Reads all leases and the places that are taken under limits.
+        """
+
+    async def mend_place(self, job: UUID) -> JobStanding | None:
+        """Put a queued job that stands in no line back at the place that its row names.
+
+        None if there is no such job; `moved` says whether its place was missing. DataRefused if another job
+        stands there.
+        """
+
+    async def mend_timer(self, job: UUID) -> JobStanding | None:
+        """Give a job that waits for a time, and has no timer, a timer at that time.
+
+        None if there is no such job; `moved` says whether its timer was missing. Timers of kinds that this
+        version does not know count as timers. A job that had been given up is tried again.
+        """
+
+    async def mend_lease(self, job: UUID) -> JobStanding | None:
+        """Take a job from an owner whose lease has no row, as `reap` does from one whose lease ran out.
+
+        The actor of the step is `doctor`. None if there is no such job; `moved` says whether it was taken. A
+        job that is aside is left to `put_back`. DataRefused if the database refuses the step.
+        """
+
+    async def mend_slots(self, name: str, key: str) -> SlotsMended:
+        """Free the places under one key of a limit that no job holds.
+
+        Nothing is freed while a job under the limit is owned without a lease, since a place may be its own:
+        `mend_lease` comes first. It never waits for a claim or a settlement.
         """
 
     async def vitals(self, *, long: timedelta = LONG) -> Checkup:

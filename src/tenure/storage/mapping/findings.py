@@ -14,13 +14,19 @@ from tenure.storage.mapping.values import Row
 MOST = 100
 """How many findings one call returns by default."""
 
-_AGAIN = "`tenure jobs cancel {job}`, then `tenure jobs replay {job}`"
+MENDED_BY = "`tenure doctor --mend`"
 _STUCK = {
-    "no_place": ("it is queued and stands in no line, so no worker will claim it", _AGAIN),
-    "no_timer": ("it waits for a time and has no timer, so it will wait forever", _AGAIN),
+    "no_place": (
+        "it is queued and stands in no line, so no worker will claim it",
+        f"{MENDED_BY} puts it back in line",
+    ),
+    "no_timer": (
+        "it waits for a time and has no timer, so it will wait forever",
+        f"{MENDED_BY} gives it a timer again",
+    ),
     "no_lease": (
         "it is owned under a lease that does not exist, so it will never be reaped",
-        "`tenure jobs put-back {job}`",
+        f"{MENDED_BY} takes it from its lost owner",
     ),
     "aside": (
         "it is aside, because the database refused to move it",
@@ -57,12 +63,18 @@ class Portion(NamedTuple):
 
 
 class LooseSlots(NamedTuple):
-    """Places under a key of a limit that no running job holds: how many, and the SQL that frees them."""
+    """Places under a key of a limit that no running job holds, and how many."""
 
     name: str
     key: str
     places: int
-    cure: str
+
+
+class SlotsMended(NamedTuple):
+    """How many places were freed; none while so many jobs under the limit are owned without a lease."""
+
+    freed: int
+    unleased: int
 
 
 def portion_from(rows: Sequence[Row], limit: int) -> Portion:
@@ -74,9 +86,9 @@ def portion_from(rows: Sequence[Row], limit: int) -> Portion:
     return Portion(findings, end["number"], end["job"] if end["number"] == limit else None)
 
 
-def loose_slots_from(rows: Iterable[Row], freeing: str) -> list[LooseSlots]:
-    """The rows of `loose_slots`; `freeing` is the store's SQL for a row."""
-    return [LooseSlots(row["name"], row["key"], row["n"], freeing.format(**dict(row))) for row in rows]
+def loose_slots_from(rows: Iterable[Row]) -> list[LooseSlots]:
+    """The rows of `loose_slots`."""
+    return [LooseSlots(row["name"], row["key"], row["n"]) for row in rows]
 
 
 def findings_from(rows: Iterable[Row], removal: str) -> list[Finding]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.core.errors import InvalidInput, RetentionBroken
 from tenure.core.model.states import State
 from tenure.core.reports.retention import (
     FOR_ALL,
@@ -25,13 +25,13 @@ _counts = msgspec.json.Decoder(list[tuple[str, State, int]]).decode
 
 
 def policy_from(rows: Iterable[Row]) -> RetentionPolicy:
-    """All that is set. Raises StoreUnavailable if it makes no sense, so that nothing is removed by it."""
+    """All that is set. Raises RetentionBroken if it makes no sense, so that nothing is removed by it."""
     try:
         rules = {rule.definition: rule for rule in map(_rule_from, rows)}
     except (InvalidInput, OverflowError) as error:
-        raise StoreUnavailable(f"the table `retention` makes no sense, set it again: {error}") from error
+        raise RetentionBroken(f"the table `retention` makes no sense, set it again: {error}") from error
     if FOR_ALL not in rules:
-        raise StoreUnavailable(
+        raise RetentionBroken(
             "the table `retention` has no row for all definitions, so nothing is removed; set it again: "
             "tenure retention set --succeeded 7d --others 30d --keyed 7d"
         )

@@ -14,6 +14,10 @@ from tenure.core.model.states import State
 from tenure.storage.mapping.aside import TIMERS
 from tenure.storage.mapping.values import Row
 
+REAPER = {"actor": "reaper", "reason": "lease ran out"}
+DOCTOR = {"actor": "doctor", "reason": "its lease is gone"}
+"""In whose name a job is taken from its owner, and why."""
+
 LENT = timedelta(hours=1)
 """How long the lease lasts under which a kept report is settled."""
 

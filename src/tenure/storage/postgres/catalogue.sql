@@ -24,7 +24,7 @@ SELECT 'column ' || relname || '.' || attname || ' ' || format_type(atttypid, at
 SELECT 'constraint ' || relname || '.' || conname
   FROM pg_constraint
   JOIN relations ON relations.oid = conrelid
- WHERE contype IN ('c', 'f', 'p', 'u', 'x') AND convalidated
+ WHERE contype IN ('c', 'f', 'p', 't', 'u', 'x') AND convalidated
  UNION ALL
 SELECT 'index ' || relname || ' on ' || substring(pg_get_indexdef(indexrelid) FROM ' ON (.*)$')
        || CASE WHEN indisunique THEN ' unique' ELSE '' END

@@ -17,6 +17,7 @@ from tenure.core.signals import Announce
 from tenure.core.values.bounds import LARGEST_BATCH, MOST_HAND_BACKS, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import values
+from tenure.storage.mapping.return_steps import REAPER
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
@@ -24,6 +25,7 @@ from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
+from tenure.storage.postgres.verbs.repairs import Mending
 from tenure.storage.postgres.verbs.retention import RetentionVerbs
 from tenure.storage.postgres.verbs.schedules import ScheduleVerbs
 from tenure.storage.postgres.verbs.trails import Trails
@@ -33,7 +35,7 @@ from tenure.storage.postgres.wire.pool import Pool
 
 
 class PostgresStore(
-    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection
+    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
 ):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 
@@ -125,16 +127,16 @@ class PostgresStore(
         return values.moved_from(answer)
 
     async def reap(self, limit: int) -> list[StepTaken]:
-        answer = await self._steps("reap", limit, bisection.reaping)
+        answer = await self._steps("reap", limit, bisection.reaping, **REAPER)
         self._note_freed(answer)
         return values.reaped_from(answer)
 
     async def _steps(
-        self, duty: str, limit: int, search: Callable[[int], bisection.Search]
+        self, duty: str, limit: int, search: Callable[[int], bisection.Search], **named: str
     ) -> Sequence[asyncpg.Record]:
         whole("limit", limit, 0, LARGEST_BATCH)
         try:
-            return await self._pool.run(duty, limit=limit)
+            return await self._pool.run(duty, limit=limit, **named)
         except DataRefused as refused:
             await self._bisect(refused, search(limit))
 

@@ -17,6 +17,7 @@ from tenure.core.values.text import storable
 from tenure.storage.mapping import values
 from tenure.storage.mapping.job_rows import written_names
 from tenure.storage.mapping.reading import written_lines
+from tenure.storage.mapping.return_steps import REAPER
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.connection import Durability, Opening
 from tenure.storage.sqlite.verbs import bisection
@@ -25,6 +26,7 @@ from tenure.storage.sqlite.verbs.health import Inspection
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
+from tenure.storage.sqlite.verbs.repairs import Mending
 from tenure.storage.sqlite.verbs.retention import RetentionVerbs
 from tenure.storage.sqlite.verbs.schedules import ScheduleVerbs
 from tenure.storage.sqlite.verbs.trails import Trails
@@ -32,7 +34,7 @@ from tenure.storage.sqlite.verbs.turn import Turn
 
 
 class SqliteStore(
-    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection
+    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
 ):
     """Jobs in one file, shared by any number of processes on one machine."""
 
@@ -116,7 +118,7 @@ class SqliteStore(
     async def reap(self, limit: int) -> list[StepTaken]:
         whole("limit", limit, 0, LARGEST_BATCH)
         try:
-            return values.reaped_from(await self._run("reap", limit=limit))
+            return values.reaped_from(await self._run("reap", limit=limit, **REAPER))
         except DataRefused as refused:
             await self._bisect(refused, bisection.reaping(limit))
 

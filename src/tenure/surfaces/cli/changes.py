@@ -32,15 +32,19 @@ class Changes(NamedTuple):
     client: JobClient
     log: AccessStore
 
-    async def make(self, action: str, target: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work on record. `action` is the command, `target` what it changes.
+    async def make(
+        self,
+        action: str,
+        target: str,
+        work: Callable[[], Awaitable[T]],
+        done: Callable[[T], str] = lambda _answer: DONE,
+    ) -> T:
+        """Do the work on record. `action` is the command, `target` what it changes, `done` the outcome.
 
         What the work raises is its outcome: let it raise what refuses the change, and print what it returned
         only afterwards. Raises StoreError before the work if it cannot be recorded.
         """
-        return await audited(
-            self.log, audit_entry(action, target), work, done=lambda _answer: DONE, refused=_refusal
-        )
+        return await audited(self.log, audit_entry(action, target), work, done=done, refused=_refusal)
 
 
 def with_changes(parts: Parts, database: str, work: Callable[[Changes], Coroutine[Any, Any, T]]) -> T:

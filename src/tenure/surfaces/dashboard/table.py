@@ -97,7 +97,7 @@ PAGES = (
         "/ui/jobs/act",
         handler=many_jobs.act,
         target=many_jobs.target,
-        summary="Cancel or replay many jobs",
+        summary="Cancel, replay or delete many jobs",
         form=many_jobs.Choice,
         seconds=60.0,
         is_namespaced=True,

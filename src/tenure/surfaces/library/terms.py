@@ -12,6 +12,7 @@ from tenure.core.model.lanes import COMMAND, PROCESS
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import OnLost, Policy, RetryPolicy
 from tenure.core.model.spec import Spec, check_lane
+from tenure.core.values.other_words import TERMS, unknown_option
 from tenure.settings.settings import Settings
 from tenure.surfaces.library.options import backoff, exception_names, memory_size
 
@@ -87,13 +88,9 @@ def command_spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spe
 
 
 def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane: str) -> Spec:
-    if callable(key):
-        raise InvalidInput("key", "is a function", f'give its jobs a name: app.{call}("email.welcome")')
     unknown = terms.keys() - DefinitionTerms.__annotations__.keys()
     if unknown:
-        raise TypeError(
-            f"{call}() got an unexpected keyword argument {min(unknown)!r}{_nearest(min(unknown))}"
-        )
+        raise unknown_option(call, min(unknown), TERMS, DefinitionTerms.__annotations__)
     return Spec(
         key=key,
         version=terms.get("version", 1),
@@ -103,20 +100,13 @@ def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane:
         lane=lane,
         concurrency=terms.get("concurrency", 0),
         concurrency_key=terms.get("concurrency_key"),
-        limits=tuple(Limit(name, size=size) for name, size in (terms.get("limits") or {}).items()),
+        limits=_limits(terms.get("limits")),
         tags=_texts("tags", terms.get("tags", ())),
         memory=memory_size(_lifted(terms, "memory")),
         cpu=terms.get("cpu"),
         files=_lifted(terms, "files"),
         environment=_texts("environment", terms.get("environment", ())),
     )
-
-
-def _nearest(unknown: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(unknown, DefinitionTerms.__annotations__, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _lifted(terms: DefinitionTerms, name: Literal["memory", "files"]) -> Any:
@@ -131,11 +121,25 @@ def _policy(terms: DefinitionTerms, settings: Settings) -> Policy:
         grace=_time("grace", terms.get("grace"), settings.grace_seconds),
         on_lost=_on_lost(terms.get("on_lost", "retry")),
         retry=structs.replace(
-            terms.get("retry") or backoff(),
+            _retry(terms.get("retry")),
             retry_on=exception_names("retry_on", terms.get("retry_on", ())),
             fatal_on=exception_names("fatal_on", terms.get("fatal_on", ())),
         ),
     )
+
+
+def _limits(given: Any) -> tuple[Limit, ...]:
+    if given is not None and not isinstance(given, Mapping):
+        problem, remedy = f"is {given!r:.64}", 'give sizes by name, such as {"smtp": 3}, or use concurrency='
+        raise InvalidInput("limits", problem, remedy)
+    return tuple(Limit(name, size=size) for name, size in (given or {}).items())
+
+
+def _retry(given: Any) -> RetryPolicy:
+    if given is not None and not isinstance(given, RetryPolicy):
+        remedy = "give backoff(base=1, cap=300); max_attempts= says how often a job may be tried"
+        raise InvalidInput("retry", f"is {given!r:.64}", remedy)
+    return given or backoff()
 
 
 def _or(given: int | None, default: int) -> int:

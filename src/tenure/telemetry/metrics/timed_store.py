@@ -32,6 +32,7 @@ TABLES = {
     "lines": "line",
     "loose_slots": "limit",
     "logs": "log",
+    "mend_slots": "limit",
     "migrate": "schema",
     "migration_sql": "schema",
     "note_pace": "pace",

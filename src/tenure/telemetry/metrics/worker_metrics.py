@@ -209,11 +209,8 @@ class WorkerMetrics:
                     if step.lapsed is not None:
                         held_for = step.lapsed.held_for.total_seconds()
                         self._count_ended(step.lapsed.definition, step.target, held_for)
-            case ScheduleTicked(_, ticks, at):
-                for tick in ticks:
-                    self._ticks.add((tick.outcome.value,), tick.count)
-                    if tick.outcome is TickOutcome.FIRED:
-                        self._lateness.observe((), (at - tick.at).total_seconds())
+            case ScheduleTicked():
+                self._on_ticked(signal)
             case Measured(definition, what, labels, value):
                 self.handlers.take(definition, what, labels, value)
             case HookFailed(hook=hook):
@@ -225,6 +222,12 @@ class WorkerMetrics:
                 # These come first: a scrape will find all the others that are in the store.
                 for line in worker.lines:
                     self.names.of(line.definition)
+
+    def _on_ticked(self, signal: ScheduleTicked) -> None:
+        for tick in signal.ticks:
+            self._ticks.add((tick.outcome.value,), tick.count)
+            if tick.outcome is TickOutcome.FIRED:
+                self._lateness.observe((), (signal.at - tick.at).total_seconds())
 
     def _on_call(self, verb: str, seconds: float, error: Exception | None) -> None:
         self._queries.observe((verb,), seconds)

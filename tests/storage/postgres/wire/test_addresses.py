@@ -16,6 +16,8 @@ SEVERAL = [
     f"postgresql:///jobs?host=one,two&port=5432,5433&user=ada&password={SECRET}",
     f"postgresql://ada:{SECRET}@/jobs?host=one:5432,two:5433&pooled=false",
     f"postgres:///jobs?password={SECRET}&host=one,two&port=5432,5433&target_session_attrs=primary",
+    f"postgresql:///jobs?p%61ssword={SECRET}&host=one,two&port=5432,5433",
+    f"postgresql:///jobs?host=one,two&port=5432,5433&%70%41%53s%77O%72%64={SECRET}",
 ]
 
 

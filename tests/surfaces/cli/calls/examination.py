@@ -11,7 +11,7 @@ from tenure.storage.contract.store import Store
 from tests.storage.verbs import MAIL
 from tests.surfaces.command import tenure
 
-FIELDS = {"kind", "what", "since", "cure", "needsPerson"}
+FIELDS = {"kind", "what", "since", "cure", "needsPerson", "job", "definition", "queue"}
 
 
 def examined(folder: Path, database: str, code: int, *options: str) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def test_a_walk_by_hand_removes_what_a_dry_run_has_counted(tmp_path: Path, migra
         "jobs": 2,
         "logLines": 2,
         "dryRun": True,
+        "complete": True,
         "counts": [{"definitionKey": "mail", "status": "succeeded", "jobs": 2}],
     }
     assert audit_of(migrated) == []

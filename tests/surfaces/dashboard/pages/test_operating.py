@@ -111,7 +111,7 @@ async def test_a_paused_definition_with_jobs_needs_attention(api: Api, store: St
     await enqueue_one(store, queue="slow")
     await store.pause(PauseScope(definition="mail"), by="ann", reason="spam")
     anybody = Visitor(api)
-    assert "mail is paused by ann (spam), and 2 jobs wait" in await shown(anybody, "/")
+    assert "2 jobs wait under the pause of mail by ann" in await shown(anybody, "/")
     assert "mail is paused by ann (spam) until" in await shown(anybody, f"/ui/jobs/{job}")
 
 

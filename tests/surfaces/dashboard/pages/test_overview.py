@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tenure.core.model.aside import JobsAside
+from tenure.engine.health.checkup import examine
 from tenure.storage.contract.store import Store
 from tests.storage import damaged_rows
 from tests.storage.backends import Backend
@@ -62,10 +63,25 @@ async def test_a_job_that_is_aside_needs_attention_and_has_a_button(store: Store
     async with serving(store, routes=EVERY) as api:
         visitor = Visitor(api)
         first = (await visitor.get("/")).body.decode()
-        assert "A job of mail is aside: the database refuses to claim it" in first
+        assert f"Job {job} is aside, because the database refused to move it (claim)" in first
         assert f'href="/ui/jobs/{job}"' in first
         page = (await visitor.get(f"/ui/jobs/{job}")).body.decode()
         assert "because the database refuses to claim it" in page
         assert f'action="/ui/jobs/{job}/put-back"' in page
         assert f'action="/ui/jobs/{job}/cancel"' not in page
         assert " aside" in (await visitor.get("/ui/jobs")).body.decode()
+
+
+async def test_the_overview_says_what_the_doctor_says(store: Store) -> None:
+    """The same findings in the same words, but for those that need a look at jobs one by one."""
+    await enqueue_one(store)
+    await store.pause("default", by="ann", reason="spam")
+    checkup = await examine(store)
+    async with serving(store, routes=EVERY) as api:
+        page = html.unescape((await Visitor(api).get("/")).body.decode())
+    page = page.replace("<code>", "`").replace("</code>", "`")
+    assert {"unserved", "paused"} <= {symptom.kind for symptom in checkup.symptoms}
+    for symptom in checkup.symptoms:
+        if symptom.kind != "clock-ahead":  # the time goes on
+            assert symptom.what[1:] in page
+        assert symptom.cure[1:] in page

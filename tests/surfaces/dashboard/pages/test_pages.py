@@ -1,5 +1,6 @@
 """What every screen shows, to whom, and what it makes of texts and numbers that somebody chose with care."""
 
+import html
 import json
 import re
 from datetime import timedelta
@@ -16,12 +17,14 @@ from tenure.core.values.documents import write
 from tenure.core.values.failure import Failure
 from tenure.storage.contract.store import Store
 from tenure.surfaces.dashboard.actions import many_jobs
+from tests.storage.clock import Clock
 from tests.storage.verbs import (
     claim,
     enqueue_one,
     line,
     note,
     one_in_each_state,
+    seconds,
     settle,
     trail,
     unrecoverable,
@@ -207,6 +210,39 @@ async def test_many_jobs_are_changed_only_after_a_page_has_said_how_many(api: Ap
     assert "5 jobs were replayed" in _shown((await anybody.get("/ui/jobs?did=replay&changed=5")).body)
 
 
+async def test_dead_letters_are_deleted_after_a_question_with_their_number(
+    api: Api, store: Store, clock: Clock
+) -> None:
+    """Those whose idempotency key still counts stay, and the page says so; so do jobs that are not dead."""
+    for key in (None, None, "order-7"):
+        await enqueue_one(store, key=key)
+    owned = await claim(store)
+    alive = await enqueue_one(store)
+    await settle(store, [unrecoverable(one) for one in owned])
+    await clock.advance(seconds(1))
+    anybody = Visitor(api)
+    token = await anybody.token()
+    page = _shown((await anybody.get("/ui/dead-letters")).body)
+    form = page[page.index('value="purge"') - 200 :]
+    fields = dict(re.findall(r'name="(act|every|q)" value="([^"]*)"', form)[:3])
+    fields["status"] = ["failed", "buried"]
+    assert (fields["act"], fields["every"]) == ("purge", "true")
+    asked = _shown((await anybody.submit("/ui/jobs/act", fields, token=token)).body)
+    assert "Delete 2 jobs?" in asked
+    assert "1 more, for their idempotency keys" in asked
+    assert all([await store.get(one.lease.job) for one in owned])
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked)
+    sure = {**{name: html.unescape(value) for name, value in hidden}, "status": ["failed", "buried"]}
+    done = await anybody.submit("/ui/jobs/act", sure, token=token)
+    assert done.status == 303
+    assert "did=purge&changed=2" in done.headers["location"]
+    assert "2 dead letters were deleted" in _shown((await anybody.get(done.headers["location"])).body)
+    left = [await store.get(one.lease.job) is not None for one in owned]
+    assert (left, await store.get(alive) is not None) == ([False, False, True], True)
+    refused = await anybody.submit("/ui/jobs/act", {"act": "purge", "job": str(alive)}, token=token)
+    assert refused.status == 422
+
+
 async def test_what_is_too_much_for_one_request_goes_on_with_the_next(
     api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,6 +354,6 @@ async def test_dead_letters_are_told_by_their_cause(api: Api, store: Store) -> N
     shown = _shown((await anybody.get("/ui/dead-letters")).body)
     assert "3 jobs" in shown
     assert shown.count("KeyError") == 1
-    [search] = re.findall(r'name="q" value="(fingerprint:mail:[0-9a-f]{12})"', shown)
+    [search] = set(re.findall(r'name="q" value="(fingerprint:mail:[0-9a-f]{12})"', shown))
     listed = _shown((await anybody.get(f"/ui/jobs?q={search}")).body)
     assert listed.count('id="row-') == 3

@@ -7,13 +7,16 @@ import pytest
 
 from tenure.core.model.states import State
 from tenure.core.reports.retention import Retention
+from tenure.engine.client.retention import RetentionSettings
 from tenure.storage.contract.store import Store
+from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.verbs import claim, settle, unrecoverable
 from tests.surfaces.http.auth.test_keys import bearing, make
 from tests.surfaces.http.http_server import Api
 
 DAY = 86_400.0
+GOES = {"logLines": 0, "dryRun": True, "complete": True}
 NOTHING = {"succeededSeconds": None, "othersSeconds": None, "keyedSeconds": None, "logSeconds": None}
 USUAL = {
     "succeededSeconds": 7 * DAY,
@@ -99,6 +102,58 @@ async def _dead(api: Api, store: Store, number: int, **more: object) -> list[str
     ]
     await settle(store, [unrecoverable(owned) for owned in await claim(store, limit=number)])
     return jobs
+
+
+async def test_a_dry_run_counts_as_the_command_does(api: Api, store: Store, clock: Clock) -> None:
+    """What is left out stays as it is set, and nothing goes: `retention set --dry-run` says the same."""
+    jobs = await _dead(api, store, 3)
+    await clock.advance(timedelta(days=2))
+    path = "/v1/retention-dry-run"
+    assert (await api.post(path, {})).json == {**GOES, "jobs": 0, "counts": []}
+    counts = [{"definitionKey": "mail", "status": "failed", "jobs": 3}]
+    for body in ({"othersSeconds": DAY}, {"definitionKey": "mail", "othersSeconds": DAY}):
+        assert (await api.post(path, body)).json == {**GOES, "jobs": 3, "counts": counts}
+    policy = await RetentionSettings(store).proposed("mail", {"others": timedelta(days=1)})
+    walked = await RetentionSettings(store).walk("mail", dry=True, policy=policy)
+    assert walked.counts == {("mail", State.FAILED): 3}
+    await api.call("PUT", "/v1/retention/mail", {"othersSeconds": DAY})
+    as_set = {"definitionKey": "mail", "othersSeconds": None}
+    assert (await api.post(path, as_set)).json["jobs"] == 3
+    assert [(await api.get(f"/v1/jobs/{job}")).status for job in jobs] == [200] * 3
+    [entry, *_] = await store.audit_entries()
+    assert entry.entry.target == "dry run: mail succeeded=- others=- keyed=- logs=-"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "pointer"),
+    [
+        ({"succeededSeconds": -1}, 422, "/succeededSeconds"),
+        ({"logs": 1}, 422, "/logs"),
+        ({"definitionKey": "nail"}, 404, None),
+    ],
+)
+async def test_a_dry_run_that_makes_no_sense_is_refused(
+    api: Api, body: Any, status: int, pointer: str | None
+) -> None:
+    reply = await api.post("/v1/retention-dry-run", body)
+    assert reply.status == status
+    assert [fault["pointer"] for fault in reply.json.get("errors", [])] == ([pointer] if pointer else [])
+    assert not api.bugs
+
+
+async def test_a_table_that_lost_its_row_says_so_and_how_to_mend_it(
+    api: Api, store: Store, backend: Backend
+) -> None:
+    """Not that the database does not answer; and nothing of its SQL or its place."""
+    await backend.sql("DELETE FROM tenure.retention")
+    purge = ("POST", "/v1/jobs/purge", {"endedBefore": "2031-01-31T08:30:00Z"})
+    for method, path, body in (("GET", "/v1/retention", None), purge):
+        reply = await api.call(method, path, body)
+        assert (reply.status, reply.json["type"]) == (503, "/docs#retention-broken")
+        assert "PUT /v1/retention" in reply.json["detail"]
+        assert "row" not in reply.json["detail"]
+    assert (await api.call("PUT", "/v1/retention", USUAL)).status == 200
+    assert (await api.get("/v1/retention")).status == 200
 
 
 async def test_dead_letters_are_purged_in_portions(api: Api, store: Store, clock: Clock) -> None:

@@ -67,7 +67,20 @@ SELECT coalesce(jsonb_agg(jsonb_build_object('name', name, 'key', key, 'size', s
           FROM unnest(tenure.keys_of(spec, params, named)) AS own (key)) wanted
 $$;
 
--- The line for jobs of one kind; made, with its limits and their slots, where there is none.
+-- Gives a new key of a limit its slots when the transaction that brings it commits: until then nobody who raises the limit
+-- sees the key. The lock keeps the size as it is from here to the commit; who raises it afterwards sees the key.
+CREATE FUNCTION tenure.fill_slots() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    most integer;
+BEGIN
+    SELECT size INTO most FROM tenure.limit_size WHERE name = NEW.name FOR SHARE;
+    INSERT INTO tenure.slot (limited, n) SELECT NEW.id, n FROM generate_series(1, most) AS n ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER fill_slots AFTER INSERT ON tenure.limited DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION tenure.fill_slots();
+
+-- The line for jobs of one kind; made, with its limits, where there is none.
 CREATE FUNCTION tenure.line_for(in_queue text, of_definition text, of_version integer, limits jsonb) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -81,19 +94,10 @@ BEGIN
         INSERT INTO tenure.limited (name, key)
         SELECT name, key FROM jsonb_to_recordset(limits) AS wanted (name text, key text) ORDER BY name, key
         ON CONFLICT DO NOTHING;
-        INSERT INTO tenure.slot (limited, n)
-        SELECT limited.id, n
-          FROM jsonb_to_recordset(limits) AS wanted (name text, key text)
-         -- LIMIT keeps these look-ups, however many keys there are by now.
-         CROSS JOIN LATERAL (SELECT id FROM tenure.limited
-                              WHERE limited.name = wanted.name AND limited.key = wanted.key LIMIT 1) limited
-         CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = wanted.name LIMIT 1) sized
-         CROSS JOIN generate_series(1, sized.size) AS n
-         ORDER BY limited.id, n
-        ON CONFLICT DO NOTHING;
     END IF;
     ids := ARRAY(SELECT limited.id
                    FROM jsonb_to_recordset(limits) AS wanted (name text, key text)
+                  -- LIMIT keeps these look-ups, however many keys there are by now.
                   CROSS JOIN LATERAL (SELECT id FROM tenure.limited
                                        WHERE limited.name = wanted.name AND limited.key = wanted.key LIMIT 1) limited
                   ORDER BY limited.id);
@@ -164,7 +168,7 @@ BEGIN
     IF definition LIKE 'system.%' THEN
         PERFORM tenure.refuse_input('definition', 'begins with ''system.'', which is reserved', 'choose another name');
     END IF;
-    -- What an operator may set, as whoever else enqueues has it.
+    -- What an operator may set, as every other way to enqueue has it.
     SELECT d.spec::jsonb || coalesce((SELECT jsonb_object_agg(name, CASE WHEN name = 'retry'
                                                                          THEN coalesce(d.spec::jsonb -> 'retry', '{}') || value
                                                                          ELSE value END)

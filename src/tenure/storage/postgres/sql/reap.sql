@@ -52,7 +52,7 @@ moved AS (
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
     SELECT id, n, CASE WHEN state = 'queued' THEN 'orphaned' ELSE state::text END, source, state, attempt, fence,
-           at, 'reaper', 'lease ran out', mark
+           at, :actor::text, :reason::text, mark
       FROM moved
 ),
 -- The slots its limits had given each of them are free again.
@@ -79,7 +79,7 @@ shelved AS (
            END
       FROM moved WHERE state <> 'queued'
 ),
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 owed AS (
     INSERT INTO tenure.aftermath (queue, definition, version, job)
     SELECT line.queue, line.definition, line.version, moved.id

@@ -20,7 +20,7 @@ from tenure.core.model.outcome import Report
 from tenure.core.values.bounds import LARGEST_PAGE, MOST_SUSPENSIONS, whole
 from tenure.storage.mapping import aside, culprits, return_steps
 from tenure.storage.mapping.aside import Culprit, DatabaseRefusal
-from tenure.storage.mapping.return_steps import LENT, Part, Reap, Settle, Step
+from tenure.storage.mapping.return_steps import LENT, REAPER, Part, Reap, Settle, Step
 from tenure.storage.mapping.turn_rows import ReportRow
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.claims.offers import Offer, OpenLine
@@ -179,7 +179,7 @@ def _due(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
 
 def _expired(some: Sequence[asyncpg.Record]) -> dict[str, Any]:
     leases = sorted({row["fence"] for row in some})
-    return {"named": [row["job"] for row in some], "leases": leases, "limit": len(leases)}
+    return {"named": [row["job"] for row in some], "leases": leases, "limit": len(leases), **REAPER}
 
 
 def _offer(row: asyncpg.Record, line: OpenLine) -> Offer:
@@ -206,4 +206,4 @@ async def _run_step(run: Transaction, step: Step, job: UUID) -> list[asyncpg.Rec
             report = aside.reported_from(kept, kept["after"])
             return await run(FULL, **_turn([report], [], owner, 0))
         case Reap(job, fence):
-            return await run("reap+named", named=[job], leases=[fence], limit=1)
+            return await run("reap+named", named=[job], leases=[fence], limit=1, **REAPER)

@@ -11,9 +11,6 @@ from tenure.storage.mapping.paging import LAST
 from tenure.storage.postgres.database import Database
 from tenure.storage.postgres.vitals import HOT_TABLES, vitals_from
 
-FREEING = "UPDATE tenure.slot SET is_held = false WHERE limited = {number} AND n IN ({places})"
-"""The SQL that frees places under a limit by hand."""
-
 
 class Inspection(Database):
     """Jobs that nothing moves on, and places that nobody frees."""
@@ -25,7 +22,7 @@ class Inspection(Database):
 
     async def loose_slots(self, *, limit: int = 20) -> list[LooseSlots]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        return loose_slots_from(await self._pool.survey("loose_slots", limit=limit), FREEING)
+        return loose_slots_from(await self._pool.survey("loose_slots", limit=limit))
 
     async def vitals(self, *, long: timedelta = LONG) -> Checkup:
         [server] = await self._pool.run("vitals.server")

@@ -40,7 +40,7 @@ UPDATE tenure_sequence SET n = n + (SELECT count(*) FROM temp.moving)
 -- part: recorded
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT s.id, s.n, CASE WHEN s.state = 'queued' THEN 'orphaned' ELSE s.state END, m.source, s.state, s.attempt, s.fence,
-       :now, 'reaper', 'lease ran out', :mark
+       :now, :actor, :reason, :mark
   FROM temp.moving m CROSS JOIN tenure_job_state s ON s.id = m.id;
 
 -- part: ended
@@ -59,7 +59,7 @@ SELECT s.line, s.rank, s.seq, s.id
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 INSERT INTO tenure_aftermath (queue, definition, version, job)
 SELECT queue, definition, line.version, m.id
   FROM temp.moving m

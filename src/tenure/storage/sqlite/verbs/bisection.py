@@ -20,7 +20,7 @@ from tenure.core.model.outcome import Report
 from tenure.core.values.bounds import LARGEST_PAGE, MOST_SUSPENSIONS, whole
 from tenure.storage.mapping import aside, culprits, return_steps
 from tenure.storage.mapping.aside import Culprit
-from tenure.storage.mapping.return_steps import Part, Reap, Settle, Step
+from tenure.storage.mapping.return_steps import REAPER, Part, Reap, Settle, Step
 from tenure.storage.mapping.turn_rows import ReportRow
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.clock import TransactionTime
@@ -110,7 +110,7 @@ class Bisection(Database):
                 )
                 return [{"settled": row} for row in settled]
             case Reap(job):
-                self._scripts.run_only(connection, "reap", LOST, [str(job)], **values, limit=-1)
+                self._scripts.run_only(connection, "reap", LOST, [str(job)], **values, **REAPER, limit=-1)
                 return []
 
 
@@ -160,7 +160,7 @@ def reaping(limit: int) -> Search:
     """Which jobs under expired leases cannot be reaped."""
     return lambda trial: trial.culprits(
         culprits.blame_expired(trial.found("reap", LOST, limit=limit)),
-        lambda some: trial.run_only("reap", LOST, _jobs(some), limit=limit),
+        lambda some: trial.run_only("reap", LOST, _jobs(some), limit=limit, **REAPER),
     )
 
 

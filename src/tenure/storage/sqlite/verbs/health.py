@@ -12,9 +12,6 @@ from tenure.storage.mapping.paging import LAST
 from tenure.storage.sqlite.file.database import Database
 from tenure.storage.sqlite.file.vitals import examine_file
 
-FREEING = "UPDATE tenure_limited SET held = held - {n} WHERE id = {number}"
-"""The SQL that frees places under a limit by hand."""
-
 
 class Inspection(Database):
     """Jobs that nothing moves on, and places that nobody frees."""
@@ -26,7 +23,7 @@ class Inspection(Database):
 
     async def loose_slots(self, *, limit: int = 20) -> list[LooseSlots]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        return loose_slots_from(await self._read("loose_slots", lambda row: row, limit=limit), FREEING)
+        return loose_slots_from(await self._read("loose_slots", lambda row: row, limit=limit))
 
     async def vitals(self, *, long: timedelta = LONG) -> Checkup:  # noqa: ARG002
         [sizes] = await self._read("vitals", lambda row: row)

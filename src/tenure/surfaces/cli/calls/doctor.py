@@ -12,8 +12,10 @@ from tenure.core.reports.health import Checkup, Fact, Symptom
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked, masked_in
 from tenure.engine.health.checkup import examine
+from tenure.engine.health.repairs import Mended
 from tenure.settings.sources import load
 from tenure.storage.contract.store import Store
+from tenure.surfaces.cli.calls.doctor_mend import is_sure, mend_all, mendable
 from tenure.surfaces.cli.database import Parts, database_option, with_store
 from tenure.surfaces.cli.output import json_option, moment, print_json
 
@@ -34,6 +36,8 @@ class Diagnosis(Struct, frozen=True, kw_only=True, rename="camel"):
     host: Sequence[Fact]
     store: Sequence[Fact]
     findings: Sequence[Symptom]
+    mended: Sequence[Mended] | None = None
+    """What --mend has done; the findings are those that are left."""
 
 
 @click.command()
@@ -44,9 +48,15 @@ class Diagnosis(Struct, frozen=True, kw_only=True, rename="camel"):
     is_flag=True,
     help="Look at every job, in portions, and count all that are stuck; without it, at the newest 100,000.",
 )
+@click.option(
+    "--mend",
+    is_flag=True,
+    help="Mend jobs that nothing moves on, and free places under limits that no job holds. Asks first.",
+)
+@click.option("--yes", is_flag=True, help="With --mend: do not ask.")
 @click.pass_context
-def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool) -> None:
-    """Say what is wrong, since when, and what to do. Changes nothing.
+def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool, mend: bool, yes: bool) -> None:
+    """Say what is wrong, since when, and what to do. Changes nothing, unless told to --mend.
 
     Shows settings in force and where they come from, the schema, how attempts are isolated on this host, and
     what needs a person: workers that are silent or not ready, jobs that wait for a definition that no live
@@ -54,16 +64,29 @@ def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool) -> None
     were changed by hand, places under limits that nobody frees, a clock that is ahead; and what the
     database's server, or its file and disk, look like.
 
+    With --mend each job is locked and looked at again: one that has healed by itself is left alone. A queued
+    job gets its place in line back, one that waits its timer, and one that is owned without a lease is taken
+    from its lost owner, as after a lost worker. Each change is in the audit log. Then all is looked at again.
+
     The exit code is 0 if no person is needed, and 1 if one is. A database that cannot be reached, or whose
     schema does not fit, ends as for every command, after what is known without it.
     """
+    if yes and not mend:
+        raise click.UsageError("--yes goes with --mend")
     parts: Parts = ctx.obj
     is_given = ctx.get_parameter_source("database") is ParameterSource.COMMANDLINE
     loaded = load({"database": database if is_given else None})
     host = examine_host(loaded.settings)
     error: StoreError | None = None
+    mended: list[Mended] | None = [] if mend else None
     try:
-        found = with_store(parts.store_for(database, create=False), lambda store: _examine(store, deep=deep))
+        found = _look(parts, database, deep=deep)
+        ill = mendable(found.symptoms) if mend else []
+        if ill and (yes or is_sure(ill)):
+            mended = mend_all(parts, database, deep=deep, on_mended=_quiet if as_json else _tell)
+            found = _look(parts, database, deep=deep)
+        elif ill:
+            click.echo("nothing was mended", err=True)
     except StoreError as refused:
         error, found = refused, Checkup(symptoms=[_refused(refused)])
     findings = [*found.symptoms, *host.symptoms]
@@ -74,15 +97,24 @@ def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool) -> None
         host=host.facts,
         store=found.facts,
         findings=sorted(findings, key=lambda finding: not finding.needs_person),
+        mended=mended,
     )
-    if as_json:
-        print_json(diagnosis)
-    else:
-        for line in _lines(diagnosis):
-            click.echo(line)
+    _print(diagnosis, as_json=as_json)
     if error is not None:
         raise error
     ctx.exit(0 if diagnosis.is_well else 1)
+
+
+def _look(parts: Parts, database: str, *, deep: bool) -> Checkup:
+    return with_store(parts.store_for(database, create=False), lambda store: _examine(store, deep=deep))
+
+
+def _tell(mended: Mended) -> None:
+    click.echo(f"{mended.outcome} {mended.kind}: {plain(mended.what)}")
+
+
+def _quiet(_mended: Mended) -> None:
+    """What is printed as JSON has it all at the end."""
 
 
 async def _examine(store: Store, *, deep: bool) -> Checkup:
@@ -91,6 +123,14 @@ async def _examine(store: Store, *, deep: bool) -> Checkup:
     schema = Fact("schema", newer if fit.is_newer else "fits this version of tenure")
     found = await examine(store, deep=deep)
     return Checkup([schema, *found.facts], found.symptoms)
+
+
+def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:
+    if as_json:
+        print_json(diagnosis)
+        return
+    for line in _lines(diagnosis):
+        click.echo(line)
 
 
 def _refused(error: StoreError) -> Symptom:

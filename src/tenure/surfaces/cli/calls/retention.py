@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tenure.api import inputs
-from tenure.api.retention_shapes import RemovedCount, RemovedItem, item_of, view, written
+from tenure.api.retention_shapes import item_of, removed_item, view, written
 from tenure.core.errors import UnknownDefinition
 from tenure.core.reports.retention import FOR_ALL, PARTS, RetentionPolicy
 from tenure.core.values.text import plain
@@ -193,10 +193,7 @@ def _cell(time: timedelta | None, *, is_own: bool) -> str:
 def _print_removed(removed: Removed, *, dry: bool, as_json: bool) -> None:
     counts = sorted(removed.counts.items())
     if as_json:
-        items = [
-            RemovedCount(definition_key=definition, status=state, jobs=n) for (definition, state), n in counts
-        ]
-        print_json(RemovedItem(jobs=removed.jobs, log_lines=removed.log_lines, dry_run=dry, counts=items))
+        print_json(removed_item(removed.counts, removed.log_lines, dry=dry))
         return
     if counts:
         rows = [(definition, state.value, str(n)) for (definition, state), n in counts]

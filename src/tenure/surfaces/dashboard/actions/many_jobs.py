@@ -1,10 +1,12 @@
-"""Cancels or replays many jobs at once: those that are selected, or all that match a list.
+"""Cancels, replays or deletes many jobs at once: those that are selected, or all that match a list.
 
 All that match are changed in portions, and only after a page has said how many there are. Each portion goes
-on where the one before ended. With one key no job is replayed twice, however often a form is sent.
+on where the one before ended. With one key no job is replayed twice, however often a form is sent. Only dead
+letters are deleted, and only those that had ended when the page asked.
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Literal
 from uuid import UUID, uuid4
 
@@ -27,7 +29,15 @@ MOST_CHOSEN = 500
 PORTION = 10
 """Sweeps in one request; each changes at most a thousand jobs."""
 
-Act = Literal["cancel", "replay"]
+Act = Literal["cancel", "replay", "purge"]
+_MEANT = {
+    "cancel": (UNFINISHED, UNFINISHED),
+    "replay": (FINAL, DEAD_LETTERS),
+    "purge": (DEAD_LETTERS, DEAD_LETTERS),
+}
+"""The states to which an action applies, and those that are meant if none is named."""
+
+_DONE = {"cancel": "cancelled", "replay": "replayed", "purge": "deleted"}
 
 
 class Choice(Form, frozen=True, kw_only=True):
@@ -42,6 +52,7 @@ class Choice(Form, frozen=True, kw_only=True):
     after: str = ""
     key: str = ""
     changed: int = 0
+    before: str = ""
 
 
 class Sweep(Struct, frozen=True):
@@ -50,6 +61,7 @@ class Sweep(Struct, frozen=True):
     act: Act
     listing: Listing
     which: Filter
+    before: datetime
 
 
 async def act(context: AppContext, request: Request) -> Response:
@@ -57,9 +69,13 @@ async def act(context: AppContext, request: Request) -> Response:
     form: Choice = request.body
     listing = Listing(search.read(form.q), form.status)
     if not form.every:
+        if form.act == "purge":
+            raise Refusal("validation", "selected jobs are not deleted; delete all of a cause instead")
         changed = await _do_selected(context, request, _ids(form))
         return see_other(listing.address(did=form.act, changed=changed, chosen=len(form.job)))
-    sweep = Sweep(form.act, listing, _applicable(form.act, listing.filter(request.caller.namespace)))
+    which = _applicable(form.act, listing.filter(request.caller.namespace))
+    before = inputs.moment(form.before) if form.before else (await context.client.health.look()).at
+    sweep = Sweep(form.act, listing, which, before)
     if not form.sure:
         return await _confirm(context, request, sweep)
     return await _do_portion(context, request, sweep)
@@ -98,7 +114,16 @@ async def _confirm(context: AppContext, request: Request, sweep: Sweep) -> Respo
     """The page that says how many jobs match, and asks for confirmation."""
     swept = await _sweeper(context, request, sweep, dry=True)(None)
     count = Count(swept.matched, swept.next is not None)
-    return render(request, "jobs_sure.html", sweep=sweep, count=count, changed=0, after="", key=uuid4().hex)
+    kept = await _kept_for_keys(context, sweep) - swept.matched if sweep.act == "purge" else 0
+    return render(
+        request, "jobs_sure.html", sweep=sweep, count=count, kept=kept, changed=0, after="", key=uuid4().hex
+    )
+
+
+async def _kept_for_keys(context: AppContext, sweep: Sweep) -> int:
+    """How many would be deleted if keys did not count, as far as the same look goes."""
+    swept = await context.client.bulk.purge(sweep.which, ended_before=sweep.before, keyed=True, dry=True)
+    return swept.matched
 
 
 async def _do_portion(context: AppContext, request: Request, sweep: Sweep) -> Response:
@@ -112,7 +137,14 @@ async def _do_portion(context: AppContext, request: Request, sweep: Sweep) -> Re
         if after is None:
             return see_other(sweep.listing.address(did=sweep.act, changed=changed))
     return render(
-        request, "jobs_sure.html", sweep=sweep, count=None, changed=changed, after=str(after), key=form.key
+        request,
+        "jobs_sure.html",
+        sweep=sweep,
+        count=None,
+        kept=0,
+        changed=changed,
+        after=str(after),
+        key=form.key,
     )
 
 
@@ -122,6 +154,8 @@ def _sweeper(
     bulk, which = context.client.bulk, sweep.which
     if sweep.act == "cancel":
         return lambda after: bulk.cancel(which, after=after, dry=dry, actor=request.caller.actor)
+    if sweep.act == "purge":
+        return lambda after: bulk.purge(which, ended_before=sweep.before, after=after, dry=dry)
     return lambda after: bulk.replay(which, after=after, dry=dry, key=key)
 
 
@@ -135,10 +169,9 @@ def _ids(form: Choice) -> list[UUID]:
 
 def _applicable(act: Act, which: Filter) -> Filter:
     """Only jobs to which the action applies. If no state is named, a replay is of dead letters."""
-    allowed, usual = (UNFINISHED, UNFINISHED) if act == "cancel" else (FINAL, DEAD_LETTERS)
+    allowed, usual = _MEANT[act]
     states = which.states & allowed if which.states else usual
     if not states:
         named = " or ".join(sorted(which.states))
-        done = "cancelled" if act == "cancel" else "replayed"
-        raise InvalidInput("status", f"is {named}", f"no such job can be {done}; choose other states")
+        raise InvalidInput("status", f"is {named}", f"no such job can be {_DONE[act]}; choose other states")
     return structs.replace(which, states=states)

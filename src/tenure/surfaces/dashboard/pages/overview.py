@@ -48,9 +48,10 @@ async def overview(context: AppContext, request: Request) -> Response:
     period = request.query.get("period", USUAL_PERIOD)
     client = context.client
     # Concurrently: on a cold disk each of them is slow.
-    figures, attention, counts, known = await asyncio.gather(
+    figures, attention, symptoms, counts, known = await asyncio.gather(
         client.statistics.figures(),
-        client.attention(),
+        client.health.look(),
+        client.health.light_symptoms(),
         client.counts(Filter()),  # cheap, so these are not cached
         client.workers(),
     )
@@ -67,7 +68,7 @@ async def overview(context: AppContext, request: Request) -> Response:
         ended=_ended(series, figures.at),
         took=_took(series, figures.at),
         attention=attention,
-        troubles=troubles(attention),
+        troubles=troubles(symptoms),
         workers=workers,
         slots=_slots(workers),
     )

@@ -46,7 +46,7 @@ OF_JOBS = (
     _OF_API["status"],
     _OF_API["sort"],
     CURSOR,
-    _parameter("did", _one_of("cancel", "replay"), "the action that was just done"),
+    _parameter("did", _one_of("cancel", "replay", "purge"), "the action that was just done"),
     _parameter("changed", _count, "how many jobs it changed"),
     _parameter("chosen", _count, "how many jobs were selected"),
 )

@@ -21,6 +21,7 @@ from tenure.core.errors import (
     JobUnfinished,
     NoRoom,
     PositionGone,
+    RetentionBroken,
     SchemaMismatch,
     StoreError,
     StoreRefused,
@@ -36,6 +37,12 @@ RETRY_AFTER = 2
 
 TRY_AGAIN = "try again: a job sent with an idempotency key is recorded only once"
 NO_SUCH_JOB = "there is no job with this id"
+
+_SET_AGAIN = (
+    "how long finished jobs are kept is not set for all definitions, or makes no sense, "
+    "so nothing is removed; an operator sets it again: PUT /v1/retention, or "
+    "`tenure retention set --succeeded 7d --others 30d --keyed 7d`"
+)
 
 MOST_ERRORS = 20
 _LONGEST_ECHO = 64
@@ -182,6 +189,8 @@ def _refusal_of_store(error: StoreError | TimeoutError) -> Refusal:
     match error:
         case StoreRestored():
             return Refusal("store-restored", str(error))
+        case RetentionBroken():
+            return Refusal("retention-broken", _SET_AGAIN)
         case TimeoutError():
             detail = f"the database took too long, so the request may or may not be done; {TRY_AGAIN}"
         case _:

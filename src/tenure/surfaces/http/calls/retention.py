@@ -1,10 +1,21 @@
 """The control API's calls about how long finished jobs are kept."""
 
-from tenure.api.retention_shapes import RetentionBody, RetentionForAllBody, change_of, item_of, view
+from tenure.api.retention_shapes import (
+    RetentionBody,
+    RetentionForAllBody,
+    RetentionTrialBody,
+    change_of,
+    item_of,
+    removed_item,
+    view,
+)
 from tenure.core.errors import UnknownDefinition
 from tenure.core.reports.retention import FOR_ALL, PARTS
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
+
+LONGEST_LOOK = 45.0
+"""Seconds after which a dry run answers with what it has counted so far."""
 
 
 async def retention(context: AppContext, _request: Request) -> Response:
@@ -40,14 +51,37 @@ async def delete(context: AppContext, request: Request) -> Response:
     return Response(200, item_of(policy, key))
 
 
+async def dry_run(context: AppContext, request: Request) -> Response:
+    """Count what would go if these times were set; nothing is set, and nothing goes."""
+    body: RetentionTrialBody = request.body
+    tried = {part: time for part, time in change_of(body).items() if time is not None}
+    try:
+        foreseen = await context.client.retention.foresee(
+            body.definition_key or FOR_ALL, tried, within=LONGEST_LOOK
+        )
+    except UnknownDefinition:
+        raise _unknown() from None
+    removed, is_whole = foreseen
+    return Response(200, removed_item(removed.counts, removed.log_lines, dry=True, complete=is_whole))
+
+
+def trial(request: Request) -> str:
+    """What is tried, for the audit log."""
+    body: RetentionTrialBody = request.body
+    return f"dry run: {_told(body.definition_key or 'all definitions', body)}"
+
+
 def target(request: Request) -> str:
     """What is set, for the audit log: the path does not tell."""
-    body: RetentionBody | RetentionForAllBody = request.body
+    return _told(request.path.get("key", "all definitions"), request.body)
+
+
+def _told(which: str, body: RetentionBody | RetentionForAllBody | RetentionTrialBody) -> str:
     times = [
         f"{part}={'-' if value is None else f'{value.total_seconds():g}s'}"
         for part, value in change_of(body).items()
     ]
-    return " ".join([request.path.get("key", "all definitions"), *times])
+    return " ".join([which, *times])
 
 
 def _unknown() -> Refusal:

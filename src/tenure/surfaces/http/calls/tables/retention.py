@@ -5,7 +5,7 @@ from typing import Any
 from tenure.api import retention_shapes
 from tenure.surfaces.http.app.routes import Route
 from tenure.surfaces.http.calls import retention
-from tenure.surfaces.http.calls.tables.audiences import reader
+from tenure.surfaces.http.calls.tables.audiences import operator, reader
 
 
 def _setter(method: str, path: str, **rest: Any) -> Route:
@@ -44,6 +44,17 @@ ROUTES = (
         body=retention_shapes.RetentionBody,
         fields=retention_shapes.FIELDS,
         problems=("not-found",),
+    ),
+    operator(
+        "/v1/retention-dry-run",
+        handler=retention.dry_run,
+        target=retention.trial,
+        summary="Count what would go if finished jobs were kept for other times; nothing is changed",
+        body=retention_shapes.RetentionTrialBody,
+        fields=retention_shapes.FIELDS,
+        answers={200: retention_shapes.RemovedItem},
+        problems=("not-found",),
+        seconds=60.0,
     ),
     _setter(
         "DELETE",

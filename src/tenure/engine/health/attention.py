@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from tenure.core.model.aside import Aside
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
-from tenure.core.reports.operations import LineStatus, Pause, WorkerStatus
+from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, Pause, WorkerStatus
 from tenure.storage.contract.store import Store
 
 FRESH = 2.0
@@ -57,10 +57,13 @@ class Attention(Struct, frozen=True, kw_only=True):
     `silent` are workers that were neither seen lately nor dismissed; `struggling` are jobs that failed at
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
-    database refuses to move.
+    database refuses to move; `unready` are live workers that cannot run jobs; `ahead` is how far the store's
+    clock is ahead of this machine's.
     """
 
     at: datetime
+    ahead: timedelta
+    alive: int
     oldest: LongestWait | None
     paused: Sequence[PausedQueue]
     paused_in_all: int
@@ -73,6 +76,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     dead: Count
     aside: Sequence[Aside] = ()
     aside_in_all: int = 0
+    unready: Sequence[WorkerStatus] = ()
 
 
 class AttentionCheck:
@@ -95,9 +99,11 @@ class AttentionCheck:
 
     async def _look(self) -> Attention:
         trouble = await self._store.trouble(LATELY)
+        ahead = trouble.at - datetime.now(UTC)
         aside = await self._store.asides(limit=MOST_NAMED)
         filled = [line for line in await self._store.lines() if line.counts.get(State.QUEUED)]
-        silent = [worker for worker in await self._store.workers() if not worker.is_alive]
+        workers = await self._store.workers()
+        silent = [worker for worker in workers if not worker.is_alive]
         paused = _paused(line for line in filled if line.pause is not None)
         unserved = [Unserved(line.line, _jobs(line), line.oldest) for line in filled if not line.workers]
         waiting = [
@@ -107,6 +113,8 @@ class AttentionCheck:
         ]
         return Attention(
             at=trouble.at,
+            ahead=ahead,
+            alive=len(workers) - len(silent),
             oldest=min(waiting, key=lambda one: one.since, default=None),
             paused=_largest(paused),
             paused_in_all=len(paused),
@@ -119,7 +127,14 @@ class AttentionCheck:
             dead=trouble.dead,
             aside=aside.jobs,
             aside_in_all=aside.in_all,
+            unready=[worker for worker in workers if _is_unready(worker, trouble.at)],
         )
+
+
+def _is_unready(worker: WorkerStatus, now: datetime) -> bool:
+    # A worker that has just started is not ready before its app is imported.
+    is_new = now - worker.started_at < WORKER_ALIVE
+    return worker.is_alive and not worker.is_ready and not worker.draining and not is_new
 
 
 def _paused(lines: Iterable[LineStatus]) -> list[PausedQueue]:

@@ -10,8 +10,8 @@ from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.operations import WorkerInfo
-from tenure.engine.client import attention
-from tenure.engine.client.attention import Attention, AttentionCheck, LongestWait
+from tenure.engine.health import attention
+from tenure.engine.health.attention import Attention, AttentionCheck, LongestWait
 from tenure.storage.contract.store import Store
 from tests.storage import damaged_rows
 from tests.storage.backends import Backend

@@ -1,0 +1,155 @@
+"""What needs attention, in words: what is wrong, since when, and what to do. Doctor and pages share them."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from tenure.core.model.aside import Aside
+from tenure.core.reports.failures import Struggling
+from tenure.core.reports.health import Symptom
+from tenure.core.reports.operations import WorkerStatus
+from tenure.engine.health.attention import Attention, PausedQueue, Unserved
+
+MOST_AHEAD = timedelta(seconds=60)
+"""How far a store's clock may be ahead of the machine's."""
+
+DEAD_LETTERS = "dead-letters"
+STRUGGLING = "struggling"
+
+
+def symptoms_of(attention: Attention) -> list[Symptom]:
+    """All that needs attention, by kind."""
+    return [
+        *_clock(attention.ahead),
+        *map(_silent, attention.silent),
+        *_more("worker-silent", "workers", attention.silent_in_all - len(attention.silent)),
+        *map(_unready, attention.unready),
+        *map(_unserved, attention.unserved),
+        *_more("unserved", "lines", attention.unserved_in_all - len(attention.unserved)),
+        *map(_paused, attention.paused),
+        *_more("paused", "pauses", attention.paused_in_all - len(attention.paused)),
+        *map(_aside, attention.aside),
+        *_more("aside", "jobs", attention.aside_in_all - len(attention.aside)),
+        *_overdue(attention),
+        *_dead(attention),
+        *map(_struggling, attention.struggling),
+    ]
+
+
+def _clock(ahead: timedelta) -> Iterator[Symptom]:
+    if ahead > MOST_AHEAD:
+        yield Symptom(
+            kind="clock-ahead",
+            what=f"the store's clock is {ahead.total_seconds():,.0f} s ahead of this machine's: in a file it "
+            "stands still until the machine has caught up, and so do leases, delays and retries",
+            cure="set the clocks of this machine and of the database's server right, by NTP; a file that was "
+            "used while its machine was far ahead is to be replaced by a new one",
+        )
+
+
+def _silent(worker: WorkerStatus) -> Symptom:
+    return Symptom(
+        kind="worker-silent",
+        what=f"worker {worker.worker.id} on {worker.worker.host} (pid {worker.worker.pid}) sends no "
+        "heartbeats: it is dead, frozen or cut off",
+        since=worker.seen_at,
+        cure="look at its log and start it again; it is forgotten after a day of silence",
+    )
+
+
+def _unready(worker: WorkerStatus) -> Symptom:
+    return Symptom(
+        kind="worker-unready",
+        what=f"worker {worker.worker.id} on {worker.worker.host} (pid {worker.worker.pid}) is alive and "
+        "cannot run jobs",
+        cure="its log says why: it is about to end, the database refuses it, or its app cannot be imported",
+    )
+
+
+def _unserved(line: Unserved) -> Symptom:
+    definition = f"{line.line.definition}@{line.line.version}"
+    return Symptom(
+        kind="unserved",
+        what=f"{_jobs(line.jobs)} of {definition} in queue {line.line.queue}, and no live worker serves them",
+        since=line.oldest,
+        definition=line.line.definition,
+        queue=line.line.queue,
+        cure=f"start a worker whose app has {definition} and which serves this queue: `tenure worker APP`",
+    )
+
+
+def _paused(held: PausedQueue) -> Symptom:
+    until = "until it is resumed" if held.pause.until is None else f"until {held.pause.until:%Y-%m-%d %H:%MZ}"
+    reason = f": {held.pause.reason}" if held.pause.reason else ""
+    scope = held.pause.scope
+    options = f" --version {scope.version}" * bool(scope.version) + f" --queue {scope.queue}" * bool(
+        scope.queue
+    )
+    command = (
+        f"definitions resume {scope.definition}{options}"
+        if scope.definition
+        else f"queues resume {scope.queue}"
+    )
+    return Symptom(
+        kind="paused",
+        what=f"{_jobs(held.jobs)} under the pause of {scope} by {held.pause.by}, {until}{reason}",
+        since=held.pause.at,
+        definition=scope.definition or None,
+        queue=scope.queue or None,
+        cure=f"when the reason is gone: `tenure {command}`",
+        needs_person=held.pause.until is None,
+    )
+
+
+def _aside(job: Aside) -> Symptom:
+    return Symptom(
+        kind="aside",
+        what=f"job {job.job} is aside, because the database refused to move it ({job.verb}): {job.why}",
+        since=job.since,
+        job=job.job,
+        cure=f"mend its rows, then `tenure jobs put-back {job.job}`",
+    )
+
+
+def _overdue(attention: Attention) -> Iterator[Symptom]:
+    if attention.overdue:
+        whose = "a live worker takes them back" if attention.alive else "no live worker takes them back"
+        yield Symptom(
+            kind="overdue",
+            what=f"the leases of {attention.overdue} jobs have run out, and {whose}",
+            cure="wait some seconds"
+            if attention.alive
+            else "start a worker, `tenure api` or `tenure serve`: each of them does so",
+            needs_person=not attention.alive,
+        )
+
+
+def _dead(attention: Attention) -> Iterator[Symptom]:
+    if attention.dead.n:
+        noun = "dead letter" if str(attention.dead) == "1" else "dead letters"
+        yield Symptom(
+            kind=DEAD_LETTERS,
+            what=f"{attention.dead} {noun} in the last hour",
+            cure="see why, fix the cause, then replay them: `tenure jobs list --state failed`",
+            needs_person=False,
+        )
+
+
+def _struggling(job: Struggling) -> Symptom:
+    return Symptom(
+        kind=STRUGGLING,
+        what=f"job {job.job} of {job.line.definition} has failed in {job.failures} of its "
+        f"{job.max_attempts} attempts",
+        cure=f"look at its error before it becomes a dead letter: `tenure jobs show {job.job}`",
+        job=job.job,
+        definition=job.line.definition,
+        needs_person=False,
+    )
+
+
+def _more(kind: str, things: str, count: int) -> Iterator[Symptom]:
+    if count > 0:
+        yield Symptom(kind=kind, what=f"and {count} {things} more", cure="the same")
+
+
+def _jobs(count: int) -> str:
+    return "1 job waits" if count == 1 else f"{count:,} jobs wait"

@@ -1,0 +1,25 @@
+-- Give a job that waits for a time, and has no timer, a timer at that time. A job that does not wait, or is aside, or
+-- has a timer again, is left alone. Answers with the job if its timer was missing.
+
+-- part: lock
+-- First, as everywhere: nothing moves the job from here on.
+SELECT id AS job, state FROM tenure.job_state WHERE id = :job::uuid FOR UPDATE;
+
+-- part: mend
+-- A statement of its own: it sees what the lock waited for. A job whose row has lost the time as well is due at once,
+-- though not before the time that was asked for. That a job was given up stood in its timer alone: it is tried again.
+WITH
+waiting AS MATERIALIZED (
+    SELECT s.id, coalesce(s.due_at, greatest(tenure.now(), job.run_at)) AS due_at,
+           CASE s.state WHEN 'scheduled' THEN 'scheduled' WHEN 'retrying' THEN 'retry' ELSE 'resume' END AS kind
+      FROM tenure.job_state s
+      JOIN tenure.job ON job.id = s.id
+     WHERE s.id = :job::uuid AND s.state IN ('scheduled', 'retrying', 'suspended')
+       AND NOT EXISTS (SELECT FROM tenure.timer WHERE timer.due_at = s.due_at AND timer.job = s.id)
+       AND NOT EXISTS (SELECT FROM tenure.aside WHERE aside.job = s.id)
+),
+dated AS (
+    UPDATE tenure.job_state s SET due_at = waiting.due_at FROM waiting WHERE s.id = waiting.id AND s.due_at IS NULL
+)
+INSERT INTO tenure.timer (due_at, job, kind) SELECT due_at, id, kind FROM waiting
+RETURNING job;
