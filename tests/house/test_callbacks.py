@@ -10,6 +10,7 @@ SILENT = {"None", "Awaitable[None]", "Coroutine[Any, Any, None]"}
 """What a callable answers with that only takes note."""
 
 INSTRUCTIONS = {
+    "admit": "raises where there is no room",
     "call": "what is to be called soon",
     "callback": "given to a method that is itself named `on_…`",
     "emit": "a method of the listener behind it, as are `log`, `measure` and `span`",

@@ -26,12 +26,12 @@ from tenure.surfaces.cli.calls.limits import limits
 from tenure.surfaces.cli.calls.migrate import migrate
 from tenure.surfaces.cli.calls.queues import queues
 from tenure.surfaces.cli.calls.retention import retention
-from tenure.surfaces.cli.calls.scheduler import scheduler
 from tenure.surfaces.cli.calls.serve import serve
 from tenure.surfaces.cli.calls.worker import worker
 from tenure.surfaces.cli.calls.workers import workers
 from tenure.surfaces.cli.demo.demo import demo
 from tenure.surfaces.cli.schedules.commands import schedules
+from tenure.surfaces.cli.schedules.scheduler import scheduler
 from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (

@@ -1,1 +1,1 @@
-"""`tenure schedules`: lists schedules, shows them, and changes them."""
+"""`tenure schedules`, which lists schedules, shows and changes them, and `tenure scheduler`, which fires them."""
