@@ -64,7 +64,7 @@ REMEDIES = {
     "JobFailed": "look at `error`; mend the cause, then replay the job",
     "JobCancelled": "nothing: somebody asked for it",
     "JobBuried": "find out whether the work was done, then replay the job or not",
-    "ResultMismatch": "read it from `job.get().result`; raise the definition's `version` when its return type changes",
+    "ResultMismatch": "read `job.get().result`; raise `version` when the return type changes",
     "StoreError": "catch it to catch those below",
     "StoreUnavailable": "try again; with `unknown` the job may be there, so use an `idempotency_key`",
     "StoreBusy": "try again",
