@@ -1,1 +1,1 @@
-"""`tenure schedules`, which lists schedules, shows and changes them, and `tenure scheduler`, which fires them."""
+"""`tenure schedules`, which shows schedules and changes them, and `tenure scheduler`, which fires them."""
