@@ -164,6 +164,10 @@ async def test_nothing_can_be_written_through_a_view(store: Store, backend: Back
     """S1.39: they are there to be read."""
     await job_in(store, State.SUCCEEDED)
     await store.put_definitions([Definition(key="mail", version=1, spec=EMPTY)])
+    rule = Recurrence(cron="@daily", starts_at=datetime(2020, 1, 1, tzinfo=UTC))
+    await store.add_schedule(
+        NewSchedule(id="daily", job=ScheduledJob(definition="mail"), recurrence=rule), next_at=None
+    )
     for view, columns in COLUMNS.items():
         [column, *_] = columns.split()
         for text in (f"DELETE FROM tenure.{view}", f"UPDATE tenure.{view} SET {column} = {column}"):
