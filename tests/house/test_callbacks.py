@@ -12,6 +12,7 @@ SILENT = {"None", "Awaitable[None]", "Coroutine[Any, Any, None]"}
 INSTRUCTIONS = {
     "admit": "raises where there is no room",
     "call": "what is to be called soon",
+    "call_handlers": "the method of `logging` that it stands in front of",
     "callback": "given to a method that is itself named `on_…`",
     "emit": "a method of the listener behind it, as are `log`, `measure` and `span`",
     "gone": "waited for: it ends when the client is gone",
@@ -20,6 +21,7 @@ INSTRUCTIONS = {
     "pass_on": "what becomes of the rest of the output",
     "post": "hands an attempt to the stage",
     "put": "writes a line of the log",
+    "put_line": "see `put`",
     "send": "sends a batch or a message",
     "show": "prints a line",
     "span": "see `emit`",
