@@ -96,7 +96,7 @@ class Generations:
             raise
 
     async def open(self, imported: ImportedApp, store: Store) -> Generation:
-        """Build a worker for an imported app, and register its definitions."""
+        """Build a worker for an imported app, and register its definitions and schedules."""
         try:
             registry = imported.manifest.registry()
             name = new_worker_name()

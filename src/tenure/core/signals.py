@@ -4,6 +4,7 @@ A signal says what has happened; no subscriber can change that.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -119,10 +120,11 @@ class HookFailed(Struct, frozen=True):
 
 
 class ScheduleTicked(Struct, frozen=True):
-    """A schedule has moved past these ticks, which are on record."""
+    """A schedule has moved past these ticks, which are on record since `at`, by the store's clock."""
 
     schedule: ScheduleName
     ticks: tuple[DueTick, ...]
+    at: datetime
 
 
 class DutyDone(Struct, frozen=True):

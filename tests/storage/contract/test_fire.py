@@ -4,6 +4,8 @@ import asyncio
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
 from tenure.core.schedule.schedule import DueTick, Firing, Schedule, ScheduledJob, ScheduleName, TickOutcome
@@ -198,3 +200,34 @@ async def test_old_ticks_go_and_their_jobs_stay(store: Store, clock: Clock) -> N
     await store.tidy()
     assert await store.ticks(NIGHTLY) == []
     assert await state_of(store, jobs[0].id) is State.QUEUED
+
+
+async def test_what_nothing_fires_and_what_fails_is_named_until_a_tick_fires(
+    store: Store, clock: Clock
+) -> None:
+    """One that is paused needs nobody."""
+    failing, full, fine, paused = [
+        await due(store, clock, name) for name in ("failing", "full", "fine", "paused")
+    ]
+    late = {one.name.name for one in await store.troubled_schedules() if one.due_at == failing.next_at}
+    assert late == {"failing"}  # the others are not late by a minute yet
+    await store.pause_schedule(paused.name)
+    moments = {one.name.name: one.next_at for one in (failing, full, fine)}
+    outcomes = {"failing": TickOutcome.FAILED, "full": TickOutcome.FULL, "fine": TickOutcome.FIRED}
+    for one in (failing, full, fine):
+        at = moments[one.name.name]
+        assert at is not None
+        outcome = outcomes[one.name.name]
+        tick = fired(at) if outcome is TickOutcome.FIRED else DueTick(at=at, outcome=outcome, problem="why")
+        changed = await store.fire([replace(firing(one, tick), next_at=await store.now() + MINUTE)])
+        assert changed != [None]
+    troubled = await store.troubled_schedules()
+    assert [(one.name.name, one.due_at, one.failed_at, one.problem) for one in troubled] == [
+        ("failing", None, moments["failing"], "why"),
+        ("full", None, moments["full"], "why"),
+    ]
+    assert len(await store.troubled_schedules(1)) == 1
+    again = await reread(store, failing.name)
+    await clock.advance(seconds(61))
+    await store.fire([firing(again)])
+    assert "failing" not in {one.name.name for one in await store.troubled_schedules() if one.failed_at}

@@ -190,6 +190,16 @@ class UnreadableSchedule(Struct, frozen=True):
     problem: str
 
 
+class TroubledSchedule(Struct, frozen=True, kw_only=True):
+    """A schedule that needs attention: nothing fires it since `due_at`, or its tick at `failed_at` failed."""
+
+    name: ScheduleName
+    definition: str
+    due_at: datetime | None = None
+    failed_at: datetime | None = None
+    problem: str | None = None
+
+
 class Tick(Struct, frozen=True, kw_only=True):
     """A tick on record. Several that were missed in a row are one, with their number and the last of them."""
 
@@ -239,6 +249,11 @@ class Firing(Struct, frozen=True, kw_only=True):
     def fired(self) -> int:
         """How many of its ticks fire."""
         return sum(tick.outcome is TickOutcome.FIRED for tick in self.ticks)
+
+    @property
+    def last_outcome(self) -> str | None:
+        """What becomes of the last of its ticks."""
+        return self.ticks[-1].outcome.value if self.ticks else None
 
     @property
     def last_at(self) -> datetime | None:

@@ -4,7 +4,8 @@ Any number of nodes may do this at once. What was decided counts only if the sch
 the store checks that in the transaction that records ticks and jobs.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -43,10 +44,13 @@ class Firer:
     async def fire_due(self) -> bool:
         """Fire what is due, up to a bound; returns whether any schedule moved."""
         found = await self._store.due_schedules(AT_ONCE)
+        if not found:
+            return False
+        read_at, began = found[0].now, time.monotonic()
         firings = [
             _put_off(one) if isinstance(one, UnreadableSchedule) else await self._decide(one) for one in found
         ]
-        return await self._fire(firings) if firings else False
+        return await self._fire(firings, lambda: read_at + timedelta(seconds=time.monotonic() - began))
 
     async def _decide(self, one: DueSchedule) -> Firing:
         schedule, asked = one.schedule, one.schedule.asked
@@ -86,7 +90,7 @@ class Firer:
             return DueTick(at=at, outcome=TickOutcome.FAILED, problem=str(error))
         return DueTick(at=at, outcome=TickOutcome.FIRED, job=job)
 
-    async def _fire(self, firings: Sequence[Firing]) -> bool:
+    async def _fire(self, firings: Sequence[Firing], now: Callable[[], datetime]) -> bool:
         try:
             answers = await self._store.fire(firings)
         except DataRefused as error:
@@ -94,12 +98,12 @@ class Firer:
             if len(firings) == 1:
                 answers = await self._store.fire([_failed(firings[0], str(error))])
             else:
-                return any([await self._fire([one]) for one in firings])
+                return any([await self._fire([one], now) for one in firings])
         moved = [one for one, answer in zip(firings, answers, strict=True) if answer is not None]
         for firing in moved:
-            self._on_signal(
-                ScheduleTicked(ScheduleName(firing.namespace, firing.schedule), tuple(firing.ticks))
-            )
+            if firing.ticks:
+                name = ScheduleName(firing.namespace, firing.schedule)
+                self._on_signal(ScheduleTicked(name, tuple(firing.ticks), now()))
         return bool(moved)
 
 

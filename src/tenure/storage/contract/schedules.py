@@ -14,6 +14,7 @@ from tenure.core.schedule.schedule import (
     ScheduleName,
     Tick,
     TickOnRecord,
+    TroubledSchedule,
     UnreadableSchedule,
 )
 
@@ -81,6 +82,12 @@ class ScheduleStore(Protocol):
         """Make a job by hand and note a tick for it at this moment; None if there is no such schedule.
 
         The schedule's own ticks stay as they are. The job must have an id.
+        """
+
+    async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
+        """Schedules that are due for over a minute, the oldest first, then those whose last tick failed.
+
+        A tick that found no room counts as failed. At most so many of each kind; none that is paused.
         """
 
     async def ticks(

@@ -27,6 +27,7 @@ from tenure.core.schedule.schedule import (
     Tick,
     TickOnRecord,
     TickOutcome,
+    TroubledSchedule,
     UnreadableSchedule,
 )
 from tenure.core.values.documents import EMPTY, Document, write
@@ -103,6 +104,17 @@ def due_from(row: Row, open_jobs: Sequence[UUID]) -> DueSchedule | UnreadableSch
     except StoreUnavailable as error:
         name = ScheduleName(row["namespace"], row["name"])
         return UnreadableSchedule(name, row["revision"], row["next_at"], row["now_at"], str(error))
+
+
+def troubled_from(row: Row) -> TroubledSchedule:
+    """A row of `troubled_schedules`."""
+    return TroubledSchedule(
+        name=ScheduleName(row["namespace"], row["name"]),
+        definition=row["definition"],
+        due_at=row["due_at"],
+        failed_at=row["failed_at"],
+        problem=row["problem"],
+    )
 
 
 def tick_from(row: Row) -> TickOnRecord:

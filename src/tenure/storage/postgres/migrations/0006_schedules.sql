@@ -16,6 +16,7 @@ CREATE TABLE tenure.schedule (
     definition  text        NOT NULL,
     source      text        NOT NULL,
     creator     text,
+    last_outcome text,                  -- of its last tick
     paused_by   text,
     reason      text,
     spec        text        NOT NULL,   -- JSON: the rule of its ticks, and the job to make
@@ -23,6 +24,7 @@ CREATE TABLE tenure.schedule (
 ) WITH (fillfactor = 50);
 CREATE INDEX schedule_next ON tenure.schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL;
 CREATE INDEX schedule_ended ON tenure.schedule (updated_at) WHERE next_at IS NULL AND source = 'task';
+CREATE INDEX schedule_troubled ON tenure.schedule (namespace, name) WHERE last_outcome IN ('failed', 'full');
 
 -- A tick on record; several that were missed in a row are one. It is open while its job may not have ended, where the
 -- schedule asks about that.

@@ -6,8 +6,8 @@
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:namespaces::text[], :schedules::text[], :revisions::integer[], :expected::timestamptz[],
-                         :next_ats::timestamptz[], :last_ats::timestamptz[], :fired::integer[])
-               AS given (namespace, name, revision, expected, next_at, last_at, fired)
+                         :next_ats::timestamptz[], :last_ats::timestamptz[], :last_outcomes::text[], :fired::integer[])
+               AS given (namespace, name, revision, expected, next_at, last_at, last_outcome, fired)
 ),
 held AS MATERIALIZED (
     SELECT given.*
@@ -22,6 +22,7 @@ held AS MATERIALIZED (
 UPDATE tenure.schedule
    SET next_at   = held.next_at,
        last_at   = coalesce(held.last_at, schedule.last_at),
+       last_outcome = coalesce(held.last_outcome, schedule.last_outcome),
        remaining = CASE WHEN schedule.remaining IS NOT NULL THEN greatest(schedule.remaining - held.fired, 0) END
   FROM held
  WHERE schedule.namespace = held.namespace AND schedule.name = held.name

@@ -18,6 +18,7 @@ from tenure.core.schedule.schedule import (
     Tick,
     TickOnRecord,
     TickOutcome,
+    TroubledSchedule,
     UnreadableSchedule,
     with_ids,
 )
@@ -151,6 +152,10 @@ class ScheduleVerbs(Creation):
             return None
         [row] = noted
         return Tick(at=row["at"], outcome=TickOutcome.BY_HAND, job=job_id, noted_at=row["noted_at"])
+
+    async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return [mapping.troubled_from(row) for row in await self._pool.run("troubled_schedules", limit=limit)]
 
     async def ticks(
         self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50

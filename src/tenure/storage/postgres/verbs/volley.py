@@ -75,6 +75,7 @@ def _moves(firings: Sequence[Firing]) -> dict[str, Any]:
         "expected": [one.expected for one in firings],
         "next_ats": [one.next_at for one in firings],
         "last_ats": [one.last_at for one in firings],
+        "last_outcomes": [one.last_outcome for one in firings],
         "fired": [one.fired for one in firings],
     }
 

@@ -16,6 +16,7 @@ CREATE TABLE tenure_schedule (
     definition  TEXT    NOT NULL,
     source      TEXT    NOT NULL,
     creator     TEXT,
+    last_outcome TEXT,               -- of its last tick
     paused_by   TEXT,
     reason      TEXT,
     spec        TEXT    NOT NULL,   -- JSON: the rule of its ticks, and the job to make
@@ -23,6 +24,7 @@ CREATE TABLE tenure_schedule (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tenure_schedule_next ON tenure_schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL;
 CREATE INDEX tenure_schedule_ended ON tenure_schedule (updated_at) WHERE next_at IS NULL AND source = 'task';
+CREATE INDEX tenure_schedule_troubled ON tenure_schedule (namespace, name) WHERE last_outcome IN ('failed', 'full');
 
 -- A tick on record; several that were missed in a row are one. It is open while its job may not have ended, where the
 -- schedule asks about that.

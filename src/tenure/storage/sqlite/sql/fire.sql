@@ -5,6 +5,7 @@
 UPDATE tenure_schedule
    SET next_at   = :next_at,
        last_at   = coalesce(:last_at, last_at),
+       last_outcome = coalesce(:last_outcome, last_outcome),
        remaining = max(remaining - :fired, 0)
  WHERE namespace = :namespace AND name = :schedule AND revision = :revision AND next_at = :expected
    AND paused_at IS NULL

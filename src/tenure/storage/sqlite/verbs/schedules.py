@@ -19,6 +19,7 @@ from tenure.core.schedule.schedule import (
     Tick,
     TickOnRecord,
     TickOutcome,
+    TroubledSchedule,
     UnreadableSchedule,
 )
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
@@ -159,6 +160,10 @@ class ScheduleVerbs(Creation):
             return Tick(at=row["at"], outcome=TickOutcome.BY_HAND, job=new.id, noted_at=row["noted_at"])
         return None
 
+    async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read("troubled_schedules", mapping.troubled_from, limit=limit)
+
     async def ticks(
         self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50
     ) -> list[TickOnRecord]:
@@ -183,6 +188,7 @@ class ScheduleVerbs(Creation):
             expected=_micros(firing.expected),
             next_at=_micros(firing.next_at),
             last_at=_micros(firing.last_at),
+            last_outcome=firing.last_outcome,
             fired=firing.fired,
         ):
             return None

@@ -1,1 +1,1 @@
-"""`tenure schedules`: lists schedules, shows them, and changes them."""
+"""`tenure schedules`, which shows schedules and changes them, and `tenure scheduler`, which fires them."""
