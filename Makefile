@@ -26,7 +26,8 @@ long: ## run the tests that take more time the more they are to find
 	TENURE_POWER_CUTS=1000 $(PYTHON) -m pytest tests/storage/faults/test_power_cut.py
 	TENURE_MODEL_EXAMPLES=200 $(PYTHON) -m pytest tests/model
 	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py \
-		tests/storage/contract/test_migrate_killed.py tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
+		tests/storage/contract/test_limits_crowded.py tests/storage/contract/test_migrate_killed.py \
+		tests/storage/postgres/claims/test_many_keys.py tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
 		--deselect tests/surfaces/http/docs/test_document.py
 	TENURE_TEST_WHOLE=1 TENURE_TEST_EXAMPLES=100 $(PYTHON) -m pytest --timeout 2400 tests/surfaces/http/docs/test_document.py
 	TENURE_TEST_COLLISIONS=400 $(PYTHON) -m pytest tests/storage/races/test_collisions.py
@@ -40,6 +41,7 @@ states: ## rewrite the files that are generated from the code and the tests
 	$(PYTHON) -m tools.catalogue
 	$(PYTHON) -m tools.commands
 	$(PYTHON) -m tools.settings
+	$(PYTHON) -m tools.python_reference
 	$(PYTHON) -m tools.calls
 	$(PYTHON) -m tools.figures
 	$(PYTHON) -m tools.code_map

@@ -43,6 +43,7 @@ GOALS: dict[str, Goal] = {
     "single-enqueues": Goal("PostgreSQL: 128 callers enqueue one by one, together / one commit each", 4, 6),
     "keys-enqueue": Goal("PostgreSQL: enqueue, 10,000 new concurrency keys", 5_000, 7_000, "a second"),
     "keys-drain": Goal("PostgreSQL: loop with 10,000 concurrency keys / with ten", 0.8, 0.95),
+    "keys-drain-sqlite": Goal("SQLite: loop with 10,000 concurrency keys / with ten", 0.8, 0.95),
     "sqlite-loop": Goal("SQLite: settle and claim at FULL, Python / the same SQL inside SQLite", 0.65, 0.80),
 }
 """Of the storage layer, by the name of the figure, in the order in which they are printed."""

@@ -11,7 +11,7 @@ AT_ONCE = 20
 """How many jobs of the definition with a concurrency limit may run at once."""
 
 
-def define(app: Tenure, kind: str) -> JobDefinition[..., Any]:
+def define(app: Tenure, kind: str) -> JobDefinition[Any, Any]:
     """The job of a lane, or the one of the lane `async` with a concurrency limit."""
     terms: dict[str, Any] = {} if kind == "process" else {"lane": kind}
     if kind == LIMITED:

@@ -176,7 +176,7 @@ ROWS: dict[str, Row] = {
     "single-enqueues": Row(single_enqueues, 90),
     "postgres-others": Row(postgres_others, 30),
     "keys-enqueue": Row(keys_rows.enqueue_row, 90),
-    "keys-drain": Row(keys_rows.drain_row, 150),
+    "keys-drain": Row(keys_rows.drain_row, 240),
     "sqlite-loop": Row(sqlite_loop, 90),
     "sqlite-batches": Row(sqlite_batches, 60),
     "sqlite-others": Row(sqlite_others, 30),

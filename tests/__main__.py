@@ -34,6 +34,9 @@ QUICK: dict[str, list[str]] = {
 TYPES = ["mypy"]
 TESTS = ["pytest", "-n", WORKERS, "--dist", "worksteal", "-o", "tmp_path_retention_policy=failed"]
 
+COLLECTION = ["pytest", "--collect-only", "--quiet"]
+"""Writes down what Python and pytest compile: else each of the workers would compile every module."""
+
 MEMORY = Path("/dev/shm")
 ROOM = 8 << 30
 """Bytes that must be free there: far more than a run writes, so that other programs keep theirs."""
@@ -64,6 +67,8 @@ def _check_types_and_test(arguments: list[str]) -> int:
     """Side by side: to check the types takes a minute of one processor."""
     types = _start("types", TYPES, stdout=subprocess.PIPE, text=True)
     bring()
+    if not _is_compiled():
+        _start("compile", COLLECTION, stdout=subprocess.DEVNULL).wait()
     tests = _start("tests", [*TESTS, *arguments], place=_swift_place())
     judging = threading.Thread(target=_end_if_failed, args=(types, tests))
     judging.start()
@@ -72,6 +77,10 @@ def _check_types_and_test(arguments: list[str]) -> int:
     if types.returncode:
         return _failed("types", types.returncode)
     return _failed("tests", status) if status else 0
+
+
+def _is_compiled() -> bool:
+    return any((ROOT / "tests" / "__pycache__").glob("conftest.*-pytest-*.pyc"))
 
 
 def _end_if_failed(types: "subprocess.Popen[str]", tests: "subprocess.Popen[str]") -> None:

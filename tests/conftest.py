@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.postgres_versions import NEWEST, USUAL, binaries_of
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
 from tests.storage.clock import Clock
 
-pytest_plugins = ["tests.contract_counts", "tests.whole", "tests.wiretap"]
+pytest_plugins = ["tests.contract_counts", "tests.whole", "tests.order", "tests.wiretap"]
 
 # A slow machine is no failure, and the same tree passes or fails the same way each time.
 settings.register_profile(
@@ -34,10 +34,16 @@ if find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Spare the garbage collector thousands of tests, all of which live until the end."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ A test that needs one of them brings it itself, too; but tests run side by side,
 
 from collections.abc import Callable, Mapping
 
-from tests import chromium, debian, faketime, node
+from tests import chromium, debian, faketime, node, pyright
 from tests.postgres_versions import USUAL, binaries_of
 from tests.storage.faults import pgbouncer
 
@@ -13,6 +13,7 @@ NEEDED: Mapping[str, Callable[[], object]] = {
     f"PostgreSQL {USUAL}": lambda: binaries_of(USUAL),
     "Chromium": chromium.program,
     "Node": node.program,
+    "pyright": pyright.program,
     "pgbouncer": pgbouncer.program,
     "libfaketime": faketime.library,
     "promtool": lambda: debian.fetched("prometheus"),

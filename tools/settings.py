@@ -35,7 +35,8 @@ MEANINGS = {
     "grace_seconds": "how long a job may take to stop, where the definition does not say",
     "shutdown_seconds": "how long a worker waits for its jobs, and a server for its requests, when it is to "
     "end",
-    "child_env": "variables that every handler's process is given, with commas between",
+    "child_env": "variables that handlers [are given](../how-to/environment.md), names or patterns such as "
+    "`AWS_*`, with commas between; `*` gives all that are not the worker's own, an empty list none",
     "child_user": "the user that runs the jobs of a worker that is root, so that they [cannot read "
     "it](../explanation/worker.md#what-jobs-can-read); a name or a number",
     "child_signals": "which processes an attempt may send signals to: its own, where the kernel can "
@@ -90,6 +91,7 @@ WITHOUT = {
     "warm_slots": "one a processor",
     "queues": "those of its definitions",
     "buffer": "what begins within a moment",
+    "child_env": "`*`",
     "child_user": "the worker's own user",
     "child_memory_bytes": "half of the machine's or the container's, 2 GiB at least",
     "metrics_port": "none",

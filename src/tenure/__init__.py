@@ -22,7 +22,9 @@ from tenure.core.errors import (
     LeaseLost,
     NoResult,
     PositionGone,
+    ProcessStartFailed,
     ProgramFailed,
+    ResultMismatch,
     RetentionBroken,
     Retry,
     SchemaMismatch,
@@ -39,6 +41,7 @@ from tenure.core.errors import (
 from tenure.core.model.states import State
 from tenure.execution.handler.context import Context
 from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.surfaces.library.options import backoff
 from tenure.version import __version__
@@ -72,6 +75,7 @@ __all__ = [
     "InvalidParams",
     "JobBuried",
     "JobCancelled",
+    "JobDefinition",
     "JobFailed",
     "JobHandle",
     "JobIsAside",
@@ -83,11 +87,13 @@ __all__ = [
     "NotAllowed",
     "NotFound",
     "PositionGone",
+    "ProcessStartFailed",
     "ProgramFailed",
     "Refused",
     "RemoteError",
     "RemoteEvent",
     "RemoteJob",
+    "ResultMismatch",
     "RetentionBroken",
     "Retry",
     "SchemaMismatch",

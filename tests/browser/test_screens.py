@@ -13,7 +13,7 @@ from tests.whole import IS_WHOLE
 WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
 NIGHT_PHONE: dict[str, Any] = {**PHONE, "color_scheme": "dark"}
 LOOKS = {
-    "sqlite": {"light": LIGHT, "phone-dark": NIGHT_PHONE, "wall": WALL},
+    "sqlite": {"light": LIGHT, "wall": WALL, **({"phone-dark": NIGHT_PHONE} if IS_WHOLE else {})},
     "postgres": {"dark": DARK, "phone": PHONE},
 }
 """By the kind of store: the look of a page does not depend on it, so each store gets a part."""

@@ -28,7 +28,7 @@ from tenure.engine.worker.in_flight import InFlight
 from tenure.engine.worker.slot_pool import SlotPool
 from tenure.execution.parent.attempt_terms import StopReason, StopRequest
 from tenure.execution.parent.process_lane import ProcessLane
-from tenure.execution.protocol import limits
+from tenure.execution.protocol.environment import ChildEnvironment
 from tenure.storage.sqlite.store import SqliteStore
 from tests.chaos.worker_on_store import LONG, SHORT, SOON, TERMS, Workplace
 from tests.worker.running_worker import reach
@@ -160,7 +160,7 @@ async def looked_around(place: Workplace, _sound: bool) -> set[str]:
 
 
 def shares_its_environment(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(limits, "inherited", dict)
+    patch.setattr(ChildEnvironment, "_withheld_for", lambda _self, _name: "")
 
 
 def keeps_descriptors(patch: pytest.MonkeyPatch) -> None:
@@ -291,7 +291,7 @@ def fault(request: pytest.FixtureRequest, place: Workplace, monkeypatch: pytest.
     if CASES[request.getfixturevalue("name")][1] is no_heartbeats:
         monkeypatch.setattr(Heartbeat, "_send", unsent)
     monkeypatch.setattr(SqliteStore, "settle_and_claim", turn)
-    monkeypatch.setenv("BILLING_TOKEN", TOKEN)
+    monkeypatch.setenv("TENURE_TEST_TOKEN", TOKEN)
 
 
 @pytest.mark.parametrize("name", CASES)

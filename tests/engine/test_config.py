@@ -32,7 +32,8 @@ def test_no_two_workers_have_one_name() -> None:
 async def test_definitions_are_on_record_with_what_they_said_before(store: Store) -> None:
     """S1.54: the last start wins, and learns what it has changed."""
     assert await save_definitions(store, [MAIL, POST], "a") == []
-    assert await save_definitions(store, [MAIL, Spec(key="post", version=2, priority=7)], "b") == ["post@2"]
+    changed = await save_definitions(store, [MAIL, Spec(key="post", version=2, priority=7)], "b")
+    assert changed == ["post@2 differs from what was registered before, in priority"]
     found = {known.key: Spec.read(known.spec) for known in await store.definitions()}
     assert found["mail"] == MAIL
     assert found["post"].priority == 7
@@ -47,3 +48,23 @@ async def test_a_limit_follows_the_code_only_where_that_has_changed(store: Store
     assert [use.size for use in await store.limits()] == [3]
     await save_definitions(store, [Spec(key="mail", queue="letters", concurrency=2)], "c")
     assert [use.size for use in await store.limits()] == [2]
+
+
+async def test_a_definition_with_other_params_is_told_what_differs_and_what_to_do(store: Store) -> None:
+    """Under the same version: the jobs that wait were made with the old ones."""
+    before = Document('{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}')
+    number = Document('{"type":"object","properties":{"to":{"type":"integer"}},"required":["to"]}')
+    wider = Document('{"type":"object","properties":{"to":{"type":"string"},"cc":{}},"required":["to"]}')
+    await save_definitions(store, [Spec(key="mail", params_schema=before)], "a")
+    [changed] = await save_definitions(store, [Spec(key="mail", params_schema=number, priority=1)], "b")
+    assert changed == (
+        "mail@1 differs from what was registered before, in priority and in its params: to was str and is "
+        "int; jobs that wait under version 1 may not fit: raise version= to 2, and keep a function with "
+        "version=1 until they are done, for no worker runs them otherwise"
+    )
+    await save_definitions(store, [Spec(key="mail", params_schema=before)], "c")
+    [changed] = await save_definitions(store, [Spec(key="mail", params_schema=wider)], "d")
+    assert changed.endswith(
+        "in its params: cc is new and has a default; "
+        "jobs that wait still fit; raise version= to 2 if the meaning has changed, too"
+    )

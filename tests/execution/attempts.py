@@ -20,6 +20,7 @@ from tenure.execution.lanes import Lane
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, StopRequest
 from tenure.execution.parent.process_lane import ProcessLane
 from tenure.execution.protocol.assignment import Assignment, ResourceLimits
+from tenure.execution.protocol.environment import ChildEnvironment
 
 ROOT = Path(__file__).parents[2]
 JOB = UUID("01890000-0000-7000-8000-000000000001")
@@ -67,7 +68,7 @@ class Recorder:
 
 def lane_of(target: str, **options: Any) -> ProcessLane:
     """A lane that the caller closes, whatever happens."""
-    options.setdefault("environment", os.environ)
+    options.setdefault("environment", ChildEnvironment(os.environ))
     options.setdefault("folder", ROOT)
     return ProcessLane(target, **options)
 

@@ -16,6 +16,7 @@ from tenure.core.model.retry import AttemptEnd, Crashed, Returned
 from tenure.execution.parent import patience, quarantine, zygote_client
 from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, StopRequest, Unstarted
 from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import Recorder, is_alive, opened, run
 from tests.execution.parent.test_stopping import pids
 from tests.execution.zygote.test_survivors import parent_of
@@ -149,7 +150,9 @@ async def test_what_had_not_begun_when_the_zygote_died_is_not_started(tmp_path: 
 
 
 async def test_where_no_process_can_be_made_the_attempt_is_not_started(tmp_path: Path) -> None:
-    async with opened(HOSTILE, spares=0, environment={**os.environ, "TMPDIR": str(tmp_path)}) as lane:
+    async with opened(
+        HOSTILE, spares=0, environment=ChildEnvironment({**os.environ, "TMPDIR": str(tmp_path)})
+    ) as lane:
         [scratch] = tmp_path.iterdir()  # noqa: ASYNC240
         shutil.rmtree(scratch)
         end = (await run(lane, "returns", 1)).end

@@ -14,7 +14,7 @@ from tests.execution.tiny_worker import ORDINARY, belongings, supervisor
 SECRETS = {
     "TENURE_DATABASE": "postgresql://owner:password@somewhere/db",
     "AWS_SECRET_ACCESS_KEY": "secret",
-    "TENURE_CHILD_ENV": "SHOP_REGION, SHOP_TIER TENURE_DATABASE",
+    "TENURE_CHILD_ENV": "SHOP_REGION,SHOP_TIER,TENURE_DATABASE",
     "SHOP_REGION": "eu",
     "SHOP_TOKEN": "for one definition",
 }

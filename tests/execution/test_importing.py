@@ -19,6 +19,7 @@ from tenure.core.values.failure import Failure
 from tenure.execution.handler.handler import AppFailed
 from tenure.execution.parent.attempt_terms import StopReason, StopRequest, Unstarted
 from tenure.execution.parent.process_lane import ProcessLane
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import BOUND, Recorder, is_alive, lane_of, opened, run
 
 APP = """
@@ -73,7 +74,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
 
     def lane(source: str, target: str = "shop:app", **options: int) -> ProcessLane:
         (tmp_path / "shop.py").write_text(dedent(source))
-        made.append(lane_of(target, folder=tmp_path, environment=os.environ, **options))
+        made.append(lane_of(target, folder=tmp_path, environment=ChildEnvironment(os.environ), **options))
         return made[-1]
 
     yield lane
@@ -84,10 +85,20 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("", "missing:app", "No module named 'missing'"),
-        ("", "shop:app", "has no attribute 'app'"),
+        ("", "missing:app", "there is no module missing, neither in "),
+        ("", "shop.jobs:app", "there is no module shop.jobs, neither in "),
+        ("import missing", "shop:app", "ModuleNotFoundError: No module named 'missing'"),
+        ("", "shop:app", "shop has no app"),
+        (APP, "shop:shop", "shop has no shop; write shop:app"),
+        (APP, "shop:tells", "shop:tells is no app but of type function; write shop:app"),
+        ("", "shop.py:app", "'shop.py:app' names a file; write its module: shop:app"),
+        ("", "./src/shop.py", "'./src/shop.py' names a file; write its module: src.shop:app"),
         ("app = 1", "shop:app", "cannot be loaded: shop:app is no app but of type int"),
-        ("", "shop", "cannot be loaded: 'shop' does not name an app; write it as module:attribute"),
+        (
+            "",
+            "shop",
+            "cannot be loaded: 'shop' does not name an app; write it as module:attribute, such as shop:app",
+        ),
         ("def", "shop:app", "SyntaxError"),
         ("1 / 0", "shop:app", "ZeroDivisionError: division by zero"),
         ("raise SystemExit(4)", "shop:app", "SystemExit: 4"),
@@ -175,11 +186,14 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_a_variable_that_the_zygote_uses_is_given_where_it_is_allowed(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(APP)
-    allowing = {**os.environ, "TENURE_CHILD_ENV": "PYTHONPATH,LC_CTYPE", "LC_CTYPE": "C", "PYTHONPATH": "/p"}
-    for environment, expected in (
-        (allowing, ["C", "/p"]),
-        ({**allowing, "TENURE_CHILD_ENV": ""}, [None, None]),
+    # The last one must not keep the app from being found in its folder.
+    variables = {**os.environ, "LC_CTYPE": "C", "PYTHONPATH": "/p", "PYTHONSAFEPATH": "1"}
+    for allowed, expected in (
+        (["*"], ["C", "/p"]),
+        (["PYTHONPATH", "LC_*"], ["C", "/p"]),
+        ([], [None, None]),
     ):
+        environment = ChildEnvironment(variables, allowed)
         async with opened("shop:app", folder=tmp_path, environment=environment) as lane:
             seen = await seen_by(lane)
         assert seen["taken"] == expected

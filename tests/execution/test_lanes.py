@@ -12,6 +12,7 @@ import pytest_asyncio
 from tenure.core.errors import TenureError
 from tenure.core.model.retry import Raised, Returned
 from tenure.execution.lanes import Lanes
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import is_alive, run
 from tests.execution.test_importing import APP, THREADS
 from tests.execution.zygote.test_survivors import descendants, parent_of
@@ -27,7 +28,9 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
 
     def lanes(source: str, spares: int = 2) -> Lanes:
         (tmp_path / "shop.py").write_text(source)
-        made.append(Lanes("shop:app", folder=tmp_path, environment=os.environ, spares=spares))
+        made.append(
+            Lanes("shop:app", folder=tmp_path, environment=ChildEnvironment(os.environ), spares=spares)
+        )
         return made[-1]
 
     yield lanes

@@ -20,6 +20,7 @@ from tenure.core.model.trail import LogLine
 from tenure.execution.lanes import Lane, Lanes
 from tenure.execution.parent import zygote_client
 from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, StopRequest
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import BOUND, JOB, ROOT, Recorder, is_alive, run
 from tests.execution.parent.test_stopping import SHORT, pids
 from tests.execution.tiny_worker import ORDINARY, belongings, supervisor
@@ -34,7 +35,7 @@ NEVER = 3600.0
 
 
 def lanes_of(target: str, **changed: str) -> Lanes:
-    return Lanes(target, folder=ROOT, environment={**os.environ, **changed})
+    return Lanes(target, folder=ROOT, environment=ChildEnvironment({**os.environ, **changed}))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -151,7 +152,8 @@ async def test_what_is_printed_is_the_attempts_own(sample: Lanes, name: str) -> 
         recorder = Recorder()
         await run(sample.named(name), "speaks", recorder=recorder)
         assert {"to stdout", "unfinished"} <= set(recorder.texts("stdout"))
-        assert {"to stderr", "by logging"} <= set(recorder.texts("stderr"))
+        assert recorder.texts("stderr") == ["to stderr"]
+        assert recorder.texts("warning") == ["by logging"]
         silent = Recorder()
         await run(sample.named(name), "returns_later", recorder=silent)
         assert silent.lines == []

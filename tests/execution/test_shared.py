@@ -19,6 +19,7 @@ from tenure.execution.lanes import Lane, Lanes
 from tenure.execution.parent import runner_attempt
 from tenure.execution.parent.attempt_terms import Ended, Interrupted, StopReason, StopRequest
 from tenure.execution.protocol.assignment import ResourceLimits
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import ROOT, Recorder, is_alive, run
 from tests.until import until
 
@@ -31,7 +32,9 @@ MEBIBYTE = 1 << 20
 async def lanes() -> AsyncIterator[Lanes]:
     """Lanes of its own for each test: what runs in them is what the test has started."""
     lanes = Lanes(
-        "tests.execution.shared_process_app:app", folder=ROOT, environment={**os.environ, "WANTED": "yes"}
+        "tests.execution.shared_process_app:app",
+        folder=ROOT,
+        environment=ChildEnvironment({**os.environ, "WANTED": "yes"}, ()),
     )
     await lanes.start()
     yield lanes

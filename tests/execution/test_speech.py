@@ -32,7 +32,8 @@ async def test_whatever_is_printed_becomes_a_line(lane: ProcessLane) -> None:
     recorder = Recorder()
     await run(lane, "speaks", recorder=recorder)
     assert recorder.texts("stdout") == ["to stdout", "by descriptor", "unfinished"]
-    assert recorder.texts("stderr") == ["to stderr", "by logging"]
+    assert recorder.texts("stderr") == ["to stderr"]
+    assert recorder.texts("warning") == ["by logging"]
     assert [line.n for line in recorder.lines] == [1, 2, 3, 4, 5]
     assert all(line.at.tzinfo for line in recorder.lines)
 

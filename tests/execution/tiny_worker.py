@@ -16,6 +16,8 @@ import msgspec
 
 from tenure.execution.lanes import Lanes
 from tenure.execution.protocol.assignment import ResourceLimits
+from tenure.execution.protocol.environment import ChildEnvironment
+from tenure.settings.sources import load
 from tests.execution.attempts import ROOT, run
 
 NOBODY = 65534
@@ -55,7 +57,8 @@ def belongings(folder: Path, user: str) -> Path:
 
 
 async def _main(target: str, definition: str, params: str, limits: str, lane: str) -> None:
-    lanes = Lanes(target, environment=os.environ)
+    environment = ChildEnvironment(os.environ, load().settings.child_env)
+    lanes = Lanes(target, environment=environment)
     try:
         await lanes.start()
         bound = msgspec.json.decode(limits, type=ResourceLimits)

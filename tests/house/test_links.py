@@ -77,3 +77,10 @@ def test_a_dead_link_and_a_missing_anchor_are_found() -> None:
     assert dead(FIRST, "`[a](nowhere.md)`\n```sh\n[b](nowhere.md)\n```\n") == []
     assert dead(FIRST, "[a](nowhere.md)") == ["nowhere.md"]
     assert dead(FIRST, "[a](tutorial.md#nowhere) [b](#nowhere)") == ["tutorial.md#nowhere", "#nowhere"]
+
+
+def test_the_first_page_names_every_page_once() -> None:
+    """Decisions have a list of their own."""
+    pages = {page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions"} - {FIRST}
+    named = [(FIRST.parent / path).resolve() for path, _ in links(FIRST.read_text())]
+    assert sorted(page for page in named if page in pages) == sorted(pages)

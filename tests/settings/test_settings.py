@@ -110,7 +110,7 @@ def test_an_unknown_name_in_the_file_is_told_with_the_file() -> None:
         *(("LOCK_TIMEOUT", value) for value in ("0", "86401")),
         ("DATABASE", ""),
         ("QUEUES", "a b"),
-        ("CHILD_ENV", "A=B"),
+        *(("CHILD_ENV", value) for value in ("A=B", "A B", "AWS_?", "1A", "A,-", "PG*", "TENURE_C*")),
         ("WEBHOOK_ALLOW", "10.0.0.1/8"),
         ("TRUSTED_PROXIES", "proxy.example"),
         ("MAX_ATTEMPTS", "0"),
@@ -234,3 +234,13 @@ def test_a_limit_of_attempts_is_lifted_by_nothing_but_0(name: str) -> None:
     assert getattr(load({name: "0"}, environment={}).settings, name) == 0
     with pytest.raises(InvalidInput, match=f"{name}: is 5; give at least .*, or 0 for no limit"):
         load({name: "5"}, environment={})
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("", ()), ("*", ("*",)), ("AWS_*, A,PGHOST", ("AWS_*", "A", "PGHOST")), ("*_URL", ("*_URL",))],
+)
+def test_handlers_are_given_everything_or_what_a_list_names(text: str, names: tuple[str, ...]) -> None:
+    """S1.78: an empty list is a list, which names nothing."""
+    assert load(environment={"TENURE_CHILD_ENV": text}).settings.child_env == names
+    assert Settings().child_env == ("*",)

@@ -20,8 +20,12 @@ from chaos.history import History
 from tests.surfaces.command import COMMAND, environment
 from tests.surfaces.upgraded_app import LEDGER
 from tests.until import PATIENCE, until_sync
+from tests.whole import IS_WHOLE
 
 ROOT = Path(__file__).parents[2]
+PAUSE = 0 if IS_WHOLE else 0.05
+"""Seconds between two calls of a caller: without them, jobs pile up while processes start."""
+
 DEFINITIONS = ("plain", "fails_once", "plain", "sleeps_once")
 
 
@@ -175,7 +179,7 @@ class Rotation:
     def _call(self, caller: int) -> None:
         with History(self._folder / f"history-{caller}") as history:
             for number in count():
-                if self._over.is_set():
+                if self._over.wait(PAUSE):
                     return
                 key = f"{caller}-{number}"
                 call = history.sent("enqueue", keys=[key])

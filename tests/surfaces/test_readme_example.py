@@ -10,7 +10,9 @@ import httpx
 
 from tests.surfaces.command import COMMAND, environment, tenure
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+OTHER_DOORS = (ROOT / "docs/reference/jobs-and-tasks.md").read_text()
 
 
 def test_the_job_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
@@ -69,11 +71,30 @@ def test_the_calls_of_the_readme_are_answered_by_the_command_above_them(tmp_path
             assert serving.poll() is None
         made = _curl(found[1], calls[0], "")
         answers = [made, *(_curl(found[1], call, made.json()["jobId"]) for call in calls[1:])]
+        others = [_follow(found[1], block) for block in _consoles(OTHER_DOORS)]
     finally:
         serving.terminate()
         serving.communicate(timeout=60)
     assert [answer.status_code for answer in answers] == [202, 200, 200, 409]
     assert answers[2].json()["result"] == {"sent": "ada@example.com", "attempt": 1}
+    (sent, _), (delayed, read, aborted) = others
+    assert sent.keys() == {"jobId", "status"}
+    assert [answer["state"] for answer in (delayed, read, aborted)] == ["Delayed", "Delayed", "Aborted"]
+
+
+def _consoles(page: str) -> list[list[list[str]]]:
+    """The commands of each block of a page, in words."""
+    blocks = re.findall(r"^```console\n(.*?)^```$", page.replace("\\\n", ""), re.MULTILINE | re.DOTALL)
+    return [[shlex.split(line) for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE)] for block in blocks]
+
+
+def _follow(url: str, calls: list[list[str]]) -> list[dict[str, str]]:
+    """The answers to calls, the first of which makes the job that the others name."""
+    made = _curl(url, calls[0], "").json()
+    job = made.get("jobId") or made["taskId"]
+    rest = [_curl(url, call, job) for call in calls[1:]]
+    assert all(answer.is_success for answer in rest)
+    return [made, *(answer.json() for answer in rest)]
 
 
 def _curl(url: str, words: list[str], job: str) -> httpx.Response:

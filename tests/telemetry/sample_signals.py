@@ -26,6 +26,7 @@ from tenure.core.signals import (
     Signal,
     Troubled,
     WorkerDraining,
+    WorkerHalting,
     WorkerReady,
     WorkerStopped,
 )
@@ -110,7 +111,8 @@ OTHERS: list[Signal] = [
     Recovered("dispatch"),
     ConnectionsShort(1, 2, "PostgreSQL is not available: sorry, too many clients already"),
     ConnectionsFreed(2.5),
-    WorkerDraining("host-7-abc", 3, "told by SIGTERM"),
+    WorkerDraining("host-7-abc", 3, "told by SIGTERM", 30.0),
+    WorkerHalting("host-7-abc", 2, "told again, by SIGTERM"),
     WorkerStopped("host-7-abc", 1, 2),
 ]
 SILENT = Measured("mail", "counted", ("a",), 1.0)

@@ -23,7 +23,7 @@ def plainly(_params: dict[str, Any], ctx: Context) -> dict[str, Any]:
     with tracer.start_as_current_span("fetch", attributes={"size": 3, "tags": ["a", "b"]}) as span:
         span.add_event("cached", {"hit": True})
         with tracer.start_as_current_span("parse"):
-            ctx.enqueue_sync(follow)
+            ctx.enqueue_sync(follow, {})
     try:
         with tracer.start_as_current_span("fail"):
             raise ValueError("on purpose")
@@ -46,7 +46,7 @@ async def in_a_loop(params: dict[str, Any], ctx: Context) -> dict[str, Any]:
 
 async def parse(ctx: Context) -> None:
     with tracer.start_as_current_span("parse"):
-        await ctx.enqueue(follow)
+        await ctx.enqueue(follow, {})
 
 
 Lane = Literal["process", "spawn", "warm", "thread", "async"]

@@ -100,7 +100,7 @@ async def test_a_plain_handler_runs_in_a_thread_and_does_not_block_the_loop(t: A
     t.replace(pack, meet)
     job = await t.enqueue(pack, Order(1))
     await t.drain()
-    assert await job.result() is True
+    assert t.job(job).result is True
 
 
 async def test_a_plain_handler_has_the_context_of_the_test(t: AsyncHarness) -> None:
@@ -170,7 +170,7 @@ async def test_a_plain_handler_may_wait_for_a_request_to_stop(t: AsyncHarness) -
     await until(lambda: bool(t.jobs(state="running")))
     await job.cancel()
     await draining
-    assert await job.result() is True
+    assert t.job(job).result is True
 
 
 async def test_a_handler_has_no_store(t: AsyncHarness) -> None:

@@ -142,4 +142,4 @@ def test_a_job_that_was_interrupted_is_taken_back_when_its_lease_ends(t: Harness
     t.replace(pack, lambda: "packed")
     assert t.drain() == 0
     assert t.advance("30s") == 1
-    assert (job.result_sync(), t.job(job).attempt) == ("packed", 2)
+    assert (t.job(job).result, t.job(job).attempt) == ("packed", 2)

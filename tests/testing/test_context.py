@@ -1,6 +1,7 @@
 """`tenure.testing.Context`: the real context, which remembers what a handler does with it."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,14 @@ async def test_a_handler_is_called_like_any_function() -> None:
     assert await welcome(Welcome("ada"), ctx) == {"sent": "ada", "attempt": 3}
     assert ctx.logged == [("info", "sending", {"to": "ada"})]
     assert [(one.fraction, one.message) for one in ctx.reported] == [(1.0, "sent")]
+
+
+def test_a_field_of_a_log_line_that_is_no_json_is_shown_as_text_and_the_others_are_kept() -> None:
+    ctx = Context()
+    ctx.log.info("late", at=datetime(2026, 1, 31), pages=[1, 2], what=object)  # noqa: DTZ001
+    assert ctx.logged == [
+        ("info", "late", {"at": "2026-01-31 00:00:00", "pages": [1, 2], "what": "<class 'object'>"})
+    ]
 
 
 def test_events_children_and_measurements_are_remembered() -> None:

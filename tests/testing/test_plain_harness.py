@@ -129,7 +129,7 @@ def test_a_key_makes_a_second_request_the_first_job(t: Harness) -> None:
 
 def test_wrong_params_are_refused_as_ever(t: Harness) -> None:
     with pytest.raises(InvalidParams, match="params/tu: is not known"):
-        t.enqueue(welcome, {"tu": "ada"})
+        t.enqueue("email.welcome", {"tu": "ada"})
     assert t.jobs() == []
 
 

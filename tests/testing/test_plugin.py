@@ -82,9 +82,9 @@ def test_a_fixture_may_name_the_app_instead(project: Path) -> None:
     ("ini", "said"),
     [
         ("", "write `tenure_app = module:attribute` into pytest's configuration, or a fixture `tenure_app`"),
-        ("tenure_app = jbos:app", "ModuleNotFoundError: No module named 'jbos'; if the module"),
-        ("tenure_app = jobs:ap", "AttributeError: module 'jobs' has no attribute 'ap'"),
-        ("tenure_app = jobs:welcome", "jobs:welcome is no app but of type JobDefinition"),
+        ("tenure_app = jbos:app", "nor among the installed ones; if the module"),
+        ("tenure_app = jobs:ap", "jobs has no ap; write jobs:app"),
+        ("tenure_app = jobs:welcome", "jobs:welcome is no app but of type JobFunction"),
         ("tenure_app = jobs", "does not name an app; write it as module:attribute"),
     ],
 )

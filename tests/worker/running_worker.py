@@ -26,7 +26,7 @@ from tenure.engine.worker.worker import Worker
 from tenure.execution.handler import tracing
 from tenure.execution.handler.handler import Handler
 from tenure.execution.lanes import Lanes
-from tenure.execution.protocol.limits import MORE_ALLOWED
+from tenure.execution.protocol.environment import ChildEnvironment
 from tenure.storage.contract.store import Store
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
 from tenure.telemetry.traces.attempt_spans import AttemptSpans
@@ -99,8 +99,8 @@ async def run_worker(
         shutdown=timedelta(seconds=shutdown),
     )
     announced = [] if announced is None else announced
-    given = {} if spans is None else {tracing.VARIABLE: "otlp", MORE_ALLOWED: tracing.VARIABLE}
-    lanes = Lanes(target, folder=folder, environment={**os.environ, **given})
+    given = {} if spans is None else {tracing.VARIABLE: "otlp"}
+    lanes = Lanes(target, folder=folder, environment=ChildEnvironment(os.environ, set_here=given))
     await lanes.start()
     await save_definitions(store, registry(handlers).specs(), config.worker)
     traces = None if spans is None else AttemptSpans(spans, store)

@@ -22,10 +22,10 @@ from tenure import Tenure
 app = Tenure()
 def print_anew(params: dict) -> None:
     with open("/dev/stdout", "w") as output:
-        print("at", os.environ["HOME"], file=output)
+        print("as", os.environ.get("USER", "itself"), "at", os.environ["HOME"], file=output)
 app.job("process")(print_anew)
 app.job("warm", lane="warm")(print_anew)
-app.command("command", ["sh", "-c", 'echo "at $HOME" > /dev/stdout'])
+app.command("command", ["sh", "-c", 'echo "as ${USER-itself} at $HOME" > /dev/stdout'])
 """
 
 
@@ -62,4 +62,6 @@ async def test_roots_jobs_are_said_to_read_it_unless_they_have_a_user(
             done = await reach(store, job, State.SUCCEEDED, State.FAILED)
             assert done.state is State.SUCCEEDED, await store.attempts(job)
             home = pwd.getpwnam(user).pw_dir if user else os.environ["HOME"]
-            assert [logged.line.text for logged in await store.logs(job)] == [f"at {home}"]
+            assert [logged.line.text for logged in await store.logs(job)] == [
+                f"as {user or 'itself'} at {home}"
+            ]

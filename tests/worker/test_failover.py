@@ -29,6 +29,9 @@ CLIENTS = 4
 BUSY = 60
 """So many jobs have run when the primary goes, and as many more when the clients stop."""
 
+AHEAD = 30
+"""By how many jobs the clients may be ahead of the workers: there is always more to do than slots."""
+
 
 @pytest.fixture
 async def servers() -> AsyncIterator[tuple[Primary, Standby]]:
@@ -52,10 +55,14 @@ class Clients:
     async def run(self) -> None:
         """Enqueue until it is over."""
         while not self.is_over:
+            await until(self._may_go_on)
             job = uuid4()
             params = write({**self._ledger.params, "name": str(job)})
             await until(partial(self._is_acknowledged, job, params))
             self.acknowledged.append(job)
+
+    def _may_go_on(self) -> bool:
+        return self.is_over or len(self.acknowledged) < len(self._ledger.every_entry()) + AHEAD
 
     async def _is_acknowledged(self, job: UUID, params: Document) -> bool:
         try:

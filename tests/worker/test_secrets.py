@@ -79,7 +79,9 @@ async def test_no_lane_shows_a_job_the_secrets_of_who_runs_it(
     variables: dict[str, Any] = {"TENURE_CHILD_SIGNALS": "any"}
     if way == "serve":
         command = [*MODULE, "serve", APP, "--port=0"]
-        variables["TENURE_DATABASE"] = address
+        variables |= {"TENURE_DATABASE": address, "TENURE_CHILD_ENV": ""}
+    else:  # which gives jobs all that is not its own, such as a secret of the app's
+        variables |= {"SHOP_DATABASE": address.replace("postgresql", "psql"), "SHOP_PASSWORD": "for the app"}
     if whose != "ordinary":
         variables["TENURE_CHILD_USER"] = "nobody"
     with (

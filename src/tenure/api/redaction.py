@@ -66,6 +66,13 @@ class Redaction:
                 at = value.end()
         return shown + text[at:]
 
+    def fields(self, document: Document) -> Document:
+        """The fields of a log line: as a document, and its texts, such as an exception's, as texts."""
+        if self._hides is None:
+            return document
+        value = json.loads(self.document(document))
+        return Document(_COMPACT.encode(self._with_texts_hidden(value)))
+
     def value(self, name: str, value: Any) -> Any:
         """A value as it may be shown under its name: hidden, or with the secrets in its own text hidden."""
         if self.hides(name):
@@ -80,6 +87,13 @@ class Redaction:
             return key
         secrets = _values(json.loads(document)) - _values(json.loads(self.document(document)))
         return HIDDEN if key in secrets else self.text(key)
+
+    def _with_texts_hidden(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: self._with_texts_hidden(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self._with_texts_hidden(part) for part in value]
+        return self.text(value) if isinstance(value, str) else value
 
     def _hide_in(self, value: Any) -> bool:
         """Hide secrets in place; return whether there were any."""

@@ -274,7 +274,7 @@ def log_item(attempt: int, fence: int, line: LogLine, redaction: Redaction = USU
         at=line.at,
         level=line.level,
         text=redaction.text(line.text),
-        fields=_raw(line.fields, redaction),
+        fields=None if line.fields is None else Raw(redaction.fields(line.fields)),
     )
 
 

@@ -1,13 +1,14 @@
 """A worker on a store of its caller, in the caller's process: for the demo."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from tenure.assemble.progress_lanes import ProgressLanes
-from tenure.assemble.worker import build_worker
+from tenure.assemble.generation import build_worker
+from tenure.assemble.handler_variables import handler_variables
+from tenure.assemble.observed_lanes import ObservedLanes
 from tenure.core.model.lease import Progress
 from tenure.core.signals import Announce
 from tenure.engine.client.registry import Manifest, Registry
@@ -32,17 +33,17 @@ async def embedded_worker(
     settings: Settings,
     *,
     folder: Path,
-    environment: Mapping[str, str],
+    databases: Sequence[str],
     announce: Announce,
     on_progress: Callable[[UUID, Progress], None],
 ) -> AsyncIterator[EmbeddedWorker]:
-    """A worker that serves an app; `folder` and `environment` are those of its children."""
-    lanes = Lanes(app, folder=folder, environment=environment)
+    """A worker that serves an app; its children run in `folder` and do not see where `databases` are."""
+    lanes = Lanes(app, folder=folder, environment=handler_variables(settings, databases, None))
     try:
         registry = Manifest.read(await lanes.start()).registry()
         worker = build_worker(
             store,
-            ProgressLanes(lanes, on_progress),
+            ObservedLanes(lanes, on_progress=lambda attempt, progress: on_progress(attempt.job, progress)),
             registry,
             announce,
             worker=new_worker_name(),

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from tenure.assemble.generation import WorkerOptions
 from tenure.assemble.server import listen_for, server_on
 from tenure.assemble.span_export import exported
 from tenure.assemble.supervisor import StoppableWorker, Supervisor
@@ -19,7 +20,11 @@ from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
 
 @asynccontextmanager
 async def open_serve(
-    app: str | None, loaded: Loaded, logs: EventLog, on_early_end: Callable[[str], None]
+    app: str | None,
+    loaded: Loaded,
+    logs: EventLog,
+    on_early_end: Callable[[str], None],
+    options: WorkerOptions,
 ) -> AsyncIterator[Supervisor]:
     """A server and a worker on one store, ready to run together; without an app, no job is run."""
     settings = loaded.settings
@@ -34,7 +39,9 @@ async def open_serve(
             worker = _caretaker(store, loaded, logs, worker_metrics)
         else:
             opening = open_worker(
-                *(app, loaded, logs, worker_metrics, spans), more_connections=settings.api_connections
+                *(app, loaded, logs, worker_metrics, spans),
+                options=options,
+                more_connections=settings.api_connections,
             )
             opened = await stack.enter_async_context(opening)
             opened.worker.stay()

@@ -7,6 +7,7 @@ from functools import partial
 
 from tenure.api.redaction import Redaction
 from tenure.core.errors import InvalidInput
+from tenure.core.values.extras import installation
 from tenure.settings.settings import Settings
 from tenure.telemetry.traces.spans import Spans
 
@@ -29,7 +30,7 @@ async def exported(
         from tenure.telemetry.traces.otlp import open_exporter
     except ModuleNotFoundError as error:
         problem = f"is {settings.tracing}, and {error.name} is not installed"
-        raise InvalidInput("tracing", problem, "install tenure[otel]") from None
+        raise InvalidInput("tracing", problem, installation("otel")) from None
     soon = partial(_soon, asyncio.get_running_loop())
     on_call_soon = None if on_call is None else partial(soon, on_call)
     try:

@@ -83,17 +83,17 @@ class Supervisor:
     def stop(self, reason: str) -> None:
         """Stop both in good order; called a second time, at once."""
         if self._reason:
-            self._force()
+            self._force(reason)
             return
         self._reason = reason
         self._server.stop()
-        asyncio.get_running_loop().call_later(self._seconds, self._force)
+        asyncio.get_running_loop().call_later(self._seconds, self._force, f"after {self._seconds:g} s")
 
-    def _force(self) -> None:
+    def _force(self, reason: str) -> None:
         """End both at once, however far they are."""
         self._server.stop()
         self._worker.stop(self._reason)
-        self._worker.stop(self._reason)
+        self._worker.stop(reason)
 
 
 def _first(error: BaseException) -> BaseException:

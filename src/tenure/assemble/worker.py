@@ -1,74 +1,46 @@
 """A worker with all that it needs: its processes, its store, its definitions on record, its telemetry."""
 
-import os
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
+from tenure.assemble.generation import Generation, Generations, WorkerOptions
+from tenure.assemble.handler_variables import shown_by_the_app
+from tenure.assemble.reloading_worker import ReloadingWorker, first_app, next_generation
+from tenure.assemble.source_files import SourceFiles
 from tenure.assemble.span_export import exported
 from tenure.assemble.start_notices import start_notices
-from tenure.core.reports.operations import WorkerInfo
-from tenure.core.signals import Announce, Troubled, to_all
 from tenure.core.values.urls import masked
-from tenure.engine.client.registration import save_definitions
-from tenure.engine.client.registry import Manifest, Registry
-from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
-from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
-from tenure.execution.handler import tracing
-from tenure.execution.lanes import Lanes, LaneSet
-from tenure.execution.parent.child_user import ChildUser
-from tenure.execution.parent.orphans import OrphanGuards
-from tenure.execution.parent.scratch import place_in
-from tenure.execution.protocol import kernel
-from tenure.execution.protocol.limits import MORE_ALLOWED
-from tenure.execution.protocol.messages import OWN
 from tenure.settings.settings import Settings
-from tenure.settings.sources import FILE, FILE_VARIABLE, Loaded
+from tenure.settings.sources import Loaded
 from tenure.storage.address import ConnectionTerms, open_store
 from tenure.storage.contract.store import Store
 from tenure.telemetry.logs.logs import EventLog
 from tenure.telemetry.metrics.lag import watched
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
-from tenure.telemetry.traces.attempt_spans import AttemptSpans
 from tenure.telemetry.traces.spans import Spans
-from tenure.version import __version__
+
+USUAL = WorkerOptions()
 
 
 class OpenWorker(NamedTuple):
     """A worker that is ready to run, its open store, and the store's address."""
 
-    worker: Worker
+    worker: Worker | ReloadingWorker
     store: Store
     database: str
 
 
-def build_worker(
-    store: Store, lanes: LaneSet, registry: Registry, announce: Announce, *, worker: str, settings: Settings
-) -> Worker:
-    """A worker that serves these definitions as the settings say."""
-    lines = served_lines(registry.specs(), settings.queues)
-    config = WorkerConfig.of(settings, worker=worker, lines=lines)
-    info = WorkerInfo(
-        id=worker,
-        host=socket.gethostname()[:255],
-        pid=os.getpid(),
-        version=__version__,
-        slots=sum(group.slots for group in slot_groups(registry.specs(), config)),
-        lines=lines,
-    )
-    return Worker(store, lanes, info, registry, config, announce)
-
-
 @asynccontextmanager
-async def open_lone_worker(app: str, loaded: Loaded, logs: EventLog) -> AsyncIterator[Worker]:
+async def open_lone_worker(
+    app: str, loaded: Loaded, logs: EventLog, options: WorkerOptions = USUAL
+) -> AsyncIterator[Worker | ReloadingWorker]:
     """A worker that has its process to itself, and exports its own spans."""
     async with (
         exported(loaded.settings, logs.notice) as spans,
-        open_worker(app, loaded, logs, spans=spans) as opened,
+        open_worker(app, loaded, logs, spans=spans, options=options) as opened,
     ):
         yield opened.worker
 
@@ -81,6 +53,7 @@ async def open_worker(
     metrics: WorkerMetrics | None = None,
     spans: Spans | None = None,
     *,
+    options: WorkerOptions = USUAL,
     more_connections: int = 0,
 ) -> AsyncIterator[OpenWorker]:
     """A worker that serves an app; its log begins with what it serves, and how.
@@ -99,88 +72,45 @@ async def open_worker(
                 port, stack.enter_context(listen(settings.metrics_host, settings.metrics_port))
             )
             metrics = metrics or WorkerMetrics()
-        user = _child_user(settings)
-        lanes = _lanes(app, settings, user, logs)
-        stack.push_async_callback(lanes.close)
-        manifest = Manifest.read(await lanes.start())
-        registry = manifest.registry()
-        database = settings.database
-        if "database" not in loaded.sources and manifest.database is not None:
-            database = manifest.database
+        generations = Generations(app, settings, logs, options, metrics, spans)
+        files = SourceFiles.of(app) if options.reloads else None
+        imported = await (generations.import_app() if files is None else first_app(generations, files, logs))
+        stack.push_async_callback(imported.lanes.close)
+        named = imported.manifest.database
+        database = settings.database if "database" in loaded.sources or named is None else named
         most = settings.connections + more_connections
         store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
-        name = new_worker_name()
-        worker = _observed_worker(store, lanes, registry, logs, name, settings, metrics, spans)
-        for changed in await save_definitions(store, registry.specs(), name):
-            logs.notice(f"{changed} differs from what was registered before")
-        logs.notice(f"{app} on {masked(database)}")
-        for notice in start_notices(registry.specs(), settings, user=user.name if user else None):
-            logs.notice(notice)
-        if lanes.notice:
-            logs.notice(lanes.notice)
+        generation = await generations.open(imported, store)
+        _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)
+        if database != settings.database and (shown := shown_by_the_app(generations.environment, database)):
+            logs.notice(shown)
+        worker: Worker | ReloadingWorker = generation.worker
+        if files is None:
+            stack.push_async_callback(_close_lanes, generation)
+        else:
+            worker = ReloadingWorker(
+                generation, partial(next_generation, generations, store, named), files, logs
+            )
         if metrics is not None:
+            metrics.watch(worker, worker if isinstance(worker, ReloadingWorker) else generation.lanes)
             stack.enter_context(watched(metrics.lag))
         if metrics is not None and serve_metrics is not None:
             await stack.enter_async_context(serve_metrics(store, metrics, logs, lambda: worker.is_ready))
         yield OpenWorker(worker, store, database)
 
 
-def _lanes(app: str, settings: Settings, user: ChildUser | None, logs: EventLog) -> Lanes:
-    return Lanes(
-        app,
-        environment=_environment(settings, user),
-        guards=OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1))),
-        user=user,
-        keeps_signals=settings.child_signals == OWN and kernel.can_keep_signals(),
-    )
+def _announce(
+    what: str, generation: Generation, settings: Settings, generations: Generations, logs: EventLog
+) -> None:
+    logs.notice(what)
+    user = generations.user
+    for notice in start_notices(generation.registry.specs(), settings, user=user.name if user else None):
+        logs.notice(notice)
+    logs.notice(generations.environment.notice)
+    if generation.lanes.notice:
+        logs.notice(generation.lanes.notice)
 
 
-def _observed_worker(
-    store: Store,
-    lanes: Lanes,
-    registry: Registry,
-    logs: EventLog,
-    name: str,
-    settings: Settings,
-    metrics: WorkerMetrics | None,
-    spans: Spans | None,
-) -> Worker:
-    measured = store
-    traced: LaneSet = lanes
-    listeners: list[Announce] = []
-    if metrics is not None:
-        measured = metrics.on(store)
-        listeners.append(metrics)
-    if spans is not None:
-        attempts = AttemptSpans(spans, store)
-        traced = attempts.on(lanes)
-        listeners.append(attempts)
-    worker = build_worker(
-        measured, traced, registry, to_all(*listeners, logs), worker=name, settings=settings
-    )
-    if metrics is not None:
-        metrics.watch(worker, lanes)
-    return worker
-
-
-def _child_user(settings: Settings) -> ChildUser | None:
-    """The children's user, if it is not the worker's own; raises InvalidInput if it cannot be used."""
-    if not settings.child_user:
-        return None
-    user = ChildUser.named(settings.child_user)
-    user.check([Path.cwd(), place_in(os.environ)])
-    return user
-
-
-def _environment(settings: Settings, user: ChildUser | None) -> dict[str, str]:
-    """The children's environment: the worker's own, and what the settings say of definitions and names."""
-    given = settings.for_definitions()
-    if user is not None:
-        given["HOME"] = user.home
-        if Path(FILE).exists() and user.closed([Path(FILE).absolute()]):
-            given[FILE_VARIABLE] = os.devnull  # children cannot read it, and need nothing of it
-    if settings.tracing != "off":
-        given[tracing.VARIABLE] = settings.tracing
-    names = ",".join([*settings.child_env, *given])
-    return {**os.environ, **given, MORE_ALLOWED: names}
+async def _close_lanes(generation: Generation) -> None:
+    await generation.lanes.close(at_once=generation.worker.is_forced)

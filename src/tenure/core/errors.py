@@ -14,6 +14,7 @@
     │   ├── JobFailed           it is a dead letter; `error` says why
     │   ├── JobCancelled        it was stopped on request
     │   └── JobBuried           its worker was lost, and it must not run twice
+    ├── ResultMismatch          the result does not fit the type that the function returns
     ├── NoRoom                  a bound on waiting jobs is reached; nothing was written, try again later
     │   ├── QueueFull           in a queue
     │   └── NamespaceFull       of a namespace
@@ -28,6 +29,7 @@
     │   ├── StoreRestored       the database was restored from a backup, and not yet made to go on
     │   └── StoreForbidden      a handler's process tried to open a store
     ├── ProgramFailed           a program that ran as a job failed
+    ├── ProcessStartFailed      a hook of the app at the start of a process failed, and so its attempt
     ├── LeaseLost               an attempt tried to act after it lost its lease
     └── Directive               raised by a handler to say how its attempt ends
         ├── Retry               try again, after a delay that the handler chooses
@@ -187,6 +189,22 @@ class JobBuried(NoResult):
     """The job's worker was lost, and its definition forbids a second run."""
 
 
+class ResultMismatch(TenureError):
+    """The job has succeeded, but its result is not of the type that its function returns; `problem` says why.
+
+    Another version of the code may have written it. `job.get()` has it as plain values.
+    """
+
+    def __init__(self, job: UUID, definition: str, problem: str) -> None:
+        super().__init__(job, definition, problem)
+        self.job = job
+        self.definition = definition
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"job {self.job} ({self.definition}): {self.problem}; get() has the result as plain values"
+
+
 class NoRoom(TenureError):
     """A bound on waiting jobs is reached. Nothing was written; there may be room later."""
 
@@ -294,6 +312,14 @@ class ProgramFailed(TenureError):
         super().__init__(message)
         self.kinds = (*kinds, "ProgramFailed")
         self.is_fatal = is_fatal
+
+
+class ProcessStartFailed(TenureError):
+    """A hook at the start of a process failed, so no attempt can run there; `cause` is what it raised."""
+
+    def __init__(self, hook: str, cause: Exception) -> None:
+        super().__init__(f"on_process_start {hook}: {type(cause).__name__}: {cause}")
+        self.cause = cause
 
 
 class Directive(TenureError):

@@ -23,7 +23,19 @@ class WorkerReady(Struct, frozen=True):
 
 
 class WorkerDraining(Struct, frozen=True):
-    """A worker claims no more; `reason` says why."""
+    """A worker claims no more; `reason` says why.
+
+    It ends when what runs has ended, after `seconds` at the latest; None if it does not end.
+    """
+
+    worker: str
+    running: int
+    reason: str
+    seconds: float | None = None
+
+
+class WorkerHalting(Struct, frozen=True):
+    """A worker that ends kills what still runs, to hand it back; `reason` says why it waits no longer."""
 
     worker: str
     running: int
@@ -152,6 +164,7 @@ class ConnectionsFreed(Struct, frozen=True):
 Signal = (
     WorkerReady
     | WorkerDraining
+    | WorkerHalting
     | WorkerStopped
     | AttemptStarted
     | AttemptSettled

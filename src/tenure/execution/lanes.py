@@ -1,7 +1,6 @@
 """The lanes of one worker by name: the ways in which it runs attempts."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -11,8 +10,9 @@ from tenure.execution.parent.attempt_terms import AttemptTerms, Ended
 from tenure.execution.parent.child_user import ChildUser
 from tenure.execution.parent.orphans import OrphanGuards
 from tenure.execution.parent.process_lane import ProcessLane
-from tenure.execution.parent.runner_lanes import SharedLane, WarmLane
+from tenure.execution.parent.runner_lanes import RunnerLane, SharedLane, WarmLane
 from tenure.execution.protocol.assignment import Assignment
+from tenure.execution.protocol.environment import ChildEnvironment
 
 
 class Lane(Protocol):
@@ -44,7 +44,7 @@ class Lanes:
         *,
         folder: Path | None = None,
         spares: int = 2,
-        environment: Mapping[str, str],
+        environment: ChildEnvironment,
         guards: OrphanGuards | None = None,
         user: ChildUser | None = None,
         keeps_signals: bool = False,
@@ -63,13 +63,17 @@ class Lanes:
             )
             for anew in (False, True)
         )
+        zygotes = self._process.zygotes
+        self._runner_lanes: dict[str, RunnerLane] = {
+            WARM: WarmLane(zygotes),
+            ASYNC: SharedLane(zygotes, ASYNC),
+            THREAD: SharedLane(zygotes, THREAD),
+        }
         self._lanes: dict[str, Lane] = {
             PROCESS: self._process,
             COMMAND: self._process,
             SPAWN: self._spawn,
-            WARM: WarmLane(self._process.zygotes),
-            ASYNC: SharedLane(self._process.zygotes, ASYNC),
-            THREAD: SharedLane(self._process.zygotes, THREAD),
+            **self._runner_lanes,
         }
 
     @property
@@ -84,7 +88,9 @@ class Lanes:
 
     async def start(self) -> bytes:
         """Import the app in a zygote; returns its manifest, raises `AppFailed` when it has none."""
-        return await self._process.start()
+        manifest = await self._process.start()
+        self._spawn.zygotes.has_stop_hooks = self._process.zygotes.has_stop_hooks
+        return manifest
 
     def named(self, name: str) -> Lane:
         """The lane of this name."""
@@ -98,8 +104,13 @@ class Lanes:
         """Have a zygote, another one if it has died; raises `AppFailed` when there can be none."""
         await self._process.ready()
 
-    async def close(self) -> None:
-        """End all processes; when this returns, none is left. Closed lanes run nothing any more."""
+    async def close(self, *, at_once: bool = False) -> None:
+        """End all processes; when this returns, none is left. Closed lanes run nothing any more.
+
+        Unless `at_once`, runners first run the app's stop hooks.
+        """
+        if self._process.zygotes.has_stop_hooks and not at_once:
+            await asyncio.gather(*(lane.retire() for lane in self._runner_lanes.values()))
         await self._process.close()
         await self._spawn.close()
         await asyncio.sleep(0)  # until the runners' ends are known, and their sockets are closed

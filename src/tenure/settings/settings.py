@@ -15,7 +15,9 @@ PREFIX = "TENURE_"
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+_VARIABLE = re.compile(r"[A-Za-z_*][A-Za-z0-9_*]*")
+_NEVER_BY_PATTERN = (PREFIX, "PG")
+"""How names begin that a handler is given only where they are spelled out."""
 
 
 class Settings(HttpLimits, frozen=True, kw_only=True):
@@ -39,7 +41,7 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
     grace_seconds: float = 10.0
     shutdown_seconds: float = 30.0
     lost_margin_seconds: float = 0.0
-    child_env: tuple[str, ...] = ()
+    child_env: tuple[str, ...] = ("*",)
     child_user: str = ""
     child_signals: str = "own"
     child_memory_bytes: int | None = None
@@ -88,11 +90,7 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
                 raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
         for queue in self.queues:
             named("queues", queue)
-        for variable in self.child_env:
-            if not _VARIABLE.fullmatch(variable):
-                raise InvalidInput(
-                    "child_env", f"holds {variable!r:.64}", "give names of environment variables"
-                )
+        _check_variables("child_env", self.child_env)
         _check_networks("webhook_allow", self.webhook_allow)
         _check_networks("trusted_proxies", self.trusted_proxies)
         for host in self.allowed_hosts:
@@ -157,6 +155,16 @@ def _check_limits(settings: Settings) -> None:
         value = getattr(settings, name)
         if value and value < least:
             raise InvalidInput(name, f"is {value}", f"give at least {least:,}, or 0 for no limit")
+
+
+def _check_variables(name: str, variables: tuple[str, ...]) -> None:
+    for variable in variables:
+        if not _VARIABLE.fullmatch(variable):
+            remedy = "give names of variables, or patterns such as AWS_*, with commas between"
+            raise InvalidInput(name, f"holds {variable!r:.64}", remedy)
+        if "*" in variable and variable.startswith(_NEVER_BY_PATTERN):
+            problem = f"holds {variable!r:.64}, but patterns give no variables of Tenure or PostgreSQL"
+            raise InvalidInput(name, problem, "spell out each name, such as PGHOST")
 
 
 def _check_networks(name: str, networks: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tenure.core.errors import InvalidInput, SchemaMismatch
 from tenure.core.signals import Announce, Signal
+from tenure.core.values.extras import installation
 from tenure.core.values.urls import masked
 from tenure.storage.contract.store import Store
 from tenure.storage.postgres.wire.addresses import read_address
@@ -156,8 +157,8 @@ def _postgres(database: str, terms: ConnectionTerms) -> Store:
     except ModuleNotFoundError as error:
         if error.name != "asyncpg":
             raise
-        remedy = "run pip install 'tenure[postgres]'"
-        raise InvalidInput("database", "needs PostgreSQL's driver, which is missing", remedy) from None
+        problem = "needs PostgreSQL's driver asyncpg, which is not installed"
+        raise InvalidInput("database", problem, installation("postgres")) from None
     return PostgresStore(
         address,
         connections=terms.for_statements,

@@ -20,6 +20,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
 from tenure.core.values.bounds import CALENDAR, HORIZON, whole, within
+from tenure.execution.handler.log_capture import LogCapture
 from tenure.surfaces.library.app import Tenure
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
@@ -27,10 +28,11 @@ from tenure.testing.bound_runtime import BoundRuntime, HarnessStore
 from tenure.testing.enqueued import ANYTHING, Wanted
 from tenure.testing.harness_jobs import HarnessJob, jobs_of
 from tenure.testing.inline_worker import InlineWorker
+from tenure.testing.stages import current_channel
 from tenure.testing.stand_ins import Ordered, StandIns
 
 T = TypeVar("T")
-Which = JobDefinition[..., Any] | str
+Which = JobDefinition[Any, Any] | str
 """A definition: the decorated function, or its key."""
 
 _MOST_TIMES = 10_000
@@ -49,10 +51,12 @@ class BoundApp:
         self._runtime = BoundRuntime(self._folder / "jobs.db", self._registry, at or datetime.now(UTC))
         self._stand_ins = StandIns(self._registry)
         self._worker = InlineWorker(self._runtime, self._registry, self._stand_ins, slots)
+        self._logging = LogCapture(current_channel.get, replaces_output=False)
         self._before = self._runtimes.exchange(self._runtime.address, {os.getpid(): self._runtime})
 
     def open(self) -> None:
         """Make the store ready."""
+        self._logging.install()
         try:
             self._block_on(self._worker.register())
         except BaseException:
@@ -61,6 +65,7 @@ class BoundApp:
 
     def close(self) -> None:
         """Give the app its own database back, and delete the temporary one."""
+        self._logging.remove()
         self._runtimes.exchange(*self._before)
         try:
             self._runtime.close()
@@ -79,14 +84,14 @@ class BoundApp:
         spec = None if definition is None else self._spec(definition)
         return self._jobs(spec, states=_states(state))
 
-    def job(self, job: JobHandle | HarnessJob | UUID) -> HarnessJob:
+    def job(self, job: JobHandle[Any] | HarnessJob | UUID) -> HarnessJob:
         """One job, as it is now."""
         found = [one for one in self.jobs() if one.id == _id(job)]
         if not found:
             raise InvalidInput("job", f"{_id(job)} is not in this harness", "enqueue it within the harness")
         return found[0]
 
-    def cancel(self, job: JobHandle | HarnessJob | UUID) -> State:
+    def cancel(self, job: JobHandle[Any] | HarnessJob | UUID) -> State:
         """Cancel a job, also while it runs; returns its new state."""
         return self._ask(lambda at: self._cancel(at, _id(job)))
 
@@ -186,5 +191,5 @@ def _states(given: State | str | Collection[State | str]) -> frozenset[State]:
         raise InvalidInput("state", f"is {given!r:.64}", f"give one of {', '.join(State)}") from None
 
 
-def _id(job: JobHandle | HarnessJob | UUID) -> UUID:
+def _id(job: JobHandle[Any] | HarnessJob | UUID) -> UUID:
     return job if isinstance(job, UUID) else job.id

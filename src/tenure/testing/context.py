@@ -6,7 +6,7 @@ It is the real `Context`, and so refuses what that refuses; only what receives i
 from typing import Any
 from uuid import UUID, uuid4
 
-from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Progress
 from tenure.core.values.bounds import whole
 from tenure.execution.handler.context import Context, Maker
@@ -83,21 +83,8 @@ class RecordingContext(Context):
         """Ask the handler to stop: `ctx.cancelled` is true from now on."""
         self._channel.cancel()
 
-    async def enqueue(
-        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
-    ) -> Enqueued:
-        """Remember a child of this job."""
-        self._meet(job)
-        return await super().enqueue(job, params, unkeyed=unkeyed, **options)
-
-    def enqueue_sync(
-        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
-    ) -> Enqueued:
-        """The same as `enqueue` for a plain handler."""
-        self._meet(job)
-        return super().enqueue_sync(job, params, unkeyed=unkeyed, **options)
-
-    def _meet(self, job: NewJob | Maker) -> None:
+    def _made(self, job: NewJob | Maker[Any], params: object, options: dict[str, Any]) -> NewJob:
         """Learn where the definition of a child is."""
         if isinstance(job, JobDefinition):
             self._recorder.registries[job.key, job.version] = job._registry
+        return super()._made(job, params, options)

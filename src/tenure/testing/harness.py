@@ -3,16 +3,21 @@
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from tenure.api.job_options import Duration, Options
 from tenure.core.errors import TenureError
 from tenure.core.values.bounds import LARGEST_BATCH, whole
+from tenure.execution.child.process_life import ProcessLife
 from tenure.surfaces.library.app import Tenure
+from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
 from tenure.testing.bound_app import BoundApp, Which, span_of, start_time
 from tenure.testing.shift import MOST_ROUNDS
-from tenure.testing.stages import PlainStage, is_on_stage, run_on_this_loop
+from tenure.testing.stages import LoopLife, PlainStage, Work, is_on_stage, raise_first, run_on_this_loop
+
+D = TypeVar("D")
+R = TypeVar("R")
 
 
 class Harness(BoundApp):
@@ -20,9 +25,21 @@ class Harness(BoundApp):
 
     def __init__(self, app: Tenure, slots: int, at: datetime | None) -> None:
         super().__init__(app, slots, at)
-        self._stage = PlainStage()
+        self._stage = PlainStage(ProcessLife(lambda: app))
 
-    def enqueue(self, definition: Which, params: object = None, **options: Unpack[Options]) -> JobHandle:
+    @overload
+    def enqueue(
+        self, definition: str, params: object = None, **options: Unpack[Options]
+    ) -> JobHandle[Any]: ...
+    @overload
+    def enqueue(
+        self, definition: JobDefinition[None, R], params: None = None, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    @overload
+    def enqueue(
+        self, definition: JobDefinition[D, R], params: D, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    def enqueue(self, definition: Which, params: Any = None, **options: Unpack[Options]) -> JobHandle[Any]:
         """Record a job, as the app would."""
         self._spec(definition)
         if isinstance(definition, str):
@@ -47,8 +64,10 @@ class Harness(BoundApp):
 
     def close(self) -> None:
         """Give the app its own database back, and delete the temporary one."""
-        self._stage.close()
-        super().close()
+        try:
+            self._stage.close()
+        finally:
+            super().close()
 
     def _loop(self) -> asyncio.AbstractEventLoop:
         _refuse_on_stage()
@@ -64,9 +83,25 @@ class Harness(BoundApp):
 class AsyncHarness(BoundApp):
     """The harness of an async test: an `async def` runs on the test's own loop, a `def` in a thread."""
 
+    def __init__(self, app: Tenure, slots: int, at: datetime | None) -> None:
+        super().__init__(app, slots, at)
+        self._life = LoopLife(lambda: app)
+
+    @overload
     async def enqueue(
-        self, definition: Which, params: object = None, **options: Unpack[Options]
-    ) -> JobHandle:
+        self, definition: str, params: object = None, **options: Unpack[Options]
+    ) -> JobHandle[Any]: ...
+    @overload
+    async def enqueue(
+        self, definition: JobDefinition[None, R], params: None = None, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    @overload
+    async def enqueue(
+        self, definition: JobDefinition[D, R], params: D, **options: Unpack[Options]
+    ) -> JobHandle[R]: ...
+    async def enqueue(
+        self, definition: Which, params: Any = None, **options: Unpack[Options]
+    ) -> JobHandle[Any]:
         """Record a job, as the app would."""
         self._spec(definition)
         if isinstance(definition, str):
@@ -80,7 +115,7 @@ class AsyncHarness(BoundApp):
         """
         whole("rounds", rounds, 1, MOST_ROUNDS)
         _refuse_on_stage()
-        return await run_on_this_loop(lambda post: self._worker.drain(post, rounds), self._runtime.loop())
+        return await self._run(lambda post: self._worker.drain(post, rounds))
 
     async def advance(self, by: Duration | str) -> int:
         """Let time pass, as in `advance("1h")`, and run what becomes ready, each job at its own time.
@@ -89,7 +124,14 @@ class AsyncHarness(BoundApp):
         """
         span = span_of(by)
         _refuse_on_stage()
-        return await run_on_this_loop(lambda post: self._worker.advance(post, span), self._runtime.loop())
+        return await self._run(lambda post: self._worker.advance(post, span))
+
+    async def _end_process(self) -> None:
+        """Run the app's stop hooks, as at the end of a process."""
+        raise_first(await self._life.stop_in_loop())
+
+    async def _run(self, work: Work[int]) -> int:
+        return await run_on_this_loop(work, self._runtime.loop(), self._life)
 
 
 class HarnessScope:
@@ -97,7 +139,7 @@ class HarnessScope:
 
     def __init__(self, app: Tenure, slots: int, at: datetime | None) -> None:
         self._given = app, slots, at
-        self._entered: BoundApp | None = None
+        self._entered: Harness | AsyncHarness | None = None
 
     def __enter__(self) -> Harness:
         self._entered = entered = Harness(*self._given)
@@ -118,8 +160,11 @@ class HarnessScope:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._entered is not None:
-            await asyncio.to_thread(self._entered.close)
+        if isinstance(self._entered, AsyncHarness):
+            try:
+                await self._entered._end_process()
+            finally:
+                await asyncio.to_thread(self._entered.close)
 
 
 def harness(app: Tenure, *, slots: int = 1, at: datetime | None = None) -> HarnessScope:

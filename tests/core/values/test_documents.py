@@ -244,7 +244,7 @@ class TestWriting:
             ([object()], "not-json", "/0"),
             ({"a": b"bytes"}, "not-json", "/a"),
             ({"a": {1, 2}}, "not-json", "/a"),
-            ({"a": Pair(1, object())}, "not-json", "/a"),
+            ({"a": Pair(1, object())}, "not-json", "/a/right"),
             ({"a": Pair(1, {2: 3})}, "not-json", "/a/right"),
             ({"a": Pair("ok", ["x\x00"])}, "invalid-character", "/a/right/0"),
             (["ok", "\ud800"], "invalid-character", "/1"),

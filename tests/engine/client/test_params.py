@@ -8,7 +8,8 @@ import pytest
 
 from tenure.core.errors import InvalidInput
 from tenure.core.values.documents import Document, write
-from tenure.engine.client.params import MOST_PROBLEMS, ParamsCheck
+from tenure.core.values.misfits import MOST_PROBLEMS
+from tenure.engine.client.params import ParamsCheck
 
 SCHEMA = {
     "type": "object",

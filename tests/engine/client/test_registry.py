@@ -9,6 +9,7 @@ from tenure.core.errors import Fatal, InvalidInput, InvalidParams, UnknownDefini
 from tenure.core.model.spec import Spec
 from tenure.core.values.documents import Document, write
 from tenure.engine.client.registry import Code, Manifest, Registry
+from tenure.surfaces.library.type_readers import Shape, reader_of
 
 
 class Mail(msgspec.Struct):
@@ -17,7 +18,7 @@ class Mail(msgspec.Struct):
 
 
 def code(origin: str = "jobs.mail", kind: Any = Mail) -> Code:
-    return Code(lambda params, ctx: (params, ctx), msgspec.json.Decoder(kind).decode, origin)
+    return Code(lambda params, ctx: (params, ctx), reader_of(Shape.of(kind)), origin)
 
 
 def test_one_key_and_version_belongs_to_one_function() -> None:

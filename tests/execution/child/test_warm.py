@@ -18,6 +18,7 @@ from tenure.execution.lanes import Lane, Lanes
 from tenure.execution.parent import runner_lanes
 from tenure.execution.parent.attempt_terms import Ended, Interrupted
 from tenure.execution.protocol.assignment import ResourceLimits
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import ROOT, Recorder, is_alive, run
 from tests.execution.parent.test_stopping import pids
 from tests.until import until
@@ -29,7 +30,9 @@ MEBIBYTE = 1 << 20
 async def lane() -> AsyncIterator[Lane]:
     """A lane of its own for each test: what runs in it is what the test has started."""
     lanes = Lanes(
-        "tests.execution.shared_process_app:app", folder=ROOT, environment={**os.environ, "WANTED": "yes"}
+        "tests.execution.shared_process_app:app",
+        folder=ROOT,
+        environment=ChildEnvironment({**os.environ, "WANTED": "yes"}, ()),
     )
     await lanes.start()
     yield lanes.named("warm")
@@ -144,7 +147,7 @@ async def test_what_an_attempt_leaves_in_its_loop_is_ended_and_the_runner_kept(
 
 
 async def test_a_process_that_an_attempt_leaves_is_gone_when_it_is_over(tmp_path: Path) -> None:
-    lanes = Lanes("tests.execution.hostile_app:app", folder=ROOT, environment=os.environ)
+    lanes = Lanes("tests.execution.hostile_app:app", folder=ROOT, environment=ChildEnvironment(os.environ))
     await lanes.start()
     ledger = tmp_path / "ledger"
     assert value(await run(lanes.named("warm"), "daemonises", str(ledger))) == "done"

@@ -19,6 +19,7 @@ from tenure.execution.parent.attempt_terms import Ended, StopReason, StopRequest
 from tenure.execution.parent.output import LONGEST_LINE, MOST_LINES
 from tenure.execution.parent.process_lane import ProcessLane
 from tenure.execution.protocol.assignment import ResourceLimits
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import JOB, Recorder, environment, is_alive, opened, run
 from tests.storage.faults.disks import mode, rights_that_count
 from tests.until import until
@@ -39,8 +40,10 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def lane(gate: Path) -> AsyncIterator[ProcessLane]:
     """One whose handlers are programs, and whose worker is configured to give them the database's address."""
     variables = {"TENURE_DATABASE": "sqlite:///secret.db", "GATE": str(gate)}
-    given = environment(TENURE_CHILD_ENV="TENURE_DATABASE,GATE", **variables)
-    async with opened("tests.execution.program_app:app", environment=given) as lane:
+    given = environment(**variables)
+    async with opened(
+        "tests.execution.program_app:app", environment=ChildEnvironment(given, ("TENURE_DATABASE", "GATE"))
+    ) as lane:
         yield lane
 
 
@@ -293,7 +296,7 @@ async def test_a_script_is_run_by_whom_its_first_line_names(tmp_path: Path) -> N
         "app = Tenure()\n"
         f"for name in {list(firsts)}: app.command(name, [f'./{{name}}'])\n"
     )
-    async with opened("scripts:app", folder=tmp_path, environment=dict(os.environ)) as lane:
+    async with opened("scripts:app", folder=tmp_path, environment=ChildEnvironment(os.environ)) as lane:
         assert await result(lane, "works") == 1
         lost, mute = await failure(lane, "lost"), await failure(lane, "mute")
     assert (lost.error.kind, mute.error.kind) == ("ProgramNotFound", "ProgramNotExecutable")

@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 from tenure.execution.parent.scratch import PREFIX, Scratch, sweep
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import is_alive, opened
 from tests.execution.parent.test_stopping import pids
 from tests.execution.tiny_worker import supervisor
@@ -34,7 +35,7 @@ async def test_what_a_worker_and_its_guard_left_is_removed_by_the_next_one(tmp_p
         if is_alive(pid):
             os.kill(pid, signal.SIGKILL)
     [left] = place.iterdir()
-    async with opened("tests.execution.hostile_app:app", environment=given):
+    async with opened("tests.execution.hostile_app:app", environment=ChildEnvironment(given)):
         assert not left.exists()
         [own] = place.iterdir()
         assert sweep(place) == []

@@ -10,6 +10,7 @@ import pytest
 
 from tenure.core.model.retry import Crashed, Returned
 from tenure.execution.parent.attempt_terms import Interrupted, StopReason, StopRequest
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import is_alive, opened, run
 from tests.execution.parent.test_stopping import pids
 from tests.execution.tiny_worker import ORDINARY, belongings, supervisor
@@ -148,8 +149,8 @@ def _is_ours(pid: int) -> bool:
         return False
 
 
-def _with_folder(scratch: Path) -> dict[str, str]:
-    return {**os.environ, "TMPDIR": str(scratch)}
+def _with_folder(scratch: Path) -> ChildEnvironment:
+    return ChildEnvironment({**os.environ, "TMPDIR": str(scratch)})
 
 
 def _environment(scratch: Path) -> dict[str, str]:

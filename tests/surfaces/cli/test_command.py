@@ -98,7 +98,7 @@ def test_what_is_not_a_password_can_still_be_read() -> None:
 
 def test_without_its_driver_postgresql_names_what_to_install(tmp_path: Path) -> None:
     refused = _without_asyncpg(tmp_path, "migrate", "--database", "postgresql://localhost/jobs")
-    assert fails(refused, 2, "pip install 'tenure[postgres]'")
+    assert fails(refused, 2, "asyncpg, which is not installed; run pip install 'asyncpg>=0.30'")
 
 
 def test_without_that_driver_everything_else_works(tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
 """Connections of every driver that callers may pass, each with an open transaction."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import apsw
 import asyncpg
+import django  # type: ignore[import-untyped]
 import psycopg
 import sqlalchemy
+from django.conf import settings  # type: ignore[import-untyped]
 from sqlalchemy import orm
 from sqlalchemy.ext import asyncio as sqlalchemy_asyncio
 
@@ -97,6 +101,35 @@ async def _session_async(address: str) -> AsyncIterator[CallerConnection]:
     await engine.dispose()
 
 
+def django_connection(address: str) -> Any:
+    """A connection as `django.db.connections` has it."""
+    from django.db import ConnectionHandler  # type: ignore[import-untyped]
+
+    if not settings.configured:
+        settings.configure(USE_TZ=True, LOGGING_CONFIG=None)
+        django.setup()
+    parts = urlsplit(address)
+    named = {"NAME": parts.path[1:], "USER": parts.username, "HOST": parts.hostname, "PORT": parts.port}
+    handler = ConnectionHandler(
+        {"default": {"ENGINE": "django.db.backends.postgresql", "PASSWORD": parts.password, **named}}
+    )
+    return handler["default"]
+
+
+@asynccontextmanager
+async def _django(address: str) -> AsyncIterator[CallerConnection]:
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # its users would be in a thread of their own
+    connection = django_connection(address)
+    try:
+        connection.set_autocommit(False)
+        cursor = connection.cursor()
+        yield CallerConnection(connection, cursor.execute, lambda how: getattr(connection, how)())
+        cursor.close()
+        connection.close()
+    finally:
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
 @asynccontextmanager
 async def _apsw(address: str) -> AsyncIterator[CallerConnection]:
     connection = apsw.Connection(address.removeprefix("sqlite:///"))
@@ -113,6 +146,7 @@ DRIVERS: dict[str, tuple[str, bool, Connect]] = {
     "apsw": ("sqlite", True, _apsw),
     "asyncpg": ("postgres", False, _asyncpg),
     "asyncpg-pool": ("postgres", False, _asyncpg_pool),
+    "django": ("postgres", True, _django),
     "psycopg": ("postgres", True, _psycopg),
     "psycopg-async": ("postgres", False, _psycopg_async),
     "sqlalchemy": ("postgres", True, _sqlalchemy),

@@ -306,7 +306,7 @@ def test_a_concurrency_key_that_no_param_has_is_refused(app: Tenure) -> None:
 
 
 def test_a_misspelt_term_is_refused(app: Tenure) -> None:
-    with pytest.raises(TypeError, match="timeuot"):
+    with pytest.raises(TypeError, match=r"'timeuot'; did you mean timeout=\?"):
         app.job("mail", timeuot=1)  # type: ignore[call-arg]
 
 

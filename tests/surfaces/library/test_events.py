@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from tenure import InvalidInput, PositionGone, StoreUnavailable, Tenure
-from tenure.core.reports.reading import FeedEntry, Position
+from tenure.core.reports.reading import Position
 from tenure.storage.contract.store import Store
+from tenure.surfaces.library.records import FeedRecord, feed_record
 from tests.storage.verbs import PATIENCE, claim, enqueue_one, fed, settle, succeeded, unrecoverable
 
 
-async def first(events: AsyncIterator[FeedEntry], number: int) -> list[FeedEntry]:
+async def first(events: AsyncIterator[FeedRecord], number: int) -> list[FeedRecord]:
     """The next so many events."""
-    found: list[FeedEntry] = []
+    found: list[FeedRecord] = []
     async with asyncio.timeout(PATIENCE), aclosing(events) as closing:  # type: ignore[type-var]
         async for entry in closing:
             found.append(entry)
@@ -33,7 +34,7 @@ async def test_events_are_followed_and_gone_on_with(app: Tenure, store: Store) -
     await enqueue_one(store)
     await finish(store)
     whole = await first(app.events(after="0"), 3)
-    assert whole == await fed(store, 3)
+    assert whole == [feed_record(entry) for entry in await fed(store, 3)]
     assert [entry.event.type for entry in whole] == ["queued", "started", "succeeded"]
     assert await first(app.events(after=whole[0].position), 2) == whole[1:]
     assert await first(app.events(after=str(whole[1].position)), 1) == whole[2:]
@@ -106,11 +107,11 @@ async def test_plain_code_follows_too(app: Tenure, store: Store) -> None:
     await enqueue_one(store)
     await finish(store)
 
-    def follow() -> list[FeedEntry]:
+    def follow() -> list[FeedRecord]:
         events = app.events_sync(after="0")
         return [next(events) for _ in range(3)]
 
-    assert await asyncio.to_thread(follow) == await fed(store, 3)
+    assert await asyncio.to_thread(follow) == [feed_record(entry) for entry in await fed(store, 3)]
 
 
 async def test_closing_the_app_ends_it(app: Tenure, store: Store) -> None:

@@ -27,7 +27,7 @@ from tests.storage import damaged_rows
 from tests.storage.backends import Backend
 from tests.storage.verbs import BOOM, PATIENCE, claim, settle, succeeded, unrecoverable
 
-Works = JobDefinition[[], None]
+Works = JobDefinition[None, Any]
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def work(app: Tenure) -> Works:
     """A definition without params."""
 
     @app.job("work", on_lost="bury")
-    def work() -> None: ...
+    def work() -> Any: ...
 
     return work
 

@@ -106,7 +106,7 @@ def test_a_program_is_a_definition_like_any_other(app: Tenure) -> None:
 def test_the_type_of_a_programs_params_is_its_schema(app: Tenure) -> None:
     typed, free = app.command("typed", ["cat"], params=Film), app.command("free", ["cat"])
     with pytest.raises(InvalidParams, match="params/name"):
-        app._registry.check_params(typed.spec, typed.new_job({"frames": 1}).params)
+        app._registry.check_params(typed.spec, typed.new_job({"frames": 1}).params)  # type: ignore[arg-type]
     app._registry.check_params(free.spec, free.new_job({"whatever": 1}).params)
 
 
@@ -139,7 +139,7 @@ def test_what_cannot_be_a_program_is_refused(
 
 def test_a_term_that_there_is_not_is_an_error_of_the_call(app: Tenure) -> None:
     with pytest.raises(TypeError, match=r"command\(\) got an unexpected keyword argument 'tiemout'"):
-        app.command("bad", ["cat"], tiemout=5)  # type: ignore[call-arg]
+        app.command("bad", ["cat"], tiemout=5)  # type: ignore[call-overload]
 
 
 def test_two_of_one_name_are_told_apart(app: Tenure) -> None:

@@ -13,8 +13,8 @@ from tenure.core.values.documents import Document
 from tenure.storage.contract.store import Store
 from tenure.surfaces.library.definition import JobDefinition
 
-Mails = JobDefinition[[], None]
-Enqueue = Callable[[Tenure, Mails], Awaitable[JobHandle]]
+Mails = JobDefinition[None, None]
+Enqueue = Callable[[Tenure, Mails], Awaitable[JobHandle[Any]]]
 OVERRIDE = """{
     "priority": 7, "max_attempts": 9, "timeout_seconds": 60, "grace_seconds": 2.5,
     "retry": {"cap_seconds": 30}, "of a later version": 1
@@ -37,15 +37,15 @@ async def override(store: Store, mail: Mails, document: str) -> None:
     await store.put_definitions([Definition(key="mail", version=1, spec=spec, override=Document(document))])
 
 
-async def by_its_function(_app: Tenure, mail: Mails) -> JobHandle:
+async def by_its_function(_app: Tenure, mail: Mails) -> JobHandle[Any]:
     return await mail.enqueue()
 
 
-async def by_its_key(app: Tenure, _mail: Mails) -> JobHandle:
+async def by_its_key(app: Tenure, _mail: Mails) -> JobHandle[Any]:
     return await app.enqueue("mail")
 
 
-async def among_many(app: Tenure, mail: Mails) -> JobHandle:
+async def among_many(app: Tenure, mail: Mails) -> JobHandle[Any]:
     [job] = await app.enqueue_many([mail.new_job()])
     return job
 

@@ -27,7 +27,7 @@ from tests.surfaces.command import tenure as command
 
 def define(app: Tenure) -> Any:
     @app.job("work")
-    def work() -> None: ...
+    def work() -> Any: ...
 
     return work
 

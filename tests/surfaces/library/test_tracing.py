@@ -46,13 +46,13 @@ async def test_jobs_follow_from_the_current_span_without_any_sdk(
 ) -> None:
     """S1.76: one by one, many at once, and by name."""
     job = app.job("mail")(mail)
-    outside = await job.enqueue()
+    outside = await job.enqueue({})
     with use_span(caller_span):
         inside = [
-            await job.enqueue(),
+            await job.enqueue({}),
             *await job.enqueue_many([{"n": 1}, {"n": 2}]),
             await app.enqueue("mail"),
-            *await app.enqueue_many([job.new_job()]),
+            *await app.enqueue_many([job.new_job({})]),
         ]
     assert (await outside.get()).traceparent is None
     assert {(await each.get()).traceparent for each in inside} == {FOLLOWED}
@@ -61,7 +61,7 @@ async def test_jobs_follow_from_the_current_span_without_any_sdk(
 def test_plain_code_is_followed_too(app: Tenure, caller_span: NonRecordingSpan) -> None:
     job = app.job("mail")(mail)
     with use_span(caller_span):
-        handle = job.enqueue_sync()
+        handle = job.enqueue_sync({})
     assert handle.get_sync().traceparent == FOLLOWED
 
 
@@ -94,7 +94,7 @@ def test_who_does_not_trace_does_not_load_what_is_for_that() -> None:
         "app = tenure.Tenure('sqlite:///:memory:')\n"
         "job = app.job('mail')(lambda params: None)\n"
         "from tenure.surfaces.library.trace_context import sending\n"
-        "with sending([job.new_job()]) as sent: pass\n"
+        "with sending([job.new_job({})]) as sent: pass\n"
         "assert sent[0].traceparent is None\n"
         "assert not [name for name in sys.modules if name.startswith('opentelemetry')]\n"
     )

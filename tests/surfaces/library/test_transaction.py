@@ -24,10 +24,15 @@ from tenure.surfaces.library.definition import JobDefinition
 from tests.postgres_server import PostgresServer
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
 from tests.storage.verbs import claim, fall_asleep
-from tests.surfaces.library.foreign_connections import DRIVERS, CallerConnection, Connect
+from tests.surfaces.library.foreign_connections import (
+    DRIVERS,
+    CallerConnection,
+    Connect,
+    django_connection,
+)
 from tests.until import until
 
-Mails = JobDefinition[[dict[str, Any]], None]
+Mails = JobDefinition[dict[str, Any], None]
 LINES = [Line("default", "mail")]
 PATIENCE = 60.0
 
@@ -71,7 +76,7 @@ def mail(app: Tenure) -> Mails:
 
 
 @pytest.fixture
-async def old(mail: Mails) -> JobHandle:
+async def old(mail: Mails) -> JobHandle[Any]:
     """A job under the key 0; requested before `caller`, which locks an SQLite file."""
     return await mail.enqueue({"n": 0}, idempotency_key="0")
 
@@ -125,7 +130,7 @@ async def test_a_job_vanishes_with_what_the_caller_takes_back(
 async def test_plain_code_does_the_same(
     mail: Mails, caller: CallerConnection, is_plain: bool, store: Store
 ) -> None:
-    def enqueue() -> list[JobHandle]:
+    def enqueue() -> list[JobHandle[Any]]:
         one = mail.enqueue_sync({"to": "ada"}, connection=caller.connection)
         return [one, *mail.enqueue_many_sync([{}, {}], delay=60, connection=caller.connection)]
 
@@ -140,7 +145,7 @@ async def test_plain_code_does_the_same(
 
 
 async def test_a_key_finds_its_job_committed_or_not(
-    mail: Mails, old: JobHandle, caller: CallerConnection, backend: Backend
+    mail: Mails, old: JobHandle[Any], caller: CallerConnection, backend: Backend
 ) -> None:
     again = await mail.enqueue({"n": 0}, idempotency_key="0", connection=caller.connection)
     fresh = await mail.enqueue({"n": 1}, idempotency_key="1", connection=caller.connection)
@@ -153,7 +158,7 @@ async def test_a_key_finds_its_job_committed_or_not(
 
 
 async def test_a_batch_may_hold_old_and_new_keys(
-    mail: Mails, old: JobHandle, caller: CallerConnection, app: Tenure, backend: Backend
+    mail: Mails, old: JobHandle[Any], caller: CallerConnection, app: Tenure, backend: Backend
 ) -> None:
     jobs = [mail.new_job({"n": n}, idempotency_key=str(n)) for n in (2, 0, 1, 2)]
     found = await app.enqueue_many(jobs, connection=caller.connection)
@@ -252,6 +257,12 @@ class TestRefused:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as automatic:
             assert "has no open transaction; give one" in await self.refused(mail, automatic)
         engine.dispose()
+        django = django_connection(backend.address)
+        assert "use it inside `with transaction.atomic():`" in await self.refused(mail, django)
+        await asyncio.to_thread(django.ensure_connection)
+        assert "use it inside `with transaction.atomic():`" in await self.refused(mail, django)
+        django.inc_thread_sharing()
+        await asyncio.to_thread(django.close)
         raw = await asyncpg.connect(backend.address)
         assert "has no open transaction; use it inside" in await self.refused(mail, raw)
         await raw.close()

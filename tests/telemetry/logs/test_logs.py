@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,9 +14,12 @@ import pytest
 from tenure.api.redaction import USUAL
 from tenure.core.model.outcome import Recoverable
 from tenure.core.model.states import State
-from tenure.core.signals import Signal, WorkerReady
+from tenure.core.model.trail import LogLine
+from tenure.core.signals import Signal, WorkerDraining, WorkerReady
+from tenure.core.values.documents import write
 from tenure.core.values.failure import Failure
 from tenure.core.values.urls import masked_in
+from tenure.execution.protocol.assignment import Assignment
 from tenure.surfaces.cli.process import human_lines
 from tenure.surfaces.cli.process.human_lines import HumanLines
 from tenure.surfaces.cli.process.log_output import Libraries
@@ -27,6 +30,16 @@ from tests.telemetry.sample_signals import EVERY_SIGNAL, NASTY, OF_A_JOB, TRACE,
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/logs.md").read_text()
 OF_EVERY_JOB = ["jobId", "definition", "version", "queue", "attempt", "worker", "traceId"]
+
+
+ATTEMPT = Assignment(job=UUID(int=1), fence=1, attempt=2, definition="mail", version=1)
+PRINTABLE = NASTY.replace("\udc80", "")
+FIELDS = {
+    "logger": "shop",
+    "token": canaries.PARAM,
+    "exception": f"Traceback:\n{PRINTABLE}",
+    "to": [PRINTABLE],
+}
 
 
 def hide(text: str) -> str:
@@ -50,6 +63,8 @@ def everything() -> list[LogEntry]:
         logs(signal)
     logs.notice(NASTY.partition("password")[0])
     logs.output(f"{NASTY}".encode(errors="surrogateescape"))
+    logs.line(ATTEMPT, LogLine(1, datetime.now(UTC), "stdout", NASTY))
+    logs.line(ATTEMPT, LogLine(2, datetime.now(UTC), "error", NASTY, write(FIELDS)))
     logs.answered(uuid4(), "GET", "/v1/jobs", 200, 0.01, "k")
     try:
         raise RuntimeError(NASTY)
@@ -61,7 +76,7 @@ def everything() -> list[LogEntry]:
 
 
 def structured(given: list[LogEntry], *, notices: bool = True) -> list[dict[str, Any]]:
-    lines = Structured(hide, notices=notices)(given, 0)
+    lines = Structured(hide, notices=notices, hide_fields=USUAL.fields)(given, 0)
     return [json.loads(line) for line in lines]
 
 
@@ -87,11 +102,11 @@ def test_every_attempt_is_told_with_its_duration_reason_retries_and_state() -> N
 
 
 def json_lines(given: list[LogEntry]) -> list[bytes]:
-    return Structured(hide, notices=True)(given, 7)
+    return Structured(hide, notices=True, hide_fields=USUAL.fields)(given, 7)
 
 
 def console_lines(given: list[LogEntry]) -> list[bytes]:
-    return HumanLines(hide, is_coloured=False)(given, 7)
+    return HumanLines(hide, is_coloured=False, hide_fields=USUAL.fields)(given, 7)
 
 
 @pytest.mark.parametrize("form", [json_lines, console_lines])
@@ -187,6 +202,38 @@ def test_what_others_write_is_not_taken_for_a_line_of_ours_by_people() -> None:
     logs.output(b"08:30:00 mail 1f3a9c2e attempt 2 succeeded")
     [line] = HumanLines(hide, is_coloured=False)(put, 0)
     assert re.match(rb"\d\d:\d\d:\d\d \| 08:30:00 mail", line)
+
+
+def test_a_line_of_a_job_says_whose_it_is_and_what_was_logged() -> None:
+    put: list[LogEntry] = []
+    fields = write({"logger": "shop.mail", "to": "ada", "exception": "Traceback:\nKeyError: 1"})
+    EventLog(put.append, "error").line(ATTEMPT, LogLine(1, datetime.now(UTC), "warning", "no luck", fields))
+    [head, *trace] = HumanLines(hide, is_coloured=False, hide_fields=USUAL.fields)(put, 0)
+    assert head[9:] == b'mail 00000001 attempt 2 warning | shop.mail: no luck  {"to": "ada"}\n'
+    assert trace == [b"    Traceback:\n", b"    KeyError: 1\n"]
+    [line] = structured(put)
+    shown = [line[name] for name in ("level", "line", "message", "jobId", "attempt")]
+    assert shown == ["warning", "warning", "no luck", str(UUID(int=1)), 2]
+    assert line["fields"]["logger"] == "shop.mail"
+
+
+@pytest.mark.parametrize(
+    ("running", "reason", "said"),
+    [
+        (0, "told by SIGINT", "stops (told by SIGINT); no job is running"),
+        (1, "told by SIGINT", "1 job is running; waits up to 30 s for it (Ctrl-C again ends it at once)"),
+        (
+            3,
+            "told by SIGTERM",
+            "3 jobs are running; waits up to 30 s for them (a second signal ends them at once)",
+        ),
+        (1, "the code has changed", "1 job is running; waits up to 30 s for it"),
+    ],
+)
+def test_a_worker_that_stops_says_what_it_waits_for(running: int, reason: str, said: str) -> None:
+    put = entries(WorkerDraining("host-7-abc", running, reason, 30.0))
+    [line] = HumanLines(hide, is_coloured=False)(put, 0)
+    assert line.decode().endswith(f"{said}\n")
 
 
 def test_a_traceback_is_cut_between_lines() -> None:

@@ -12,6 +12,7 @@ from tenure.core.signals import Measured
 from tenure.execution.handler.metrics import Metrics
 from tenure.execution.lanes import Lanes
 from tenure.execution.parent import reports
+from tenure.execution.protocol.environment import ChildEnvironment
 from tenure.telemetry.metrics.worker_metrics import WorkerMetrics
 from tests.execution.attempts import ROOT, Recorder, run
 from tests.telemetry import measuring_app
@@ -20,7 +21,7 @@ from tests.telemetry.scrape import Scrape
 
 @pytest_asyncio.fixture
 async def lanes() -> AsyncIterator[Lanes]:
-    lanes = Lanes("tests.telemetry.measuring_app:app", folder=ROOT, environment=os.environ)
+    lanes = Lanes("tests.telemetry.measuring_app:app", folder=ROOT, environment=ChildEnvironment(os.environ))
     await lanes.start()
     yield lanes
     await lanes.close()

@@ -12,7 +12,7 @@ from tenure.core.values.traceparent import parse
 from tenure.execution.handler import tracing
 from tenure.execution.lanes import Lanes
 from tenure.execution.parent import reports
-from tenure.execution.protocol.limits import MORE_ALLOWED
+from tenure.execution.protocol.environment import ChildEnvironment
 from tests.execution.attempts import ROOT, Recorder, run
 from tests.telemetry.tracing_app import LANES
 
@@ -21,12 +21,12 @@ FOLLOWED = f"00-{TRACE}-{SPAN}-03"
 UNSAMPLED = f"00-{TRACE}-{SPAN}-02"
 TARGET = "tests.telemetry.tracing_app:app"
 PROVIDED = "tests.telemetry.own_tracer_app:app"
-EXPORTED = {tracing.VARIABLE: "otlp", MORE_ALLOWED: tracing.VARIABLE}
+EXPORTED = {tracing.VARIABLE: "otlp"}
 
 
 @pytest_asyncio.fixture(params=[EXPORTED, {}], ids=["exported", "off"])
 async def lanes(request: pytest.FixtureRequest) -> AsyncIterator[Lanes]:
-    lanes = Lanes(TARGET, folder=ROOT, environment={**os.environ, **request.param})
+    lanes = Lanes(TARGET, folder=ROOT, environment=ChildEnvironment(os.environ, set_here=request.param))
     await lanes.start()
     yield lanes
     await lanes.close()
@@ -119,7 +119,7 @@ async def test_a_span_that_cannot_be_sent_costs_the_handler_nothing(lanes: Lanes
 
 async def test_an_app_s_own_provider_is_left_alone_and_its_spans_follow_from_the_attempt() -> None:
     """S1.76: in every lane; they go where the app says, and not to the worker as well."""
-    lanes = Lanes(PROVIDED, folder=ROOT, environment={**os.environ, **EXPORTED})
+    lanes = Lanes(PROVIDED, folder=ROOT, environment=ChildEnvironment(os.environ, set_here=EXPORTED))
     await lanes.start()
     try:
         for lane in LANES:

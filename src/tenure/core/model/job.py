@@ -30,6 +30,7 @@ from tenure.core.values.bounds import (
 )
 from tenure.core.values.documents import EMPTY, Document
 from tenure.core.values.failure import Failure
+from tenure.core.values.leaves import AN_AWARE_ONE, is_naive
 
 USUAL_NAMESPACE = "default"
 """The namespace of jobs whose caller names none."""
@@ -87,8 +88,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
                 named("tags", tag)
         if self.run_at is not None and self.delay is not None:
             raise InvalidInput("delay", "cannot be combined with run_at", "give one of the two")
-        if self.run_at is not None and self.run_at.utcoffset() is None:
-            raise InvalidInput("run_at", "has no time zone", "give an aware datetime")
+        if is_naive(self.run_at):
+            raise InvalidInput("run_at", "has no time zone", AN_AWARE_ONE)
         if self.run_at is not None:
             within("run_at", self.run_at, *CALENDAR)
         if self.delay is not None:

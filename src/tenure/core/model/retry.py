@@ -10,7 +10,15 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from tenure.core.errors import Fatal, InvalidJson, ProgramFailed, Retry, Snooze, TenureError
+from tenure.core.errors import (
+    Fatal,
+    InvalidJson,
+    ProcessStartFailed,
+    ProgramFailed,
+    Retry,
+    Snooze,
+    TenureError,
+)
 from tenure.core.model.outcome import Outcome, Recoverable, Stopped, Succeeded, Suspended, Unrecoverable
 from tenure.core.model.policy import RetryPolicy
 from tenure.core.values.bounds import HORIZON
@@ -124,6 +132,10 @@ def describe(error: BaseException) -> Raised:
     names = tuple(qualified_name(kind) for kind in type(error).__mro__ if kind is not object)
     if isinstance(error, ProgramFailed):  # its traceback shows Tenure's own frames only
         return Raised(Failure(error.kinds[0], _head(str(error))), (*error.kinds, *names), _asked(error))
+    if isinstance(error, ProcessStartFailed):  # known by its own name, and by those of what was raised
+        cause = describe(error.cause)
+        failure = failure_of(names[0], str(error), cause.error.traceback)
+        return Raised(failure, (names[0], *cause.lineage))
     lines = traceback.format_exception(error)
     failure = failure_of(names[0], _message(error), "".join(lines))
     return Raised(failure, names, _asked(error))

@@ -1,6 +1,7 @@
 """What can be wrong with a JSON document: the limits, the stable codes, and a message for each."""
 
 from tenure.core.errors import InvalidJson
+from tenure.core.values.leaves import AN_AWARE_ONE
 
 LARGEST_DOCUMENT = 262_144
 DEEPEST = 64
@@ -11,7 +12,7 @@ _LONGEST_ECHO = 64
 
 _ACCEPTED = (
     "dict (its keys str), list, tuple, str, int, float, bool, None, enum, datetime, date, time, timedelta, "
-    "UUID, Decimal, dataclass, attrs or msgspec.Struct"
+    "UUID, Decimal, dataclass, attrs, pydantic or msgspec.Struct"
 )
 _MESSAGES = {
     "malformed-json": ("is not JSON", "send one JSON value in UTF-8"),
@@ -21,6 +22,7 @@ _MESSAGES = {
     "number-range": ("is NaN, infinite or beyond what a 64-bit float holds", "send it as a string"),
     "invalid-character": ("holds a NUL or a lone surrogate", "leave the character out, or encode the text"),
     "too-large": ("is too large", "keep large data elsewhere and pass a reference to it"),
+    "no-time-zone": ("is a datetime without a time zone", AN_AWARE_ONE),
     "not-json": ("has no form in JSON", f"use {_ACCEPTED}"),
 }
 
@@ -28,7 +30,7 @@ _MESSAGES = {
 class DocumentFault(Exception):
     """One thing that is wrong with a document; `path` collects the way to it from the inside out."""
 
-    def __init__(self, code: str, *path: str, detail: str = "") -> None:
+    def __init__(self, code: str, *path: str | int, detail: str = "") -> None:
         super().__init__(code)
         self.code = code
         self.detail = detail

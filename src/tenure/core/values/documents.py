@@ -22,6 +22,7 @@ from tenure.core.values.document_faults import (
     MOST_KEYS,
     DocumentFault,
 )
+from tenure.core.values.python_types import json_types_of
 from tenure.core.values.text import UNSTORABLE
 
 Document = NewType("Document", str)
@@ -65,7 +66,8 @@ def write(value: object, *, limit: int = LARGEST_DOCUMENT) -> Document:
     """The JSON text of a Python value; raises `InvalidJson` if it has none that passes the strict check.
 
     Beside JSON's own types it accepts what msgspec writes as one of them: structs, dataclasses, enums, times,
-    UUIDs. Bytes and sets outside a struct are refused: nothing would say how to read them back.
+    UUIDs; and models of pydantic. Bytes and sets outside a struct are refused: nothing would say how to read
+    them back. A datetime without a time zone is refused: it would mean another moment to each reader.
     """
     try:
         encoded = _encode(value) if _is_simple(value) else _COMPACT.encode(_plain(value, 0)).encode()
@@ -221,7 +223,7 @@ def _plain(value: Any, depth: int) -> Any:
         case DocumentFault():
             raise value
         case _:
-            return _plain(_builtins(value), depth)
+            return _plain(json_types_of(value), depth)
     return value
 
 
@@ -266,14 +268,3 @@ def _check_characters(text: str, *path: str) -> None:
     # Printable text, the usual kind, cannot contain either of them, and this check is faster.
     if not text.isprintable() and UNSTORABLE.search(text):
         raise DocumentFault("invalid-character", *path)
-
-
-def _builtins(value: object) -> Any:
-    if isinstance(value, bytes | bytearray | memoryview | set | frozenset):
-        raise DocumentFault("not-json", detail=f"a value of type {type(value).__name__}")
-    try:
-        return msgspec.to_builtins(value)
-    except TypeError:
-        raise DocumentFault("not-json", detail=f"a value of type {type(value).__name__}") from None
-    except RecursionError:
-        raise DocumentFault("too-deep") from None

@@ -12,15 +12,14 @@ import msgspec
 
 from tenure.core.errors import InvalidInput, ParamsProblem
 from tenure.core.values.documents import Document
+from tenure.core.values.misfits import MOST_PROBLEMS
+from tenure.core.values.pointers import pointer_to
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
-MOST_PROBLEMS = 20
-"""How many problems of one document are reported."""
-
 _SHOWN_AS = "the value"  # params may hold secrets, so no message repeats a value
-_LONGEST_NAME = 64
+_NO_MOMENT = 'is no date and time with a time zone, such as "2026-01-31T09:30:00Z"'
 _decode = msgspec.json.Decoder().decode
 
 
@@ -61,12 +60,6 @@ class ParamsCheck:
         return [problem for problem, _ in zip(dict.fromkeys(found), range(MOST_PROBLEMS), strict=False)]
 
 
-def pointer_to(path: Iterable[str | int]) -> str:
-    """The JSON pointer for a path, with long names cut."""
-    names = (str(step)[:_LONGEST_NAME].replace("~", "~0").replace("/", "~1") for step in path)
-    return "".join(f"/{name}" for name in names)
-
-
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
@@ -85,8 +78,12 @@ def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]") -> Iterator[
             case Kind.AdditionalProperties(names):
                 for name in names:
                     yield ParamsProblem(pointer_to([*error.instance_path, name]), "is not known")
-            case Kind.AnyOf(branches) if likely := _likely(branches, len(error.instance_path)):
+            case Kind.AnyOf(branches) | Kind.OneOfNotValid(branches) if likely := _likely(
+                branches, len(error.instance_path)
+            ):
                 yield from _problems_of(likely)
+            case Kind.Format("date-time"):
+                yield ParamsProblem(pointer_to(error.instance_path), _NO_MOMENT)
             case _:
                 yield ParamsProblem(pointer_to(error.instance_path), _shortened(error.message))
 
@@ -94,16 +91,16 @@ def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]") -> Iterator[
 def _likely(
     branches: "list[list[jsonschema_rs.ValidationError]]", depth: int
 ) -> "list[jsonschema_rs.ValidationError]":
-    """The errors of the one branch that has the right type; none if there is no such branch, or several."""
+    """The errors of the one branch that has the right type and tag; none if none or several have."""
     from jsonschema_rs import ValidationErrorKind as Kind
 
-    fitting = [
-        branch
-        for branch in branches
-        if not any(
-            isinstance(error.kind, Kind.Type) and len(error.instance_path) <= depth for error in branch
-        )
-    ]
+    def is_other(error: "jsonschema_rs.ValidationError") -> bool:
+        steps = len(error.instance_path) - depth
+        if isinstance(error.kind, Kind.Type):
+            return steps <= 0
+        return isinstance(error.kind, Kind.Constant | Kind.Enum) and steps <= 1
+
+    fitting = [branch for branch in branches if not any(map(is_other, branch))]
     return fitting[0] if len(fitting) == 1 else []
 
 

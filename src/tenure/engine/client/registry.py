@@ -1,7 +1,6 @@
 """The definitions that a process knows: their specs, their schemas, and the code of its own ones."""
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,8 +11,9 @@ from msgspec import Struct, structs
 from tenure.core.errors import Fatal, InvalidInput, InvalidParams, ParamsProblem, UnknownDefinition
 from tenure.core.model.spec import HOOKS, Spec, refuse_reserved
 from tenure.core.values.documents import Document
+from tenure.core.values.misfits import Misfit
 from tenure.engine.client.concurrency_key import check_concurrency_key
-from tenure.engine.client.params import ParamsCheck, pointer_to
+from tenure.engine.client.params import ParamsCheck
 from tenure.execution.handler.context import is_confined
 from tenure.execution.handler.handler import Handler
 
@@ -46,12 +46,18 @@ class Manifest(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Code:
-    """The functions of a definition: `run(params, ctx)`, and `decode`, which reads params from JSON text."""
+    """The functions of a definition.
+
+    They are `run(params, ctx)`; `decode`, which reads params from JSON text or raises Misfit; and the
+    `function` as it was written, if it is one.
+    """
 
     run: Callable[..., Any]
     decode: Callable[[str], Any]
     origin: str
+    function: Callable[..., Any] | None = None
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    is_program: bool = False
 
 
 class Registry:
@@ -80,7 +86,8 @@ class Registry:
         self._specs[name] = spec
         if code:
             self._code[name] = code
-            self._handlers[name] = Handler(code.run, partial(_decode_or_fail, code.decode, name), code.hooks)
+            decode = partial(_decode_or_fail, code.decode, name)
+            self._handlers[name] = Handler(code.run, decode, code.hooks, code.is_program)
 
     def add_hook(self, name: Name, hook: str, function: Callable[..., Any]) -> None:
         """Add a hook to a definition; one of each kind."""
@@ -115,6 +122,11 @@ class Registry:
             raise UnknownDefinition(key, version, "import the module that registers it")
         return handler
 
+    def function(self, key: str, version: int) -> Callable[..., Any] | None:
+        """The function of a definition as it was written; None if this process has none."""
+        code = self._code.get((key, version))
+        return None if code is None else code.function
+
     def check_params(self, spec: Spec, params: Document) -> None:
         """Raise InvalidParams, with a pointer to each problem, unless the params fit the definition."""
         check = self._checks.get(spec.params_schema) or self._check(spec.params_schema)
@@ -138,25 +150,18 @@ class Registry:
         return self._code[name].origin if name in self._code else "a manifest"
 
 
-_PLACE = re.compile(r"^(.*) - at `(?:key in )?\$(.*)`$", re.DOTALL)
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-
-
 def _decode_or_fail(decode: Callable[[str], Any], name: Name, text: str) -> Any:
     try:
         return decode(text)
-    except msgspec.ValidationError as error:
+    except Misfit as misfit:
         # No later attempt could read them either.
-        raise Fatal(f"the params of {name[0]}@{name[1]} cannot be read: {error}") from error
+        message = f"the params of {name[0]}@{name[1]} cannot be read: {misfit.shown('params')}"
+        raise Fatal(message) from misfit
 
 
 def _decode_problems(decode: Callable[[str], Any], params: Document) -> list[ParamsProblem]:
     try:
         decode(params)
-    except msgspec.ValidationError as error:
-        found = _PLACE.match(str(error))
-        if not found:
-            return [ParamsProblem("", str(error))]
-        steps: Iterable[tuple[str, str]] = _STEP.findall(found[2])
-        return [ParamsProblem(pointer_to(name or index for name, index in steps), found[1])]
+    except Misfit as misfit:
+        return misfit.problems
     return []

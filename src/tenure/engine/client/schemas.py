@@ -11,7 +11,8 @@ from urllib.parse import unquote
 
 from tenure.core.errors import InvalidJson
 from tenure.core.values.documents import Document
-from tenure.engine.client.params import InvalidSchema, ParamsCheck, pointer_to
+from tenure.core.values.pointers import pointer_to
+from tenure.engine.client.params import InvalidSchema, ParamsCheck
 
 LARGEST_SCHEMA = 65_536
 """Bytes that a schema may have."""

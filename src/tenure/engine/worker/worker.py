@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tenure.core.errors import TenureError
 from tenure.core.reports.operations import WorkerInfo
-from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerReady, WorkerStopped
+from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerHalting, WorkerReady, WorkerStopped
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
 from tenure.engine.worker.loops import WorkerLoops
@@ -52,6 +52,7 @@ class Worker:
         self._draining = asyncio.Event()
         self._forced = asyncio.Event()
         self._reason = ""
+        self._forced_for = ""
         self._loops: WorkerLoops | None = None
 
     @property
@@ -77,6 +78,11 @@ class Worker:
         """How many attempts are claimed and wait for a slot."""
         return 0 if self._loops is None else self._loops.waiting
 
+    @property
+    def is_forced(self) -> bool:
+        """Whether it was told a second time to stop."""
+        return self._forced.is_set()
+
     def stay(self) -> None:
         """Do not end when an operator drains the worker: its process has other work, too."""
         self._stays = True
@@ -84,6 +90,7 @@ class Worker:
     def stop(self, reason: str = "asked to stop") -> None:
         """Claim no more and end when what runs has ended; called twice, end at once."""
         if self._is_stopping:
+            self._forced_for = reason
             self._forced.set()
         self._is_stopping = True
         self._drain(reason)
@@ -121,8 +128,12 @@ class Worker:
 
     async def _shut_down(self, loops: WorkerLoops) -> WorkerStopped:
         loops.drain()
-        self._on_signal(WorkerDraining(self._config.worker, loops.running, self._reason))
+        seconds = self._config.shutdown.total_seconds()
+        self._on_signal(WorkerDraining(self._config.worker, loops.running, self._reason, seconds))
         await self._until_idle(loops)
+        if loops.running:
+            reason = self._forced_for or f"after {seconds:g} s"
+            self._on_signal(WorkerHalting(self._config.worker, loops.running, reason))
         loops.halt()
         await loops.until_idle()
         await loops.hooks.idle.wait()

@@ -21,6 +21,11 @@ class LoadedApp:
         """Whether there is no app here."""
         return self._app is None
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether there is something to do at the start or the end of this process."""
+        return bool(getattr(self._app, "process_hooks", None))
+
     def __call__(self) -> App:
         """The app."""
         if self._app is None:

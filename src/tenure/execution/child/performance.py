@@ -40,6 +40,7 @@ _OUR_FRAMES = frozenset(
         "asyncio.base_events",
         "asyncio.runners",
         "tenure.execution.child.process",
+        "tenure.execution.child.process_life",
         "tenure.execution.child.reusable_loop",
     }
 )
@@ -68,7 +69,7 @@ def perform(
             result = run(channel, result)
         return _returned(assignment, result)
     except BaseException as error:  # SystemExit and CancelledError too: they are how the handler ended
-        return _raised(error)
+        return report_of(error)
     finally:
         if entered is not None:
             leave(entered)
@@ -96,7 +97,7 @@ async def perform_in_loop(
             result = await result
         return _returned(assignment, result)
     except BaseException as error:
-        return _raised(error)
+        return report_of(error)
     finally:
         if entered is not None:
             leave(entered)
@@ -139,8 +140,8 @@ def _returned(assignment: Assignment, result: Any) -> HandlerReport:
         return unkept(error)
 
 
-def _raised(error: BaseException) -> HandlerReport:
-    """The handler's exception as data; where a limit caused it, the message names the limit."""
+def report_of(error: BaseException) -> HandlerReport:
+    """The exception that ended an attempt, as data; where a limit caused it, the message names the limit."""
     if isinstance(error, MemoryError):
         open_the_reserve()
         return OutOfMemory()

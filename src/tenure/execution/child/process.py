@@ -17,9 +17,10 @@ from collections.abc import Callable
 from os import _exit, closerange, dup2, environ, getpid, setsid, sysconf
 from signal import set_wakeup_fd
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
+from tenure.core.model.retry import HandlerReport
 from tenure.execution.child.performance import perform
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.handler import App, Handler
@@ -40,8 +41,33 @@ ONE_ATTEMPT = b"\0"
 
 _SET_MASK = int(signal.SIG_SETMASK)
 
+
+class ProcessCourse(Protocol):
+    """What the app wants done in a process beside its attempt: `attempt_life` has it."""
+
+    def perform(self, channel: Channel, assignment: Assignment, find_app: Callable[[], App]) -> HandlerReport:
+        """Run what comes before the attempt and the attempt, and return its report."""
+
+    def finish(self) -> None:
+        """Run what comes after it."""
+
+
 active: list["Channel | MuxStream"] = []
 """The channel of the attempt that runs alone in this process: a signal to stop is for that attempt."""
+
+
+own_process: list[int] = []
+"""The pid of this process, once it runs attempts; a process that a handler forks inherits another one's."""
+
+
+def current_attempt() -> "Channel | MuxStream | None":
+    """The attempt in whose name the calling code runs; None if there is none, or in a forked process."""
+    if own_process != [getpid()]:
+        return None
+    if active:
+        return active[-1]
+    stdio = sys.modules.get("tenure.execution.child.stdio")  # loaded where attempts share a process
+    return None if stdio is None else stdio.current_stream.get()
 
 
 def on_sigterm(_number: int, _frame: FrameType | None) -> None:
@@ -90,22 +116,35 @@ def place_descriptors(descriptors: list[int]) -> int:
     return _CONNECTION
 
 
-def run_attempt(descriptors: list[int], find_app: Callable[[], App]) -> None:
-    """Run one attempt: the descriptors are its socket, its stdout and its stderr."""
+def run_attempt(
+    descriptors: list[int], find_app: Callable[[], App], life: "ProcessCourse | None" = None
+) -> None:
+    """Run one attempt: the descriptors are its socket, its stdout and its stderr.
+
+    `life` has hooks of the app to run before it and after it.
+    """
     channel = Channel(place_descriptors(descriptors))
     active.append(channel)
     pthread_sigmask(_SET_MASK, ())
 
     begin = channel.begin()
     own = getpid()
+    own_process.append(own)
     for name, value in begin.environment.items():
         environ[name] = value
     apply(begin.assignment.limits)
-    report = perform(channel, begin.assignment, find_app, _run_to_end)
+    if life is None:
+        report = perform(channel, begin.assignment, find_app, _run_to_end)
+    else:
+        report = life.perform(channel, begin.assignment, find_app)
     if getpid() != own:  # the handler forked, and this process is not the attempt's
         _exit(0)
     _flush()
     channel.send(ReportMessage(report))
+    if life is not None:
+        active.clear()  # nothing after the report counts: what hooks log now is output
+        life.finish()
+        _flush()
     _exit(0)
 
 
@@ -138,10 +177,11 @@ def _run_to_end(channel: Channel, awaitable: Any) -> Any:
     """Run an awaitable in an event loop; it is cancelled when the attempt is to stop."""
     import asyncio
 
-    return asyncio.run(_await(channel, awaitable))
+    return asyncio.run(awaited(channel, awaitable))
 
 
-async def _await(channel: Channel, awaitable: Any) -> Any:
+async def awaited(channel: Channel, awaitable: Any) -> Any:
+    """Await it; it is cancelled when the attempt is to stop."""
     import asyncio
 
     loop = asyncio.get_running_loop()

@@ -13,6 +13,12 @@ class ReusableLoop:
     def __init__(self, mux: Mux | None) -> None:
         self._mux = mux
         self._runner: asyncio.Runner | None = None
+        self._kept_tasks: set[asyncio.Task[Any]] | None = None
+
+    def keep(self) -> None:
+        """Let the tasks that are in the loop now stay, and the loop itself, from one attempt to the next."""
+        if self._runner is not None:
+            self._kept_tasks = asyncio.all_tasks(self._runner.get_loop())
 
     def run(self, stream: MuxStream, awaitable: Any) -> Any:
         """Run what a handler returned to its end; it is cancelled when the attempt is to stop."""
@@ -34,9 +40,21 @@ class ReusableLoop:
             return
         loop = self._runner.get_loop()
         has_threads = _has_executor(loop) if threads is None else active_count() > threads
-        if has_threads or asyncio.all_tasks(loop):
+        if self._kept_tasks is not None:
+            self._tidy_around(self._kept_tasks, loop)
+        elif has_threads or asyncio.all_tasks(loop):
             self._runner.close()
             self._runner = None
+
+    def _tidy_around(self, kept: "set[asyncio.Task[Any]]", loop: asyncio.AbstractEventLoop) -> None:
+        """Remove what the attempt left beside these tasks; the loop cannot be closed, as they need it."""
+        if left := asyncio.all_tasks(loop) - kept:
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.wait(left))
+        if _has_executor(loop):
+            loop._default_executor.shutdown(wait=True)  # type: ignore[attr-defined]
+            loop._default_executor = None  # type: ignore[attr-defined]
 
     def _kept(self) -> asyncio.AbstractEventLoop:
         if self._runner is not None:

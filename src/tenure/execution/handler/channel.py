@@ -12,6 +12,7 @@ from time import monotonic
 
 from tenure.core.errors import TenureError
 from tenure.core.model.job import Enqueued, NewJob
+from tenure.execution.handler.frame_writer import FrameWriter
 from tenure.execution.handler.replies import Replies, Reply, outcome
 from tenure.execution.protocol.frames import Frames, Garbage, frame, read
 from tenure.execution.protocol.messages import TO_CHILD, Begin, FromChild
@@ -26,7 +27,7 @@ class Channel(Replies):
         super().__init__()
         self._descriptor = descriptor
         self._frames = Frames()
-        self._sending = allocate_lock()
+        self._writer = FrameWriter(descriptor)
         self._reading = allocate_lock()
         self._begin: Begin | None = None
 
@@ -40,9 +41,7 @@ class Channel(Replies):
             data = frame(message)
         except Garbage as garbage:
             raise TenureError(f"the worker does not take {garbage}") from None
-        with self._sending:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
+        self._writer.write(data)
 
     def begin(self) -> Begin:
         """Wait for the first message."""

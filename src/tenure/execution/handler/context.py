@@ -5,7 +5,7 @@ message of the protocol.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from uuid import UUID, uuid5
 
 from tenure.core.errors import InvalidJson
@@ -14,6 +14,7 @@ from tenure.core.model.job import Enqueued, NewJob, following
 from tenure.core.model.lease import Progress
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import Document, write
+from tenure.core.values.other_words import answering_other_words
 from tenure.core.values.traceparent import current
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.metrics import Metrics
@@ -29,8 +30,14 @@ if TYPE_CHECKING:
 LARGEST_PAYLOAD = 65_536
 """The most bytes of JSON that an event or the fields of a log line may have."""
 
+_LARGEST_FIELD = 500
+"""The most bytes of a field that is kept as it is, where another one cannot be."""
+
 LONGEST_TEXT = 8_192
 """The most characters of a log line's text; longer texts are cut."""
+
+D_contra = TypeVar("D_contra", contravariant=True)
+Params = TypeVar("Params")
 
 _confined = False
 
@@ -103,22 +110,44 @@ class Log:
 
     def _write(self, level: str, text: object, fields: Mapping[str, object]) -> None:
         shown = str(text)[:LONGEST_TEXT].encode(errors="replace").decode()
-        self._channel.send(LogMessage(level, shown, _fields(fields) if fields else None))
+        self._channel.send(LogMessage(level, shown, log_fields(fields) if fields else None))
 
 
-class Maker(Protocol):
-    """What makes jobs: a function that was registered with `@app.job`."""
+class Maker(Protocol[D_contra]):
+    """What makes jobs: a function that was registered with `@app.job`, with params of type D."""
 
     @property
     def new_job(self) -> Callable[..., NewJob]:
         """Makes a job of it from params and options."""
 
+    def _document(self, params: D_contra, /) -> Document: ...
 
+
+@answering_other_words
 class Context:
     """One attempt, as its handler sees it."""
 
+    job_id: UUID
+    """The id of the job."""
+    attempt: int
+    """Which attempt this is: 1, 2, 3 …"""
+    fence: int
+    """The number of this claim. It only grows, so a system that remembers it can refuse an older attempt."""
+    definition: str
+    """The key of the definition, such as `email.welcome`."""
+    version: int
+    """The version of the definition under which the job was made."""
+    queue: str
+    """The queue of the job."""
+    namespace: str
+    """The namespace of the job."""
+    params: Any
+    """The params, as the handler's type; a handler of `(ctx)` finds them here."""
+    traceparent: str | None
+    """The trace that this attempt belongs to, as a W3C traceparent; None without one."""
+
     def __init__(self, channel: "Channel | MuxStream", assignment: Assignment, params: Any) -> None:
-        self.job_id: UUID = assignment.job
+        self.job_id = assignment.job
         self.attempt = assignment.attempt
         self.fence = assignment.fence
         self.definition = assignment.definition
@@ -131,17 +160,17 @@ class Context:
 
     @property
     def cancelled(self) -> Cancellation:
-        """Whether the attempt is to stop."""
+        """Whether the attempt is to stop: `if ctx.cancelled:`."""
         return Cancellation(self._channel)
 
     @property
     def log(self) -> Log:
-        """Writes lines into the job's log."""
+        """Writes lines into the job's log, which `tenure jobs logs` and the dashboard show."""
         return Log(self._channel)
 
     @property
     def metrics(self) -> Metrics:
-        """The handler's own metrics."""
+        """The handler's own metrics, which the worker offers to Prometheus."""
         return Metrics(self._channel)
 
     def check_cancelled(self) -> None:
@@ -165,8 +194,18 @@ class Context:
         """A key for an external API: the same in every attempt of this job, and in no other job."""
         return str(uuid5(self.job_id, name))
 
+    @overload
+    async def enqueue(self, job: NewJob, *, unkeyed: bool = False) -> Enqueued: ...
+    @overload
     async def enqueue(
-        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
+        self, job: Maker[None], params: None = None, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued: ...
+    @overload
+    async def enqueue(
+        self, job: Maker[Params], params: Params, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued: ...
+    async def enqueue(
+        self, job: NewJob | Maker[Any], params: object = None, *, unkeyed: bool = False, **options: Any
     ) -> Enqueued:
         """Enqueue a child of this job; refused when this attempt has lost its lease.
 
@@ -174,7 +213,7 @@ class Context:
         A child that an earlier attempt enqueued with the same definition and params is found again, whatever
         became of it; with `unkeyed` another one is made.
         """
-        [enqueued] = await self.enqueue_many([_made(job, params, options)], unkeyed=unkeyed)
+        [enqueued] = await self.enqueue_many([self._made(job, params, options)], unkeyed=unkeyed)
         return enqueued
 
     async def enqueue_many(self, jobs: Sequence[NewJob], *, unkeyed: bool = False) -> list[Enqueued]:
@@ -184,22 +223,35 @@ class Context:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply] = loop.create_future()
 
-        def deliver(reply: Reply) -> None:
+        def on_reply(reply: Reply) -> None:
             # This may be any thread; the future belongs to the loop.
             loop.call_soon_threadsafe(_resolve, answered, reply)
 
-        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), deliver)
+        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), on_reply)
         return outcome(await answered)
 
+    @overload
+    def enqueue_sync(self, job: NewJob, *, unkeyed: bool = False) -> Enqueued: ...
+    @overload
     def enqueue_sync(
-        self, job: NewJob | Maker, params: object = None, *, unkeyed: bool = False, **options: Any
+        self, job: Maker[None], params: None = None, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued: ...
+    @overload
+    def enqueue_sync(
+        self, job: Maker[Params], params: Params, *, unkeyed: bool = False, **options: Any
+    ) -> Enqueued: ...
+    def enqueue_sync(
+        self, job: NewJob | Maker[Any], params: object = None, *, unkeyed: bool = False, **options: Any
     ) -> Enqueued:
         """The same as `enqueue` for a plain handler."""
-        return self.enqueue_many_sync([_made(job, params, options)], unkeyed=unkeyed)[0]
+        return self.enqueue_many_sync([self._made(job, params, options)], unkeyed=unkeyed)[0]
 
     def enqueue_many_sync(self, jobs: Sequence[NewJob], *, unkeyed: bool = False) -> list[Enqueued]:
         """The same as `enqueue_many` for a plain handler."""
         return self._channel.exchange(self._as_children(jobs, unkeyed=unkeyed))
+
+    def _made(self, job: NewJob | Maker[Any], params: object, options: dict[str, Any]) -> NewJob:
+        return job if isinstance(job, NewJob) else job.new_job(params, **options)
 
     def _as_children(self, jobs: Sequence[NewJob], *, unkeyed: bool) -> Sequence[NewJob]:
         """The jobs as children of this one, in the trace of what runs here."""
@@ -209,20 +261,25 @@ class Context:
         return jobs if unkeyed else [marked(job) for job in jobs]
 
 
-def _made(job: NewJob | Maker, params: object, options: dict[str, Any]) -> NewJob:
-    return job if isinstance(job, NewJob) else job.new_job(params, **options)
-
-
 def _resolve(answered: "asyncio.Future[Reply]", reply: Reply) -> None:
     if not answered.done():  # its waiter may have been cancelled
         answered.set_result(reply)
 
 
-def _fields(fields: Mapping[str, object]) -> Document:
+def log_fields(fields: Mapping[str, object]) -> Document:
+    """The fields of a log line as JSON."""
     try:
         return write(fields, limit=LARGEST_PAYLOAD)
     except InvalidJson:  # logging must not fail: what is no JSON is shown as text
-        return write({name: _shown(value) for name, value in list(fields.items())[:50]})
+        return write({name: _loggable(value) for name, value in list(fields.items())[:50]})
+
+
+def _loggable(value: object) -> object:
+    try:
+        write(value, limit=_LARGEST_FIELD)
+    except InvalidJson:
+        return _shown(value)
+    return value
 
 
 def _shown(value: object) -> str:

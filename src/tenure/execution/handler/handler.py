@@ -1,8 +1,9 @@
 """What a child runs: handlers of the user's app, which is named as `module:attribute`."""
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -14,21 +15,25 @@ from tenure.core.values.failure import Failure
 _OURS = frozenset({"__main__", "tenure", "importlib", "_frozen_importlib"})
 """Packages whose frames stand above the app's in a traceback of its import."""
 
+_OF_AN_APP = ("handler", "manifest")
+
 
 class Handler(Struct, frozen=True):
     """One version of a definition as code.
 
     `run(params, ctx)` is a plain function or returns an awaitable; `decode` makes the params from JSON text.
-    A hook takes the context, and the error where it asks for a second argument.
+    A hook takes the context, and the error where it asks for a second argument. `is_program`: it starts a
+    program, and runs no code of the app.
     """
 
     run: Callable[..., Any]
     decode: Callable[[str], Any]
     hooks: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+    is_program: bool = False
 
 
 class App(Protocol):
-    """What `module:attribute` must name."""
+    """What `module:attribute` must name; it may also have `process_hooks`."""
 
     def handler(self, key: str, version: int) -> Handler:
         """The code of one definition."""
@@ -50,16 +55,43 @@ class AppFailed(TenureError):
 def load(target: str) -> App:
     """Import the module and find the app in it; raises whatever the module raises."""
     module, _, attribute = target.partition(":")
+    if module.endswith(".py") or "/" in module:
+        rewritten = f"{_as_module(module)}:{attribute or 'app'}"
+        raise TenureError(f"{target!r} names a file; write its module: {rewritten}")
     if not module or not attribute:
-        raise TenureError(f"{target!r} does not name an app; write it as module:attribute")
-    found: Any = importlib.import_module(module)
+        example = f"{module or 'jobs'}:{attribute or 'app'}"
+        raise TenureError(f"{target!r} does not name an app; write it as module:attribute, such as {example}")
+    imported = _imported(module)
+    found: Any = imported
     for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise TenureError(f"{module} has no {attribute}{_apps_in(imported)}")
         found = getattr(found, name)
-    for name in ("handler", "manifest"):
-        if not callable(getattr(found, name, None)):
-            raise TenureError(f"{target} is no app but of type {type(found).__name__}")
+    if not all(callable(getattr(found, name, None)) for name in _OF_AN_APP):
+        raise TenureError(f"{target} is no app but of type {type(found).__name__}{_apps_in(imported)}")
     app: App = found
     return app
+
+
+def _imported(module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # one that the app itself imports
+        where = f"neither in {os.getcwd()} nor among the installed ones"  # noqa: PTH109
+        raise ModuleNotFoundError(f"there is no module {error.name}, {where}", name=error.name) from None
+
+
+def _as_module(path: str) -> str:
+    return ".".join(part for part in path.removesuffix(".py").split("/") if part not in {"", "."})
+
+
+def _apps_in(module: ModuleType) -> str:
+    # By class: to look into the objects of a module might have effects.
+    kinds = {name: type(value) for name, value in vars(module).items() if not name.startswith("_")}
+    names = [name for name, kind in kinds.items() if all(hasattr(kind, part) for part in _OF_AN_APP)]
+    return f"; write {' or '.join(f'{module.__name__}:{name}' for name in names[:5])}" if names else ""
 
 
 def import_failure(error: BaseException) -> Failure:

@@ -13,6 +13,7 @@ from time import monotonic
 
 from tenure.core.errors import TenureError
 from tenure.core.model.job import Enqueued, NewJob
+from tenure.execution.handler.frame_writer import FrameWriter
 from tenure.execution.handler.replies import Replies, Reply, outcome
 from tenure.execution.protocol.frames import Frames, Garbage, batch, item, read
 from tenure.execution.protocol.messages import TO_RUNNER, Begin, FromRunner, OutputMessage
@@ -33,10 +34,12 @@ class Mux:
         self._descriptor = descriptor
         self._on_begin = on_begin
         self._frames = Frames()
-        self._sending = allocate_lock()
+        self._writer = FrameWriter(descriptor)
         self._reading = allocate_lock()
         self.printing = allocate_lock()
         self.streams: dict[int, MuxStream] = {}
+        self.on_retired: Callable[[], None] = _exit
+        """Called when the worker needs this runner no longer, and no attempt runs in it; must end it."""
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when something arrives."""
@@ -49,10 +52,7 @@ class Mux:
 
     def put(self, number: int, message: FromRunner) -> None:
         """Send a message of one attempt; blocks while the worker is behind."""
-        data = batch([packed(number, message)])
-        with self._sending:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
+        self._writer.write(batch([packed(number, message)]))
 
     def is_read_here(self) -> bool:
         """Whether this thread may read; otherwise the thread that reads passes messages on."""
@@ -96,13 +96,20 @@ class Mux:
         if data is None:
             return
         if not data:  # the worker no longer needs this runner, or is gone
-            os._exit(0)
+            if self.streams:
+                os._exit(0)
+            self.on_retired()
+            return
         for body in self._frames.feed(data):
             for number, message in read(TO_RUNNER, body):
                 if isinstance(message, Begin):
                     self._on_begin(number, message)
                 elif number in self.streams:  # others have ended
                     self.streams[number].receive(message)
+
+
+def _exit() -> None:
+    os._exit(0)
 
 
 class MuxStream(Replies):
@@ -143,11 +150,11 @@ class MuxStream(Replies):
             arrived = allocate_lock()
             arrived.acquire()
 
-            def deliver(reply: Reply) -> None:
+            def on_reply(reply: Reply) -> None:
                 replies.append(reply)
                 arrived.release()
 
-            self.ask(jobs, deliver)
+            self.ask(jobs, on_reply)
             arrived.acquire()
         return outcome(replies[0])
 

@@ -23,7 +23,8 @@ from tenure.core.values.documents import read, write
 from tenure.execution.handler.context import Context
 from tenure.execution.handler.program_process import ProgramProcess
 from tenure.execution.handler.stdout_result import StdoutResult
-from tenure.execution.protocol.limits import ENDED_BY, NEVER
+from tenure.execution.protocol.limits import ENDED_BY
+from tenure.execution.protocol.variables import NEVER
 
 RESULT = "TENURE_RESULT"
 """The variable that names a file for the result."""

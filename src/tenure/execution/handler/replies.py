@@ -34,9 +34,9 @@ class Replies:
         if isinstance(message, Cancel):
             self.cancel()
         else:
-            deliver = self._waiting.pop(message.number, None)
-            if deliver is not None:
-                deliver(message)
+            on_reply = self._waiting.pop(message.number, None)
+            if on_reply is not None:
+                on_reply(message)
 
     def cancel(self) -> None:
         """Take note that the attempt is to stop; may be called by a signal handler."""
@@ -52,10 +52,10 @@ class Replies:
             callback()
         return lambda: self._on_cancel.remove(callback)
 
-    def ask(self, jobs: Sequence[NewJob], deliver: Callable[[Reply], None]) -> None:
-        """Request child jobs; `deliver` is called with the reply, in the thread that reads it."""
+    def ask(self, jobs: Sequence[NewJob], on_reply: Callable[[Reply], None]) -> None:
+        """Request child jobs; `on_reply` is called with the reply, in the thread that reads it."""
         number = next(_numbers)
-        self._waiting[number] = deliver
+        self._waiting[number] = on_reply
         try:
             self.send(SpawnRequest(number, list(jobs)))
         except BaseException:

@@ -6,9 +6,13 @@ from typing import Any
 
 from tenure.execution.parent.attempt_terms import StopReason, StopRequest
 from tenure.execution.parent.endings import StopLog
+from tenure.execution.parent.zygote_client import ZygoteClient
 
 LINGER = 1.0
 """Seconds that a child may live on after it has reported or closed its socket."""
+
+STOP_HOOKS = 5.0
+"""Seconds that the app's hooks at the end of a process may take; then it is killed."""
 
 PATIENCE = 10.0
 """Seconds that a zygote may take to end a child; then the zygote itself is stuck, and is replaced."""
@@ -25,6 +29,11 @@ def kill_patience(stop: StopRequest) -> float:
     if stop.reason is not StopReason.LOST or stop.deadline is None:
         return PATIENCE
     return min(max(stop.deadline - monotonic(), AT_LEAST), PATIENCE)
+
+
+def linger(zygote: ZygoteClient) -> float:
+    """How long a process may live on after its last report."""
+    return STOP_HOOKS if zygote.has_stop_hooks else LINGER
 
 
 async def finish(work: "asyncio.Task[None]", stop: StopRequest, stop_log: StopLog) -> None:

@@ -37,13 +37,13 @@ class Pipes:
                 os.close(descriptor)
             raise
         self._poll: select.poll | None = None
-        self._feed: Callable[[str, bytes], None] | None = None
+        self._on_output: Callable[[str, bytes], None] | None = None
         self._first_look: asyncio.TimerHandle | None = None
         self._watched: set[int] = set()
 
-    def begin(self, feed: Callable[[str, bytes], None]) -> None:
+    def begin(self, on_output: Callable[[str, bytes], None]) -> None:
         """Pass output to the attempt that begins now. Most have ended before the first look."""
-        self._feed = feed
+        self._on_output = on_output
         if self._first_look is None:
             self._first_look = self._loop.call_later(FIRST_LOOK, self._watch)
 
@@ -59,7 +59,7 @@ class Pipes:
                 break
         for pipe in tuple(self._watched):
             self._unwatch(pipe)
-        self._feed = None
+        self._on_output = None
 
     def drain(self) -> Iterator[str]:
         """Take in what a child that has ended has written; yields each stream when all of it was read."""
@@ -79,7 +79,7 @@ class Pipes:
 
     def _watch(self) -> None:
         self._first_look = None
-        if self._feed is not None:
+        if self._on_output is not None:
             for pipe in self._ours:
                 self._watched.add(pipe)
                 self._loop.add_reader(pipe, self._read, pipe)
@@ -97,6 +97,6 @@ class Pipes:
             return False
         if not data:
             self._unwatch(pipe)
-        elif self._feed is not None:
-            self._feed(self._ours[pipe], data)
+        elif self._on_output is not None:
+            self._on_output(self._ours[pipe], data)
         return bool(data)

@@ -130,7 +130,8 @@ class ProcessAttempt:
             self._kill()
         else:
             # A process that ends closes its socket first: the kill is for one that closed it and lives on.
-            self._lingering = self._loop.call_later(patience.LINGER, self._kill_lingerer)
+            longest = patience.LINGER if self._messages.report is None else patience.linger(self._zygote)
+            self._lingering = self._loop.call_later(longest, self._kill_lingerer)
 
     def _feed(self, level: str, data: bytes) -> None:
         self._output[level].feed(data)

@@ -1,7 +1,6 @@
 """The lane `process`, a fresh process for every attempt; and `spawn`, where each imports the app itself."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended
@@ -12,16 +11,17 @@ from tenure.execution.parent.process_attempt import ProcessAttempt
 from tenure.execution.parent.zygote_client import ZygoteClient
 from tenure.execution.parent.zygotes import Zygotes
 from tenure.execution.protocol.assignment import Assignment
+from tenure.execution.protocol.environment import ChildEnvironment
 from tenure.execution.protocol.messages import Begin
 
 
 class ProcessLane:
     """Runs attempts of one app, each in a child of a zygote that is replaced when it dies.
 
-    `target` is `module:attribute`, looked for in `folder` (the current one) first. Of `environment`, the
-    worker's own, children see what the allow-list and their definitions name. `guards` adopt orphans where
-    this process may. With `anew` the zygote does not import the app, and every child does. With a `user` all
-    of them run as that user, with `keeps_signals` attempts can send signals only to their own processes.
+    `target` is `module:attribute`, looked for in `folder` (the current one) first. `environment` says which
+    variables children see. `guards` adopt orphans where this process may. With `anew` the zygote does not
+    import the app, and every child does. With a `user` all of them run as that user, with `keeps_signals`
+    attempts can send signals only to their own processes.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class ProcessLane:
         *,
         folder: Path | None = None,
         spares: int = 2,
-        environment: Mapping[str, str],
+        environment: ChildEnvironment,
         guards: OrphanGuards | None = None,
         anew: bool = False,
         user: ChildUser | None = None,
@@ -95,4 +95,4 @@ class ProcessLane:
         self._quarantine.judge(assignment.job, has_died=attempt.has_lost_its_zygote)
         if litter is not None:
             await asyncio.to_thread(zygote.remove_litter, litter)
-        return ended
+        return self.zygotes.explained(ended, assignment.limits.environment)

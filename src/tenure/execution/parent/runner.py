@@ -11,6 +11,7 @@ import math
 import os
 import signal
 import socket
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -34,6 +35,8 @@ from tenure.execution.protocol.messages import (
     Exited,
     Finished,
     FromRunner,
+    LogMessage,
+    OutputMessage,
     RunnerRetiring,
     SpawnReply,
 )
@@ -56,6 +59,7 @@ class Runner:
         """Whether it takes more attempts."""
         self.born = monotonic()
         self.served = 0
+        self._is_finishing = False
         self._attempts: dict[int, RunnerAttempt] = {}
         self._culprits: set[RunnerAttempt] = set()
         self._garbage: str | None = None
@@ -79,6 +83,11 @@ class Runner:
     def takes_from(self, zygote: ZygoteClient) -> bool:
         """Whether it takes another attempt; not if its zygote was replaced, even if it has not ended yet."""
         return self.is_taking and self.zygote is zygote
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether no process of it is left."""
+        return self._ending.done()
 
     async def gone(self) -> None:
         """Wait until no process of it is left."""
@@ -119,7 +128,16 @@ class Runner:
         """Take no more attempts, and end with the last one."""
         self.is_taking = False
         if not self._attempts:
+            self._finish()
+
+    def _finish(self) -> None:
+        """End it: have it run the app's stop hooks, if it has any, or kill it."""
+        if not self.zygote.has_stop_hooks or self._link.is_silent:
             self.kill()
+        elif not self._is_finishing:
+            self._is_finishing = True
+            self._link.finish()
+            self.loop.call_later(patience.STOP_HOOKS, self.kill)
 
     def reply(self, attempt: RunnerAttempt, reply: SpawnReply | ErrorReply) -> None:
         """Send the reply to a request for jobs."""
@@ -153,6 +171,8 @@ class Runner:
                 attempt = self._attempts.get(number)
                 if isinstance(message, RunnerRetiring):
                     self.retire()
+                elif number == 0:
+                    _pass_on(message)
                 elif attempt is not None and attempt.ending is None:  # nothing after its report counts
                     self._take(attempt, message)
         except Garbage as garbage:
@@ -169,7 +189,7 @@ class Runner:
                 self._pipes.end()
             if message.is_last:
                 self.is_taking = False
-                self.loop.call_later(patience.LINGER, self.kill)
+                self.loop.call_later(patience.linger(self.zygote), self.kill)
             elif attempt.is_stopping and not self.is_shared:  # its signal could still reach the next attempt
                 self.kill()
             else:
@@ -183,7 +203,7 @@ class Runner:
             self._reported_cpu += attempt.ending.cpu
             attempt.settle(attempt.ending)
         if not self.is_taking and not self._attempts:
-            self.kill()
+            self._finish()
 
     def _kill_lingerer(self) -> None:
         for attempt in self._attempts.values():
@@ -253,3 +273,10 @@ class Runner:
             theirs.close()
             raise
         return ours, [theirs.detach(), *output]
+
+
+def _pass_on(message: FromRunner) -> None:
+    """Write what a runner's stop hooks have said to our own standard error: it belongs to no attempt."""
+    if isinstance(message, OutputMessage | LogMessage):
+        with suppress(OSError):
+            os.write(2, message.text.rstrip("\n").encode(errors="replace") + b"\n")

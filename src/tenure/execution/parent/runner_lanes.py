@@ -8,6 +8,7 @@ from time import monotonic
 from tenure.core.model.lanes import WARM
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended
 from tenure.execution.parent.endings import Collateral, without_pipes
+from tenure.execution.parent.patience import PATIENCE, STOP_HOOKS
 from tenure.execution.parent.quarantine import Quarantine
 from tenure.execution.parent.runner import Runner
 from tenure.execution.parent.runner_attempt import RunnerAttempt
@@ -35,6 +36,7 @@ class RunnerLane(ABC):
     def __init__(self, zygotes: Zygotes) -> None:
         self._zygotes = zygotes
         self._quarantine = Quarantine(MOST_OWN_RUNNERS)
+        self._runners: set[Runner] = set()
 
     async def run(self, assignment: Assignment, terms: AttemptTerms) -> Ended:
         """Run one attempt and return how it ended; when this returns, nothing of it is left.
@@ -98,10 +100,20 @@ class RunnerLane(ABC):
             self._quarantine.judge(job, has_died=attempt.has_lost_its_runner)
         if has_ended or attempt.has_lost_its_zygote:
             self._zygotes.quarantine.judge(job, has_died=attempt.has_lost_its_zygote)
-        return await attempt.ended()
+        return self._zygotes.explained(await attempt.ended(), assignment.limits.environment)
+
+    async def retire(self) -> None:
+        """Have every runner run the app's stop hooks and end."""
+        for runner in self._runners:
+            runner.retire()
+        ends = [asyncio.ensure_future(runner.gone()) for runner in self._runners]
+        if ends:
+            await asyncio.wait(ends, timeout=STOP_HOOKS + PATIENCE)
 
     def _open(self, zygote: ZygoteClient) -> Runner:
-        return Runner(zygote, self.lane, is_shared=self.is_shared)
+        runner = Runner(zygote, self.lane, is_shared=self.is_shared)
+        self._runners = {known for known in self._runners if not known.is_gone} | {runner}
+        return runner
 
     @abstractmethod
     def _runner_from(self, zygote: ZygoteClient) -> Runner:

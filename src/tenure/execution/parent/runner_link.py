@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from tenure.execution.parent.socket_writer import SocketWriter
 from tenure.execution.protocol.frames import Frames, Garbage, batch, item, read
@@ -54,6 +55,12 @@ class RunnerLink(SocketWriter):
         except Garbage:
             self._fall_silent()
             raise
+
+    def finish(self) -> None:
+        """Send nothing more, which tells the runner to end; what it sends is still read."""
+        self._send_batch()
+        with suppress(OSError):  # it has ended
+            self._connection.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Close it."""

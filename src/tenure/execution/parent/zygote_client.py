@@ -61,6 +61,8 @@ class ZygoteClient:
         self._lost = ZygoteLost(is_alone=False)
         self._gone: asyncio.Future[None] | None = None
         self.is_open = False
+        self.has_stop_hooks = False
+        """Whether processes that it forks have something to do at their end."""
 
     @property
     def is_gone(self) -> bool:
@@ -201,7 +203,8 @@ class ZygoteClient:
         match message:
             case Pong():
                 pass
-            case Ready():
+            case Ready(has_stop_hooks=has_stop_hooks):
+                self.has_stop_hooks |= has_stop_hooks
                 self._ready.set_result(message)
             case Broken(error):
                 self._ready.set_exception(AppFailed(self._launch.target, error))

@@ -11,8 +11,8 @@ from msgspec import Struct
 from tenure.execution.parent.child_user import ChildUser
 from tenure.execution.parent.orphans import OrphanGuards
 from tenure.execution.parent.scratch import Scratch, place_in
-from tenure.execution.protocol import limits
 from tenure.execution.protocol.messages import ANEW, ANY, OWN
+from tenure.execution.protocol.variables import EAGER, with_taken
 
 
 class ZygoteLaunch(Struct, frozen=True):
@@ -56,7 +56,7 @@ class ZygoteLaunch(Struct, frozen=True):
                 *([ANEW] if self.anew else []),
             ],
             cwd=self.folder,
-            env=self.environment | {"PYTHONPATH": _own_path(), **limits.EAGER},
+            env=with_taken(self.environment, {"PYTHONPATH": _own_path(), **EAGER}),
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a module prints at import is for the operator, not for readers of our output
             pass_fds=[control.fileno()],

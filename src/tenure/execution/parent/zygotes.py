@@ -1,23 +1,24 @@
 """The zygotes of one app: one for all lanes, replaced when it dies, and some for one attempt alone."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from tenure.core.errors import TenureError
-from tenure.core.model.retry import AttemptEnd, TimedOut, WasStopped
+from tenure.core.model.retry import AttemptEnd, Raised, TimedOut, WasStopped
 from tenure.core.model.trail import Usage
 from tenure.core.values.failure import Failure
+from tenure.execution.handler.handler import AppFailed
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, StopReason, Unstarted
 from tenure.execution.parent.child_user import ChildUser
 from tenure.execution.parent.orphans import OrphanGuards
 from tenure.execution.parent.quarantine import Quarantine
 from tenure.execution.parent.zygote_client import ZygoteClient
 from tenure.execution.parent.zygote_launch import ZygoteLaunch
-from tenure.execution.protocol import limits
+from tenure.execution.protocol.environment import ChildEnvironment
 from tenure.execution.protocol.messages import Ready
 
 
@@ -30,7 +31,7 @@ class Zygotes:
         *,
         folder: Path | None,
         spares: int,
-        environment: Mapping[str, str],
+        environment: ChildEnvironment,
         guards: OrphanGuards | None,
         anew: bool = False,
         user: ChildUser | None = None,
@@ -40,14 +41,13 @@ class Zygotes:
             target=target,
             folder=folder or Path.cwd(),
             spares=spares,
-            environment=limits.inherited(environment),
+            environment=environment.shared,
             guards=guards or OrphanGuards(),
             anew=anew,
             user=user,
             keeps_signals=keeps_signals,
         )
-        self._environment = dict(environment)
-        self._own = limits.own(self._environment, ())
+        self._environment = environment
         self._zygotes: set[ZygoteClient] = set()
         self._children_of_gone = 0
         self._opening = asyncio.Lock()
@@ -56,6 +56,8 @@ class Zygotes:
         """The one that attempts share; it may have died."""
         self.quarantine = Quarantine()
         """Jobs that were running when a zygote died."""
+        self.has_stop_hooks = False
+        """Whether the app has something to do at the end of each process."""
         self.notice: str | None = None
         """What an operator should know of how attempts are started; None where there is nothing to say."""
 
@@ -66,7 +68,14 @@ class Zygotes:
 
     def own(self, names: Iterable[str]) -> dict[str, str]:
         """The variables that an attempt is given beyond what its zygote has."""
-        return limits.own(self._environment, names) if names else self._own
+        return self._environment.own(names) if names else {}
+
+    def explained(self, ended: Ended, names: Iterable[str]) -> Ended:
+        """How an attempt ended; a failure for want of a variable that the worker has says so."""
+        if not isinstance(ended.end, Raised):
+            return ended
+        error = self._environment.explained(ended.end.error, names)
+        return ended._replace(end=replace(ended.end, error=error))
 
     async def start(self) -> bytes:
         """Import the app; returns its manifest, raises `AppFailed` when it has none."""
@@ -111,14 +120,19 @@ class Zygotes:
         if self._is_closed:
             raise TenureError("the lane is closed")
         zygote = ZygoteClient(launch)
+        zygote.has_stop_hooks = self.has_stop_hooks
         gone = {known for known in self._zygotes if known.is_gone}
         self._children_of_gone += sum(known.children for known in gone)
         self._zygotes = (self._zygotes - gone) | {zygote}
         try:
             ready = await zygote.open()
+        except AppFailed as error:
+            self._zygotes.discard(zygote)
+            raise AppFailed(error.target, self._environment.explained(error.error)) from None
         except BaseException:
             self._zygotes.discard(zygote)
             raise
+        self.has_stop_hooks = zygote.has_stop_hooks
         if ready.threads:
             self.notice = (
                 f"{launch.target} starts {ready.threads} thread(s) at import, so it cannot be forked: "

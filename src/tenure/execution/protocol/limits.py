@@ -1,29 +1,11 @@
-"""What a child may use and see: resource limits, and the environment by allow-list."""
+"""What a child may use: resource limits, and which of them a failure has met."""
 
 import errno
 import resource
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from tenure.execution.protocol.assignment import ResourceLimits
-
-ALLOWED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
-"""The variables of the worker that every child is given."""
-
-MORE_ALLOWED = "TENURE_CHILD_ENV"
-"""The worker's variable that names further ones, separated by commas or spaces."""
-
-NEVER = frozenset({"TENURE_DATABASE", MORE_ALLOWED})
-"""Variables that no child is given: a handler must not reach the store."""
-
-PRIVATE = frozenset({"TMPDIR"})
-"""Variables that each child has a value of its own for."""
-
-EAGER = {"LD_BIND_NOW": "1"}
-"""Resolves a zygote's C library functions when it starts, and not in each child that calls them."""
-
-TAKEN = ("PYTHONPATH", "LC_CTYPE", *EAGER)
-"""Variables that a zygote needs or Python sets; a child has them only where they are allowed."""
 
 FILES = "its definition's files, or else TENURE_CHILD_FILES, says how many may be open"
 FILE_SIZE = "TENURE_CHILD_FILE_BYTES says how large a file may be"
@@ -45,19 +27,6 @@ _NO_MORE_THREADS = "can't start new thread"
 _LONGEST_CHAIN = 20
 _RESERVE = 32 << 20
 _LAST_SECONDS = 5
-
-
-def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of the worker's environment that every child is given."""
-    more = environment.get(MORE_ALLOWED, "").replace(",", " ").split()
-    return _chosen(environment, (*ALLOWED, *more))
-
-
-def own(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """What a child is given beyond its zygote's environment: the variables that its definition names."""
-    allowed = inherited(environment)
-    taken = {name: allowed[name] for name in TAKEN if name in allowed}
-    return taken | _chosen(environment, (name for name in names if name not in PRIVATE))
 
 
 def forbid_core_dumps() -> None:
@@ -104,10 +73,6 @@ def open_the_reserve() -> None:
     """Give a process that ran out of memory a little more, so that it can report that."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
-
-
-def _chosen(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    return {name: environment[name] for name in names if name in environment and name not in NEVER}
 
 
 def _bind(kind: int, soft: int, hard: int) -> None:

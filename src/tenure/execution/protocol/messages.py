@@ -64,10 +64,14 @@ class Pong(Struct, frozen=True, tag=True):
 
 
 class Ready(Struct, frozen=True, tag=True):
-    """The app is imported. If it started `threads`, each child imports it anew."""
+    """The app is imported. If it started `threads`, each child imports it anew.
+
+    `has_stop_hooks`: it has something to do at the end of each process that runs its handlers.
+    """
 
     manifest: bytes
     threads: int
+    has_stop_hooks: bool = False
 
 
 class Broken(Struct, frozen=True, tag=True):

@@ -13,12 +13,16 @@ from datetime import timedelta
 from functools import partial
 from resource import struct_rusage
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from tenure.execution.child import process
 from tenure.execution.handler.handler import App, AppFailed, import_failure, load
 from tenure.execution.protocol import kernel
 from tenure.execution.protocol.messages import Exited, ForkFailed
 from tenure.execution.zygote.outbox import Outbox
+
+if TYPE_CHECKING:
+    from tenure.execution.child.attempt_life import AttemptLife
 
 _ENDED_CHILD = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _COUNT_HOLDS = 1.0
@@ -65,6 +69,8 @@ class ZygoteChildren:
         self._target = target
         self._app = app
         self._find_app: Callable[[], App] = partial(_imported, target) if app is None else lambda: app
+        has_hooks = app is None or bool(getattr(app, "process_hooks", None))
+        self._life = _life_maker(self._find_app) if has_hooks else None
         self._wanted_spares = spares
         self._scratch = scratch
         self._scope = scope
@@ -185,7 +191,7 @@ class ZygoteChildren:
                 from tenure.execution.child.runners import entry
 
                 entry.serve(lane, kept, self._find_app)
-            process.run_attempt(kept, self._find_app)
+            process.run_attempt(kept, self._find_app, None if self._life is None else self._life())
         except BaseException:  # nothing may return from here
             sys.excepthook(*sys.exc_info())
         finally:
@@ -235,6 +241,13 @@ class ZygoteChildren:
             self._counted_at = monotonic()
             self._killed_for_memory = kernel.killed_for_memory()
         child.killed_for_memory = self._killed_for_memory
+
+
+def _life_maker(find_app: Callable[[], App]) -> "Callable[[], AttemptLife]":
+    # Not at the top: most apps have no hooks for processes, and a zygote loads little.
+    from tenure.execution.child.attempt_life import AttemptLife
+
+    return partial(AttemptLife, find_app)
 
 
 def _imported(target: str) -> App:

@@ -45,7 +45,8 @@ from typing import NamedTuple, NoReturn
 from tenure.execution.child import process
 from tenure.execution.handler import context, tracing
 from tenure.execution.handler.handler import App, import_failure, load
-from tenure.execution.protocol import kernel, limits
+from tenure.execution.handler.log_capture import LogCapture
+from tenure.execution.protocol import kernel, limits, variables
 from tenure.execution.protocol.frames import LARGEST_MANIFEST, Frames, frame, read
 from tenure.execution.protocol.messages import (
     ANEW,
@@ -161,8 +162,7 @@ def main() -> NoReturn:
     connection = socket.socket(fileno=int(control))
     os.set_inheritable(connection.fileno(), False)
     environment = dict(os.environ)
-    for name in limits.TAKEN:
-        os.environ.pop(name, None)
+    variables.give_back_taken(os.environ)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
@@ -212,6 +212,7 @@ def _serve(connection: socket.socket, terms: _ZygoteTerms, app: App | None) -> N
     children = ZygoteChildren(outbox, terms.target, app, terms.spares, terms.scratch, scope)
     tracing.want(os.environ)
     tracing.provide()
+    LogCapture(process.current_attempt, replaces_output=True).install()
     for _ in range(_REHEARSALS):
         process.rehearse()
     gc.collect()
@@ -227,7 +228,8 @@ def _loaded(connection: socket.socket, target: str) -> tuple[App, int]:
     """
     try:
         app = load(target)
-        message = Ready(app.manifest(), kernel.threads() - 1)
+        hooks = getattr(app, "process_hooks", None)
+        message = Ready(app.manifest(), kernel.threads() - 1, hooks is not None and bool(hooks.stop))
     except BaseException as error:  # whatever the module does at import, SystemExit too
         connection.sendall(frame(Broken(import_failure(error)), LARGEST_MANIFEST))
         os._exit(0)

@@ -16,11 +16,18 @@ CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over, is_found, lines
 CREATE TEMP TABLE keeping (definition PRIMARY KEY, succeeded, others, keyed, logs) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
 CREATE TEMP TABLE walked (line PRIMARY KEY, rank) WITHOUT ROWID;
+-- Where jobs stand when there are very many lines, kept from one claim to the next: `n` is the how manieth rank of its line a
+-- walk found there, `served` the claim that last took jobs from it, `since` when its first job was queued, once that was
+-- asked for. `known` says whose lines these are and up to which transaction. A transaction that is rolled back takes
+-- back what it has changed here.
+CREATE TEMP TABLE standing (line, rank, served, since, limits, n, PRIMARY KEY (line, rank)) WITHOUT ROWID;
+CREATE INDEX temp.standing_in_turn ON standing (rank, served, line);
+CREATE TEMP TABLE known (is_only INTEGER PRIMARY KEY, lines, place, mark, horizon);
 CREATE TEMP TABLE picked (position INTEGER PRIMARY KEY, line, rank, seq, job, n, attempt, queued_at);
 
--- One place after the other, each takes what the call still lacks and its limits still have room for; so nobody is
--- counted twice, however the limits of several places overlap. Whoever is no longer `queued`, since somebody with a
--- shell has moved the job, is passed over: where one stands in front, all like it leave the place.
+-- One place after the other, each takes what the call still lacks and its limits still have room for; so no job is
+-- counted twice, however the limits of several places overlap. A job that is no longer `queued`, since a person with a
+-- shell has moved it, is passed over: where one stands in front, all like it leave the place.
 CREATE TEMP TRIGGER pick AFTER INSERT ON place WHEN NEW.most > (SELECT coalesce(max(position), 0) FROM picked)
 BEGIN
     DELETE FROM tenure_ready

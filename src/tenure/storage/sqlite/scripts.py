@@ -4,7 +4,8 @@ The part `given` inserts the caller's rows into a scratch table; the parts after
 `answer` ends the script with its rows. A part behind the answer is a separate statement.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import apsw
@@ -21,11 +22,18 @@ _CLEAR = """
 _CLEAR_BEFORE = {"enqueue": "DELETE FROM temp.given_job"}
 
 
+Step = Callable[[apsw.Connection, str, dict[str, Any]], None]
+"""Runs a part in another way: is given the part's text and values."""
+
+
 class Only(NamedTuple):
     """How to restrict a script to some jobs that it finds: behind which part, in which scratch table."""
 
     behind: str
     table: str
+
+
+_NO_STEPS: Mapping[str, Step] = MappingProxyType({})
 
 
 class Scripts:
@@ -47,10 +55,16 @@ class Scripts:
         return native(fetch(connection, self._move(connection, verb, given, values), values))
 
     def bare(
-        self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], /, **values: Any
+        self,
+        connection: apsw.Connection,
+        verb: str,
+        given: Iterable[Sequence[Any]],
+        steps: Mapping[str, Step] = _NO_STEPS,
+        /,
+        **values: Any,
     ) -> list[tuple[Any, ...]]:
         """Run a verb's script; returns the rows of its last part unconverted, by position."""
-        return list(connection.execute(self._move(connection, verb, given, values), values))
+        return list(connection.execute(self._move(connection, verb, given, values, steps), values))
 
     def run_only(
         self, connection: apsw.Connection, verb: str, only: Only, jobs: Collection[str], /, **values: Any
@@ -71,13 +85,18 @@ class Scripts:
         self._run_parts(connection, verb, parts[:found], (), values)
 
     def _move(
-        self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]], values: dict[str, Any]
+        self,
+        connection: apsw.Connection,
+        verb: str,
+        given: Iterable[Sequence[Any]],
+        values: dict[str, Any],
+        steps: Mapping[str, Step] = _NO_STEPS,
     ) -> str:
         """Run all parts but the last; returns the text of the last, which is the answer."""
         *parts, (last, answer) = self._parts[verb]
         if last != "answer":
             raise LookupError(f"{verb}.sql has no part named answer")
-        self._run_parts(connection, verb, parts, given, values)
+        self._run_parts(connection, verb, parts, given, values, steps)
         return answer
 
     def _parts_of(self, verb: str) -> list[tuple[str, str]]:
@@ -90,11 +109,14 @@ class Scripts:
         parts: Iterable[tuple[str, str]],
         given: Iterable[Sequence[Any]],
         values: dict[str, Any],
+        steps: Mapping[str, Step] = _NO_STEPS,
     ) -> None:
         connection.execute(_CLEAR_BEFORE.get(verb, _CLEAR))
         for part, text in parts:
             if part == "given":
                 connection.executemany(text, given)
+            elif part in steps:
+                steps[part](connection, text, values)
             else:
                 connection.execute(text, values)
 

@@ -26,6 +26,9 @@ COLOURS = {
     State.CANCELLED: "yellow",
 }
 
+LEVEL_COLOURS = {"warning": "yellow", "error": "red", "stderr": "red", "debug": "bright_black"}
+"""The colours of log lines, by level."""
+
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, as the HTTP API returns it.")

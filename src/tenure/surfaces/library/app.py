@@ -3,36 +3,43 @@
 import os
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 from uuid import UUID
 
 from msgspec import structs
 
 from tenure.api.job_options import Options, checked
-from tenure.core.errors import InvalidInput, UnknownDefinition
+from tenure.core.errors import UnknownDefinition
 from tenure.core.model.job import NewJob
 from tenure.core.model.spec import Spec
-from tenure.core.reports.reading import FeedEntry, Position
+from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import EMPTY, write
+from tenure.core.values.other_words import answering_other_words, needing_a_key
 from tenure.engine.client.registry import Code, Registry
 from tenure.execution.handler.handler import Handler
+from tenure.execution.handler.process_hooks import ProcessHooks
 from tenure.settings.settings import Settings
 from tenure.settings.sources import load
 from tenure.storage.contract.draft import Connection
-from tenure.surfaces.library.definition import JobDefinition
+from tenure.surfaces.library.definition import JobFunction
 from tenure.surfaces.library.enqueue import record, record_sync
 from tenure.surfaces.library.event_feed import follow, follow_sync, interest_in, place
-from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.handle import JobHandle, id_of
 from tenure.surfaces.library.runtimes import Runtimes
-from tenure.surfaces.library.signature import origin_of, refuse_lane, signature_of
+from tenure.surfaces.library.signature import origin_of, process_hook_of, refuse_lane, signature_of
 from tenure.surfaces.library.terms import DefinitionTerms, command_spec_of, spec_of
 
+if TYPE_CHECKING:
+    from tenure.surfaces.library.decorator import JobDecorator
+    from tenure.surfaces.library.records import FeedRecord
+
 T = TypeVar("T")
-P = ParamSpec("P")
-R = TypeVar("R")
+ProcessHook = TypeVar("ProcessHook", bound=Callable[[], Any])
+D = TypeVar("D")
 
 
+@answering_other_words
 class Tenure:
     """The jobs of one program, and the database that keeps them.
 
@@ -41,15 +48,24 @@ class Tenure:
     first.
     """
 
+    settings: Settings
+    """The settings in force: from the environment and tenure.toml, unless they were given."""
+    namespace: str
+    """The namespace of the jobs that this app enqueues."""
+
     def __init__(
         self, database: str | None = None, *, namespace: str = "default", settings: Settings | None = None
     ) -> None:
-        """`settings` replaces the environment and tenure.toml."""
+        """Programs with other namespaces keep their jobs apart in the same database.
+
+        `settings` replaces the environment and tenure.toml.
+        """
         named("namespace", namespace)
         self.settings = settings or load({"database": database}).settings
         self.namespace = namespace
         self._named_database = database
         self._registry = Registry()
+        self.process_hooks = ProcessHooks()
         self._runtimes = Runtimes(database or self.settings.database, self._registry)
 
     def __repr__(self) -> str:
@@ -59,26 +75,43 @@ class Tenure:
         namespace = "" if self.namespace == "default" else f", namespace={self.namespace!r}"
         return f"Tenure({address!r}{namespace})"
 
-    def job(
-        self, key: str, **terms: Unpack[DefinitionTerms]
-    ) -> Callable[[Callable[P, R]], JobDefinition[P, R]]:
+    @needing_a_key
+    def job(self, key: str, **terms: Unpack[DefinitionTerms]) -> "JobDecorator":
         """Make a function a job: `async def` or `def`, of `(params)`, `(params, ctx)`, `(ctx)` or `()`.
 
-        `DefinitionTerms` lists the options and their defaults. Times are seconds or timedelta.
+        `terms` are the options in `DefinitionTerms`, each with a default. The params are checked against
+        their type; the result must be JSON.
         """
         spec = spec_of(key, terms, self.settings)
 
-        def decorate(function: Callable[P, R]) -> JobDefinition[P, R]:
+        def decorate(function: Callable[..., Any]) -> JobFunction[Any, Any, ..., Any]:
             signature = signature_of(function)
             refuse_lane(function, spec.lane)
-            code = Code(signature.adapt(function), signature.params.decode, origin_of(function))
+            code = Code(signature.adapt(function), signature.params.decode, origin_of(function), function)
             self._registry.add(structs.replace(spec, params_schema=signature.params.schema), code)
-            return JobDefinition(
-                function, (key, spec.version), self.namespace, self._registry, self._runtimes
-            )
+            return JobFunction(function, (key, spec.version), self.namespace, self._registry, self._runtimes)
 
-        return decorate
+        return cast("JobDecorator", decorate)
 
+    @overload
+    def command(
+        self,
+        key: str,
+        arguments: Sequence[str | os.PathLike[str]],
+        *,
+        fatal_codes: Collection[int] = (),
+        **terms: Unpack[DefinitionTerms],
+    ) -> JobFunction[dict[str, Any] | None, Any, ..., Any]: ...
+    @overload
+    def command(
+        self,
+        key: str,
+        arguments: Sequence[str | os.PathLike[str]],
+        *,
+        params: type[D],
+        fatal_codes: Collection[int] = (),
+        **terms: Unpack[DefinitionTerms],
+    ) -> JobFunction[D, Any, ..., Any]: ...
     def command(
         self,
         key: str,
@@ -87,7 +120,7 @@ class Tenure:
         params: Any = dict,
         fatal_codes: Collection[int] = (),
         **terms: Unpack[DefinitionTerms],
-    ) -> JobDefinition[..., Any]:
+    ) -> JobFunction[Any, Any, ..., Any]:
         """Make a program a job: `app.command("video.probe", ["ffprobe", "-v", "quiet", …])`.
 
         No shell is involved. The program reads its params, of the type `params`, as JSON from standard input.
@@ -101,7 +134,7 @@ class Tenure:
         spec = command_spec_of(key, terms, self.settings)
         schema, code = command_of(arguments, params, fatal_codes)
         self._registry.add(structs.replace(spec, params_schema=schema), code)
-        return JobDefinition(code.run, (key, spec.version), self.namespace, self._registry, self._runtimes)
+        return JobFunction(code.run, (key, spec.version), self.namespace, self._registry, self._runtimes)
 
     async def enqueue(
         self,
@@ -111,7 +144,7 @@ class Tenure:
         version: int | None = None,
         connection: Connection | None = None,
         **options: Unpack[Options],
-    ) -> JobHandle:
+    ) -> JobHandle[Any]:
         """Record a job by the key of its definition, which may belong to another program.
 
         Without `version`, the newest one of this program is meant, else the newest that a worker has
@@ -129,7 +162,7 @@ class Tenure:
         version: int | None = None,
         connection: Connection | None = None,
         **options: Unpack[Options],
-    ) -> JobHandle:
+    ) -> JobHandle[Any]:
         """`enqueue` for plain synchronous code."""
         job = self._block_on(self._new_job_of(key, params, version, options))
         [handle] = record_sync(self._runtimes, [job], connection)
@@ -147,24 +180,19 @@ class Tenure:
 
     async def enqueue_many(
         self, jobs: Sequence[NewJob], *, connection: Connection | None = None
-    ) -> list[JobHandle]:
+    ) -> list[JobHandle[Any]]:
         """Record jobs made by `new_job`, of any definitions, all or none, in one transaction."""
         return await record(self._runtimes, jobs, connection)
 
     def enqueue_many_sync(
         self, jobs: Sequence[NewJob], *, connection: Connection | None = None
-    ) -> list[JobHandle]:
+    ) -> list[JobHandle[Any]]:
         """`enqueue_many` for plain synchronous code."""
         return record_sync(self._runtimes, jobs, connection)
 
-    def handle(self, job: UUID | str) -> JobHandle:
+    def handle(self, job: UUID | str) -> JobHandle[Any]:
         """A handle for a job's id. If there is no such job, its methods raise JobNotFound."""
-        if isinstance(job, UUID):
-            return JobHandle(job, self._runtimes)
-        try:
-            return JobHandle(UUID(job), self._runtimes)
-        except ValueError:
-            raise InvalidInput("job", f"is {job!r:.64}", "give the id of a job") from None
+        return JobHandle(id_of(job), self._runtimes)
 
     def events(
         self,
@@ -173,7 +201,7 @@ class Tenure:
         definition: str | None = None,
         queue: str | None = None,
         types: Collection[str] = (),
-    ) -> AsyncIterator[FeedEntry]:
+    ) -> "AsyncIterator[FeedRecord]":
         """Follow the events of the app's namespace as they happen: `async for entry in app.events()`.
 
         Begins now, or after a position. Each entry has its own: a reader that continues from its last one, in
@@ -189,10 +217,26 @@ class Tenure:
         definition: str | None = None,
         queue: str | None = None,
         types: Collection[str] = (),
-    ) -> Iterator[FeedEntry]:
+    ) -> "Iterator[FeedRecord]":
         """`events` for plain synchronous code; blocks until the next event."""
         interest = interest_in(self.namespace, definition, queue, types)
         return follow_sync(self._runtimes, interest, place(after))
+
+    def on_process_start(self, hook: ProcessHook) -> ProcessHook:
+        """Call the function, `def` or `async def` without parameters, in each process that runs handlers.
+
+        It runs before the first attempt there: to open what the process's handlers share.
+        """
+        self.process_hooks.start.append(process_hook_of("on_process_start", hook))
+        return hook
+
+    def on_process_stop(self, hook: ProcessHook) -> ProcessHook:
+        """Call the function after the last attempt in each process that runs handlers, to close what is open.
+
+        A process that is killed does not come to it.
+        """
+        self.process_hooks.stop.append(process_hook_of("on_process_stop", hook))
+        return hook
 
     def specs(self) -> list[Spec]:
         """Every definition of the program as data."""

@@ -21,7 +21,8 @@ def command_of(
     program = Program(_texts(arguments), _codes(fatal_codes))
     is_free = params is dict or params is Any or params is None
     typed = params_of(dict[str, Any] if is_free else params)
-    return typed.schema, Code(program.run, typed.decode, f"the program {program.arguments[0]}")
+    origin = f"the program {program.arguments[0]}"
+    return typed.schema, Code(program.run, typed.decode, origin, is_program=True)
 
 
 def _texts(arguments: Sequence[str | os.PathLike[str]]) -> list[str]:

@@ -1,52 +1,70 @@
 """A handle on one job: ask for its state, wait for it, stop it."""
 
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
 from tenure.api.job_options import Duration, duration
-from tenure.core.model.job import Event, Job
+from tenure.core.errors import InvalidInput
+from tenure.core.model.job import Job
 from tenure.core.model.states import State
 from tenure.core.reports.why import Why
-from tenure.engine.client.outcome import result_of
+from tenure.core.values.other_words import answering_other_words
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.sync_methods import sync_method
 
+if TYPE_CHECKING:
+    from tenure.surfaces.library.records import EventRecord, JobRecord
+
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 
 
-class JobHandle:
-    """One job, by its id. Nothing is cached: every call asks the store."""
+@answering_other_words
+class JobHandle(Generic[R_co]):
+    """One job, by its id, with a result of type R. Nothing is cached: every call asks the store."""
 
-    def __init__(self, id: UUID, runtimes: Runtimes) -> None:  # noqa: A002
+    id: UUID
+    """The id of the job. It never changes; `app.handle(id)` makes another handle from it."""
+
+    def __init__(
+        self,
+        id: UUID,  # noqa: A002
+        runtimes: Runtimes,
+        returned_by: Callable[..., Any] | None = None,
+    ) -> None:
+        """`returned_by` is the function whose return type results have, if the caller knows it."""
         self.id = id
         self._runtimes = runtimes
+        self._returned_by = returned_by
 
-    async def get(self) -> Job:
-        """The whole record of the job. Raises JobNotFound."""
-        return await self._runtimes.here().call(lambda client: client.get(self.id))
+    async def get(self) -> "JobRecord":
+        """The whole record of the job; its params and result are plain values. Raises JobNotFound."""
+        from tenure.surfaces.library.records import job_record
+
+        return job_record(await self._job())
 
     async def status(self) -> State:
         """The state the job is in. Raises JobNotFound."""
-        return (await self.get()).state
+        return (await self._job()).state
 
-    async def wait(self, timeout: Duration | None = None) -> Any:
+    async def wait(self, timeout: Duration | None = None) -> R_co:
         """Wait until the job has succeeded, and return what the handler returned.
 
-        Raises JobFailed, JobCancelled or JobBuried if it ends otherwise, and TimeoutError, which says why, if
-        it does not end in time; the job goes on then.
+        Raises JobFailed, JobCancelled or JobBuried if it ends otherwise, TimeoutError, which says why, if it
+        does not end in time (the job goes on then), and ResultMismatch if the result is not of its type.
         """
         seconds = None if timeout is None else duration("timeout", timeout).total_seconds()
         ended = await self._runtimes.here().call(lambda client: client.wait(self.id, seconds, explains=True))
-        return result_of(ended)
+        return self._result_of(ended)
 
     async def why(self) -> Why:
         """Why the job does not run: a code, a sentence with the way out, and facts. Raises JobNotFound."""
         return await self._runtimes.here().call(lambda client: client.why(self.id))
 
-    async def result(self) -> Any:
+    async def result(self) -> R_co:
         """What the handler returned, without waiting. Raises JobUnfinished until the job has ended."""
-        return result_of(await self.get())
+        return self._result_of(await self._job())
 
     async def cancel(self, reason: str | None = None) -> State:
         """Ask the job to stop, and return its new state. A job that has ended stays as it is.
@@ -71,9 +89,11 @@ class JobHandle:
         standing = await self._runtimes.here().call(lambda client: client.aside_jobs.put_back(self.id))
         return standing.state
 
-    async def events(self) -> list[Event]:
-        """The history of the job, from its creation."""
-        return await self._runtimes.here().call(lambda client: client.events(self.id))
+    async def events(self) -> "list[EventRecord]":
+        """The history of the job, from its creation; payloads are plain values."""
+        from tenure.surfaces.library.records import event_record
+
+        return [event_record(one) for one in await self._runtimes.here().call(lambda on: on.events(self.id))]
 
     get_sync = sync_method(get)
     status_sync = sync_method(status)
@@ -96,3 +116,22 @@ class JobHandle:
 
     def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runtimes.here().block_on(work)
+
+    async def _job(self) -> Job:
+        return await self._runtimes.here().call(lambda client: client.get(self.id))
+
+    def _result_of(self, job: Job) -> R_co:
+        from tenure.surfaces.library.results import typed_result
+
+        registry = self._runtimes.registry
+        function = self._returned_by or registry.function(job.definition, job.version)
+        result: R_co = typed_result(job, function)
+        return result
+
+
+def id_of(job: UUID | str) -> UUID:
+    """The id of a job, which may be written as a text. Raises InvalidInput."""
+    try:
+        return job if isinstance(job, UUID) else UUID(job)
+    except ValueError:
+        raise InvalidInput("job", f"is {job!r:.64}", "give the id of a job") from None

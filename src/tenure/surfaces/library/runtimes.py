@@ -14,7 +14,7 @@ class Runtimes:
 
     def __init__(self, database: str, registry: Registry) -> None:
         self._database = database
-        self._registry = registry
+        self.registry = registry
         self._by_process: dict[int, Runtime] = {}
 
     def here(self) -> "Runtime":
@@ -32,4 +32,4 @@ class Runtimes:
     def _new_runtime(self) -> "Runtime":
         from tenure.surfaces.library.runtime import Runtime
 
-        return Runtime(self._database, self._registry)
+        return Runtime(self._database, self.registry)

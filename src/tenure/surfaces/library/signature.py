@@ -81,6 +81,22 @@ def hook_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def process_hook_of(what: str, function: Callable[[], Any]) -> Callable[[], Any]:
+    """The function, if it can be called without arguments as a hook of a process."""
+    if not callable(function):
+        raise InvalidInput(what, f"is given {function!r:.64}", f"decorate a def or an async def: @app.{what}")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidInput(origin_of(function), "yields", "close in @app.on_process_stop what it opens")
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        raise InvalidInput(
+            origin_of(function), f"takes parameters, and {what} has none", "write ()"
+        ) from None
+    _load_loop_for(function)
+    return function
+
+
 def origin_of(function: Any) -> str:
     """Where a function is written, for messages."""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__

@@ -12,6 +12,7 @@ from tenure.core.model.lanes import COMMAND, PROCESS
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import OnLost, Policy, RetryPolicy
 from tenure.core.model.spec import Spec, check_lane
+from tenure.core.values.other_words import TERMS, unknown_option
 from tenure.settings.settings import Settings
 from tenure.surfaces.library.options import backoff, exception_names, memory_size
 
@@ -19,49 +20,55 @@ Exceptions = Iterable[type[BaseException] | str]
 
 
 class DefinitionTerms(TypedDict, total=False):
-    """The options of `@app.job` and `app.command`, all with a default."""
+    """The options of `@app.job` and `app.command`; each has a default. Times are seconds or timedelta."""
 
     version: int
-    """1; raise it when params or meaning change. Jobs run under the version they were made with."""
+    """Raise it when the params or their meaning change: a job runs under the version it was made with.
+    Default: 1."""
     queue: str
-    """The queue of its jobs: "default"."""
+    """The queue of its jobs. Default: "default"."""
     priority: int
-    """From -32767 to 32767, higher first: 0."""
+    """From -32767 to 32767, higher first. Default: 0."""
     timeout: Duration
-    """How long an attempt may take: an hour, unless the settings say otherwise."""
+    """How long an attempt may take. Default: 3600, or `timeout_seconds` of the settings."""
     max_attempts: int
-    """How often a job may be tried: 3, unless the settings say otherwise."""
+    """How often a job may be tried. Default: 3, or `max_attempts` of the settings."""
     retry: RetryPolicy
-    """How long to wait before another attempt: `backoff(base=1, cap=300)`."""
+    """How long to wait before another attempt. Default: backoff(base=1, cap=300)."""
     retry_on: Exceptions
-    """Exceptions, or their names, that allow another attempt; all others are then fatal."""
+    """Exceptions, as classes or names, that allow another attempt; every other exception is then fatal.
+    Default: every exception."""
     fatal_on: Exceptions
-    """Exceptions, or their names, that allow no other attempt."""
+    """Exceptions, as classes or names, that allow no other attempt. Default: none."""
     grace: Duration
-    """How long a job may take to stop when asked to: 10 seconds, unless the settings say otherwise."""
+    """How long an attempt may take to stop when asked to, before it is killed.
+    Default: 10, or `grace_seconds` of the settings."""
     on_lost: Literal["retry", "bury"]
-    """Whether a job whose worker was lost runs again: "retry", or never, with "bury"."""
+    """What becomes of a job whose worker was lost: "retry" runs it again, "bury" never does.
+    Default: "retry"."""
     concurrency: int
-    """How many of its jobs may run at once, on all machines together: 0, which means no limit."""
+    """How many of its jobs may run at once, on all machines together; 0 for no limit. Default: 0."""
     concurrency_key: str
-    """A param, by name or JSON pointer: the concurrency then counts for each of its values separately."""
+    """A param, by name or JSON pointer: `concurrency` then counts for each of its values separately.
+    Default: none."""
     limits: Mapping[str, int]
-    """Further limits on concurrency, by a name that other definitions may share."""
+    """Further limits, as in {"smtp": 5}: definitions that use the same name share the limit.
+    Default: none."""
     tags: Sequence[str]
-    """Names by which its jobs can be found."""
+    """Names by which its jobs can be found. Default: none."""
     memory: int | str | None
     """The memory that an attempt's process may use, in bytes or as a text such as "512M"; None for no limit.
-
-    Half of the machine's or the container's, at least 2 GiB, unless the settings say otherwise.
-    """
+    Default: half of the machine's or the container's, at least 2 GiB, or `child_memory_bytes` of the
+    settings."""
     cpu: int
-    """How many seconds of processor time an attempt's process may use."""
+    """How many seconds of processor time an attempt's process may use. Default: no limit."""
     files: int | None
-    """How many files its process may open: 1,024, unless the settings say otherwise; None for no limit."""
+    """How many files its process may have open; None for no limit.
+    Default: 1024, or `child_files` of the settings."""
     lane: Literal["process", "warm", "async", "thread", "spawn"]
-    """Where its attempts run: "process", a fresh process for each."""
+    """Where its attempts run; "process" is a fresh process for each. Default: "process"."""
     environment: Sequence[str]
-    """Variables of the worker's environment that are passed to its processes."""
+    """Variables of the worker's environment that its processes are given. Default: none."""
 
 
 def spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spec:
@@ -83,7 +90,7 @@ def command_spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spe
 def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane: str) -> Spec:
     unknown = terms.keys() - DefinitionTerms.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{call}() got an unexpected keyword argument {min(unknown)!r}")
+        raise unknown_option(call, min(unknown), TERMS, DefinitionTerms.__annotations__)
     return Spec(
         key=key,
         version=terms.get("version", 1),
@@ -93,7 +100,7 @@ def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane:
         lane=lane,
         concurrency=terms.get("concurrency", 0),
         concurrency_key=terms.get("concurrency_key"),
-        limits=tuple(Limit(name, size=size) for name, size in (terms.get("limits") or {}).items()),
+        limits=_limits(terms.get("limits")),
         tags=_texts("tags", terms.get("tags", ())),
         memory=memory_size(_lifted(terms, "memory")),
         cpu=terms.get("cpu"),
@@ -114,11 +121,25 @@ def _policy(terms: DefinitionTerms, settings: Settings) -> Policy:
         grace=_time("grace", terms.get("grace"), settings.grace_seconds),
         on_lost=_on_lost(terms.get("on_lost", "retry")),
         retry=structs.replace(
-            terms.get("retry") or backoff(),
+            _retry(terms.get("retry")),
             retry_on=exception_names("retry_on", terms.get("retry_on", ())),
             fatal_on=exception_names("fatal_on", terms.get("fatal_on", ())),
         ),
     )
+
+
+def _limits(given: Any) -> tuple[Limit, ...]:
+    if given is not None and not isinstance(given, Mapping):
+        problem, remedy = f"is {given!r:.64}", 'give sizes by name, such as {"smtp": 3}, or use concurrency='
+        raise InvalidInput("limits", problem, remedy)
+    return tuple(Limit(name, size=size) for name, size in (given or {}).items())
+
+
+def _retry(given: Any) -> RetryPolicy:
+    if given is not None and not isinstance(given, RetryPolicy):
+        remedy = "give backoff(base=1, cap=300); max_attempts= says how often a job may be tried"
+        raise InvalidInput("retry", f"is {given!r:.64}", remedy)
+    return given or backoff()
 
 
 def _or(given: int | None, default: int) -> int:

@@ -17,6 +17,7 @@ from tenure.core.model.job import LapsedAttempt, StepTaken
 from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
 from tenure.core.model.states import State
+from tenure.core.model.trail import LogLine
 from tenure.core.signals import (
     AttemptHandedBack,
     AttemptLost,
@@ -32,10 +33,12 @@ from tenure.core.signals import (
     Signal,
     Troubled,
     WorkerDraining,
+    WorkerHalting,
     WorkerReady,
     WorkerStopped,
 )
 from tenure.core.values.traceparent import trace_of
+from tenure.execution.protocol.assignment import Assignment
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -63,8 +66,15 @@ class LogEntry(NamedTuple):
 class EventLog:
     """Makes entries of signals, requests and output; keeps those of one level and above."""
 
-    def __init__(self, put: Callable[[LogEntry], None], level: str = "info") -> None:
+    def __init__(
+        self,
+        put: Callable[[LogEntry], None],
+        level: str = "info",
+        put_line: Callable[[LogEntry], None] | None = None,
+    ) -> None:
+        """`put_line` takes lines of jobs, if not `put`: a flood of them must not displace other entries."""
         self._put = put
+        self._put_line = put_line or put
         self._levels = frozenset(LEVELS[LEVELS.index(level) :])
         self._worker: str | None = None
 
@@ -103,6 +113,23 @@ class EventLog:
     def output(self, line: bytes) -> None:
         """Log a line that another process or library wrote to our standard error."""
         self._log("info", "output", {"message": line.decode(errors="backslashreplace")})
+
+    def line(self, attempt: Assignment, line: LogLine) -> None:
+        """Log a line that a job wrote, whatever the level: it was asked for."""
+        fields: dict[str, Any] = {
+            "jobId": attempt.job,
+            "definition": attempt.definition,
+            "version": attempt.version,
+            "queue": attempt.queue,
+            "attempt": attempt.attempt,
+            "worker": self._worker,
+            "line": line.level,
+            "message": line.text,
+        }
+        if line.fields is not None:
+            fields["fields"] = line.fields
+        level = line.level if line.level in LEVELS else "info"
+        self._put_line(LogEntry(line.at.timestamp(), level, "attempt.line", fields))
 
     def library(self, record: LogRecord) -> None:
         """Log a record of a library."""
@@ -222,8 +249,12 @@ class EventLog:
                 self._worker = worker.id
                 fields = {"slots": worker.slots, "lines": len(worker.lines), "version": worker.version}
                 self._log("info", "worker.ready", {"worker": worker.id, **fields})
-            case WorkerDraining(name, running, reason):
-                self._log("info", "worker.draining", {"worker": name, "running": running, "reason": reason})
+            case WorkerDraining(name, running, reason, seconds):
+                fields = {"worker": name, "running": running, "reason": reason, "waitSeconds": seconds}
+                self._log("info", "worker.draining", fields)
+            case WorkerHalting(name, running, reason):
+                fields = {"worker": name, "running": running, "reason": reason}
+                self._log("warning", "worker.halting", fields)
             case WorkerStopped(name, handed_back, abandoned):
                 fields = {"worker": name, "handedBack": handed_back, "abandoned": abandoned}
                 self._log("warning" if abandoned else "info", "worker.stopped", fields)

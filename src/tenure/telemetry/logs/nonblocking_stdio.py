@@ -65,6 +65,13 @@ class NonblockingStdio(Generic[T]):
         if not self._woken.is_set():
             self._woken.set()
 
+    def put_if_room(self, one: T) -> None:
+        """Write an item soon, or drop it if half of the places are taken: the rest is for `put`."""
+        if 2 * len(self._waiting) >= self._most:
+            self._drop(1)
+        else:
+            self.put(one)
+
     def close(self, patience: float = PATIENCE) -> None:
         """Write what is left; what is not read within so many seconds is lost."""
         self._closing.set()

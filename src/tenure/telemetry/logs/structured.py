@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from tenure.core.values.documents import EMPTY, Document
 from tenure.core.values.text import plain, storable
 from tenure.telemetry.logs.logs import LogEntry
 
@@ -28,12 +29,21 @@ _ENCODER = msgspec.json.Encoder()
 Hide = Callable[[str], str]
 """Removes secrets from a text."""
 
+HideFields = Callable[[Document], Document]
+"""Removes secrets from the fields of a job's line."""
+
+
+def no_fields(_fields: Document) -> Document:
+    """Leave all fields out, where nothing says which of them are secrets."""
+    return EMPTY
+
 
 class Structured:
     """A format for `NonblockingStdio`. With `notices` these are JSON, too; else plain lines, for people."""
 
-    def __init__(self, hide: Hide, *, notices: bool) -> None:
+    def __init__(self, hide: Hide, *, notices: bool, hide_fields: HideFields = no_fields) -> None:
         self._hide = hide
+        self._hide_fields = hide_fields
         self._notices = notices
 
     def __call__(self, entries: Sequence[LogEntry], dropped: int) -> list[bytes]:
@@ -50,6 +60,8 @@ class Structured:
         for name in _FREE_TEXT:
             if name in shown:
                 shown[name] = self._hide(storable(shown[name]))
+        if "fields" in shown:
+            shown["fields"] = msgspec.Raw(self._hide_fields(shown["fields"]).encode())
         if "reason" in shown:  # cut after its secrets are removed: half a secret may not be recognized
             shown["reason"] = shown["reason"][:LONGEST_REASON]
         return _encoded(shown)

@@ -233,3 +233,37 @@ def test_after_a_claim_under_limits_somebody_looks() -> None:
     claimed(places, 5, short=True)
     places.note_hint([(1, 0)])
     assert places.hinted_offer(10) is None
+
+
+def without_look(places: LineScan) -> list[int] | None:
+    """The lines offered to a turn that settles; None if it has to look first."""
+    offers = places.offers_while_settling(10)
+    return None if offers is None else [offer.place[0] for offer in offers]
+
+
+def emptied() -> LineScan:
+    """All lines were looked up, and two jobs of line 1 claimed since; nothing else is known."""
+    places = looked_up(found(1), found(2, of=POST))
+    look_up(places, found(1))
+    claimed(places, 5, short=True)
+    return places
+
+
+def test_a_turn_that_settles_looks_only_if_jobs_may_stand_where_no_hint_has_named() -> None:
+    """At one place of a line that was not paused, hints are enough; without any hint it need not claim."""
+    named, several, vague, paused, foreign = (emptied() for _ in range(5))
+    assert without_look(named) == []
+    named.note_hint([(1, 0)])
+    several.note_hint([(1, 0), (1, -5)])
+    vague.note_hint()
+    paused.note_hint([(2, 0)])  # the last look-up did not find it
+    foreign.note_hint([(9, 0)])
+    assert [without_look(one) for one in (named, several, vague, paused, foreign)] == [[1], *[None] * 4]
+    assert without_look(looked_up(found(1))) is None  # jobs stand there
+
+
+def test_a_hint_whose_turn_has_failed_is_followed_by_a_look() -> None:
+    places = emptied()
+    places.note_hint([(1, 0)])
+    assert without_look(places) == [1]
+    assert without_look(places) is None

@@ -11,12 +11,11 @@ from tenure.core.model.lease import Line, Order
 from tenure.core.model.limit import Limit
 from tenure.core.reports.operations import WorkerInfo
 from tenure.storage.postgres.store import PostgresStore
-from tests.storage.backends import PostgresBackend
-from tests.storage.postgres.conftest import each_version
+from tests.storage.backends import NEWEST, PostgresBackend
 from tests.storage.postgres.explained_store import FORGET, KNOWN, ROWS_KNOWN, ExplainedStore
 from tests.storage.verbs import MAIL, succeeded
+from tests.whole import IS_WHOLE
 
-database_kind = each_version
 KEYS = 2_000
 MOST_A_KEY = 150
 """Rows for each key, over all calls of a statement. All compared with all, they would be `KEYS` or more."""
@@ -25,6 +24,15 @@ MOST_IN_FEW_PAGES = 1_500
 """Planned anew, a table of few pages may be read as a whole, if it was known with less in each page: no more
 than these rows for each key, however many keys there are."""
 
+VERSIONS = ("postgres", NEWEST)
+CASES = [
+    pytest.param(version, known, pooled, id=f"{version}-{known}-{'pooled' if pooled else 'direct'}")
+    for turn, known in enumerate(KNOWN)
+    for pooled in (False, True)
+    for version in (VERSIONS if IS_WHOLE else [VERSIONS[(turn + pooled) % len(VERSIONS)]])
+]
+"""Each knowledge and each way to connect on both versions; all three together in `make long`."""
+
 
 def keyed(count: int, prefix: str = "") -> list[NewJob]:
     return [
@@ -32,8 +40,7 @@ def keyed(count: int, prefix: str = "") -> list[NewJob]:
     ]
 
 
-@pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
-@pytest.mark.parametrize("known", KNOWN)
+@pytest.mark.parametrize(("database_kind", "known", "pooled"), CASES, indirect=["database_kind"])
 async def test_a_job_costs_the_same_however_many_keys_there_are(
     backend: PostgresBackend, store: PostgresStore, known: str, pooled: bool
 ) -> None:

@@ -49,10 +49,26 @@ def test_a_crowd_that_comes_while_few_wait_makes_the_silence_longer() -> None:
     assert hinting.pace.rest == pytest.approx(LONG - 1.5 * SHORT)
 
 
+@pytest.mark.parametrize(
+    ("jobs", "lasted", "silence"), [(79, LONG, SHORT), (82, LONG, LONG), (21, 0.0, LONG)]
+)
+def test_the_silence_after_a_crowd_is_long_for_few_jobs_as_well(
+    jobs: int, lasted: float, silence: float
+) -> None:
+    """More than 4,000 a second are a crowd, of which a few come first; the one after that is judged anew."""
+    hinting = Hinting()
+    hinting.waits_for(jobs)
+    hinting.now += lasted
+    assert hinting.waits_for(1) == pytest.approx(silence)
+    assert hinting.pace.may_go_along == (silence == SHORT)
+    hinting.now += silence
+    assert hinting.waits_for(1) == pytest.approx(SHORT)
+
+
 def test_jobs_that_come_while_a_hint_is_sent_are_for_the_next() -> None:
     """They are few again, and the silence begins when the hint was sent."""
     hinting = Hinting()
-    hinting.waits_for(1_000)
+    hinting.waits_for(FEW)
     hinting.pace.begin()
     hinting.pace.note(1)
     hinting.now += 1.0

@@ -227,7 +227,8 @@ async def test_the_page_has_everything_and_loads_nothing(api: Api) -> None:
 
 
 def test_the_reference_has_every_route_parameter_and_problem() -> None:
-    text = (Path(__file__).parents[4] / "docs/reference/http.md").read_text()
+    pages = Path(__file__).parents[4] / "docs/reference"
+    text = "".join((pages / name).read_text() for name in ("http.md", "jobs-and-tasks.md"))
     for route in ROUTES:
         assert f"`{route.method} {route.path}`" in text
         for parameter in route.parameters:

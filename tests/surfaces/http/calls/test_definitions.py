@@ -77,6 +77,7 @@ async def test_other_content_under_a_version_is_a_conflict_unless_replaced(api: 
     other = {**WHOLE, "maxAttempts": 1, "limits": {"gpu": 5}}
     reply = await _put(api, other)
     assert (reply.status, reply.kind) == (409, "definition-conflict")
+    assert "different content, in policy, limits; use another version" in reply.json["detail"]
     assert (await api.get("/v1/definitions/resize")).json["items"][0]["maxAttempts"] == 9
     assert (await _put(api, {**other, "replace": True})).json["maxAttempts"] == 1
     assert (await _put(api, WHOLE, "/v1/definitions/resize/2")).status == 200

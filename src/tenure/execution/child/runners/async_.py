@@ -18,10 +18,12 @@ from typing import Any, NoReturn
 from tenure.core.model.retry import HandlerReport, describe
 from tenure.execution.child.loaded_app import LoadedApp
 from tenure.execution.child.performance import perform_in_loop
+from tenure.execution.child.process_life import ProcessLife, print_failures
 from tenure.execution.child.stdio import current_stream, route_by_attempt
 from tenure.execution.child.usage import UsageMeter
 from tenure.execution.handler.mux import Mux, MuxStream, packed
 from tenure.execution.protocol import limits
+from tenure.execution.protocol.assignment import Assignment
 from tenure.execution.protocol.frames import batch
 from tenure.execution.protocol.messages import Begin, Finished, FromRunner, RunnerRetiring
 
@@ -35,9 +37,9 @@ class LoopMux(Mux):
     """A mux that the loop reads; it sends together what attempts send within one turn of the loop."""
 
     def __init__(
-        self, descriptor: int, begin: Callable[[int, Begin], None], loop: asyncio.AbstractEventLoop
+        self, descriptor: int, on_begin: Callable[[int, Begin], None], loop: asyncio.AbstractEventLoop
     ) -> None:
-        super().__init__(descriptor, begin)
+        super().__init__(descriptor, on_begin)
         self._socket = socket.socket(fileno=descriptor)
         self._loop = loop
         self._thread = get_ident()
@@ -153,6 +155,10 @@ class Async:
         self._context = copy_context()
         self._mux = LoopMux(connection, self._begin, self._loop)
         self._meter = UsageMeter()
+        self._life = ProcessLife(app) if app.has_hooks else None
+        self._starting: asyncio.Task[HandlerReport | None] | None = None
+        if self._life is not None:
+            self._mux.on_retired = self._retire
 
     def run(self) -> NoReturn:
         """Serve until the worker no longer needs this runner."""
@@ -178,6 +184,31 @@ class Async:
             traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
 
+    async def _start(self, assignment: Assignment) -> HandlerReport | None:
+        """Wait for the app's start hooks, which run once, as no attempt's task: what they start stays."""
+        if self._life is None or self._life.has_started:
+            return None
+        if self._starting is None:
+            hooks = self._life.start_in_loop(assignment)
+            self._starting = asyncio.Task(hooks, loop=self._loop, context=self._context.copy())
+        try:
+            failed = await asyncio.shield(self._starting)
+        except asyncio.CancelledError as error:  # the attempt is to stop; the hooks may hang
+            failed = describe(error)
+        if failed is not None:
+            self._mux.put(0, RunnerRetiring())
+        return failed
+
+    def _retire(self) -> None:
+        self._loop.remove_reader(self._mux.fileno())
+        asyncio.Task(self._end(), loop=self._loop, context=self._context.copy())
+
+    async def _end(self) -> None:
+        """Run the app's stop hooks, and end."""
+        if self._life is not None:
+            print_failures(await self._life.stop_in_loop())
+        os._exit(0)
+
     async def _attempt(self, number: int, stream: TaskStream, begin: Begin) -> None:
         stream.has_begun = True
         current_stream.set(stream)
@@ -187,7 +218,8 @@ class Async:
         if stream.is_cancelled:
             report = describe(asyncio.CancelledError("it was asked to stop before it had begun"))
         else:
-            report = await perform_in_loop(stream, begin.assignment, self._app)
+            failed = await self._start(begin.assignment)
+            report = failed or await perform_in_loop(stream, begin.assignment, self._app)
         if os.getpid() != self._pid:  # the handler forked, and this process is not the attempt's
             os._exit(0)
         if stream.tasks:

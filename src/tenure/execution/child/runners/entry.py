@@ -25,6 +25,7 @@ def serve(lane: str, descriptors: list[int], find_app: Callable[[], App]) -> NoR
     """Be a runner of this lane; the descriptors are its socket, its stdout and its stderr."""
     connection = process.place_descriptors(descriptors)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    process.own_process.append(os.getpid())
     try:
         _body(lane, connection, LoadedApp(find_app)).run()
     finally:

@@ -10,17 +10,21 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from time import thread_time
 from typing import NoReturn
 
+from tenure.core.model.retry import HandlerReport
 from tenure.execution.child.loaded_app import LoadedApp
 from tenure.execution.child.performance import perform
+from tenure.execution.child.process_life import ProcessLife, print_failures
 from tenure.execution.child.reusable_loop import ReusableLoop
 from tenure.execution.child.stdio import current_stream, route_by_attempt
 from tenure.execution.child.usage import UsageMeter
-from tenure.execution.handler.mux import Mux
+from tenure.execution.handler.mux import Mux, MuxStream
 from tenure.execution.protocol import limits
+from tenure.execution.protocol.assignment import Assignment
 from tenure.execution.protocol.messages import Begin, Finished, RunnerRetiring
 
 
@@ -44,6 +48,10 @@ class Threads:
         self._waiting: SimpleQueue[tuple[int, Begin]] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._meter = UsageMeter()
+        self._life = ProcessLife(app) if app.has_hooks else None
+        self._starting = threading.Lock()
+        if self._life is not None:
+            self._mux.on_retired = self._end
 
     def run(self) -> NoReturn:
         """Serve until the worker no longer needs this runner."""
@@ -69,13 +77,27 @@ class Threads:
             traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
 
+    def _start(self, stream: MuxStream, assignment: Assignment, loop: ReusableLoop) -> HandlerReport | None:
+        """Run the app's start hooks, once, in the thread that comes first; the others wait."""
+        if self._life is None or self._life.has_started:
+            return None
+        with self._starting:
+            return self._life.start(assignment, partial(loop.run, stream))
+
+    def _end(self) -> NoReturn:
+        """Run the app's stop hooks, and end."""
+        if self._life is not None:
+            print_failures(self._life.stop(partial(ReusableLoop(None).run, MuxStream(self._mux, 0))))
+        os._exit(0)
+
     def _serve(self, loop: ReusableLoop, number: int, begin: Begin) -> None:
         stream = self._mux.streams[number]
         current_stream.set(stream)
         began = thread_time()
         if begin.environment:
             os.environ.update(begin.environment)
-        report = perform(stream, begin.assignment, self._app, loop.run)
+        failed = self._start(stream, begin.assignment, loop)
+        report = failed or perform(stream, begin.assignment, self._app, loop.run)
         if os.getpid() != self._pid:  # the handler forked, and this process is not the attempt's
             os._exit(0)
         with suppress(Exception):  # whatever its leftovers raise
@@ -83,6 +105,6 @@ class Threads:
         stream.flush()
         current_stream.set(None)
         del self._mux.streams[number]
-        if self._app.has_failed or (self._meter.is_due() and self._meter.is_large()):
+        if failed or self._app.has_failed or (self._meter.is_due() and self._meter.is_large()):
             self._mux.put(0, RunnerRetiring())
         stream.send(Finished(report, cpu=thread_time() - began, was_asked=stream.is_cancelled))

@@ -33,6 +33,11 @@ class Freshness:
         """Whether walking through lines from their front takes long."""
         return self._trusted_for > FRESH_FOR
 
+    @property
+    def has_swept_lately(self) -> bool:
+        """Whether every line was looked up within the time for which a look-up is trusted at least."""
+        return self._swept_since >= time.monotonic() - FRESH_FOR
+
     def saw_all_since(self, moment: float) -> bool:
         """Whether every line was looked up since then, or, if lines take several look-ups, shortly before.
 

@@ -19,6 +19,11 @@ class Hints:
         self._places: set[Place] = set()
         self._is_vague = False
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is nothing to take."""
+        return not self._places and not self._is_vague
+
     def add(self, places: Collection[Place]) -> None:
         """Jobs were put in line at these places; somewhere, if none is named."""
         self._places.update(places)
@@ -29,7 +34,7 @@ class Hints:
     def drop(self, places: Collection[Place]) -> bool:
         """Remove places that were announced in another way; whether none is left."""
         self._places.difference_update(places)
-        return not self._places and not self._is_vague
+        return self.is_silent
 
     def take(self) -> list[Place]:
         """Take every place that was named, in the order of serving; none if jobs may be elsewhere, too."""

@@ -9,23 +9,25 @@ every five seconds.
 The look-up also tells how long the first job of each place has waited, for the claims that go by age. Once
 that job is claimed, the next one counts as old as the last one claimed there, until the next look-up.
 
-A line whose limits have no room is passed over until some is believed to be free. A turn locks the slots of
-each limited line that it is offered, so it is offered only as many as can fill it twice. A place that gave
-fewer jobs than it could is spent: it is offered again after jobs were put there or a look-up found some.
+A line whose limits have no room is passed over until some is believed to be free. A turn locks slots of
+each limited line that it is offered, so it is offered only as many as can fill it twice, by how many jobs
+came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
+again after jobs were put there or a look-up found some.
 
 All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
 back) are found by the next look-up, which begins at the front. The claim itself finds out which slots are
-free and, after a hint, whether the line is paused.
+free. After a hint, `told` finds out whether the line is paused; a turn that settles trusts the last look-up.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.core.model.lease import Line
 from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
+from tenure.storage.mapping.turn_rows import line as shared_line
 from tenure.storage.mapping.values import Row
 from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
-from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent
+from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent, used_share
 from tenure.storage.postgres.claims.place_order import PlaceOrder
 from tenure.storage.postgres.claims.room import LimitRoom
 
@@ -37,6 +39,13 @@ MOST_REACHED = 10_000
 
 MOST_REMEMBERED = 50_000
 """How many lines are remembered."""
+
+
+SPARSE = 0.8
+"""Up to which share of the room that is used fewer jobs are said to wait than there is room for."""
+
+MARGIN = 1.3
+"""How many times the jobs of a claim it is then offered, by what the last offers gave."""
 
 
 class LineScan:
@@ -61,8 +70,11 @@ class LineScan:
         self._order = PlaceOrder()
         self._turn = 0
         self._has_passed_over = False  # a line without room, in the last offers
+        self._has_more = False  # places that the last offers left out, since they were enough
+        self._used = 1.0  # the share of the room under limits that the last such offers have used
         self._is_unsure = False  # of the room under limits
         self._is_empty = False  # as far as is known, no place holds jobs
+        self._open: set[int] = set()  # lines that were not paused, by the last look-up or a claim since
         self._hints = Hints()
 
     @property
@@ -74,6 +86,11 @@ class LineScan:
     def is_doubtful(self) -> bool:
         """Whether there may be unknown jobs, or unknown room for them."""
         return self._is_unsure or self.freshness.is_in_parts or self.is_cut
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether fewer jobs seem to wait than limits have room for."""
+        return self._used < SPARSE
 
     @property
     def is_cut(self) -> bool:
@@ -96,27 +113,23 @@ class LineScan:
             if row["n"] >= front:
                 walks.setdefault(row["line"], []).append(row["rank"])
         self._note_walks(walks)
+        self._open = set(self._found_lines)
         self._is_empty = not self._claimed_to and not self.after_line
         self.freshness.note_look_up(took, is_first=is_first, is_last=not self.after_line)
 
     def _forget_places(self) -> None:
         if len(self.known) > MOST_REMEMBERED:
             self.known.clear()
-        for remembered in (
-            self._found_lines,
-            self._claimed_to,
-            self._spent,
-            self._doubted,
-            self._waited,
-            self.room,
-        ):
-            remembered.clear()
+        self._found_lines.clear()
+        self.room.clear()
+        for places in (self._claimed_to, self._spent, self._doubted, self._waited):
+            places.clear()
         self._order.forget()
         self._is_unsure = self.has_guessed = False
 
     def _learn_place(self, row: Row) -> None:
         line, place = row["line"], (row["line"], row["rank"])
-        served = Line(row["queue"], row["definition"], row["version"])
+        served = shared_line(row["queue"], row["definition"], row["version"])
         self.known[line] = OpenLine(served, tuple(row["limits"]))
         self._found_lines.add(line)
         self._claimed_to[place] = row["seq"] - 1
@@ -178,8 +191,20 @@ class LineScan:
         line = self.known.get(places[0][0])
         if line is None or line.limits:
             return None
-        self._has_passed_over = False
+        self._has_passed_over = self._is_empty = False
         return Offer(places[0], 0, line, limit)
+
+    def offers_while_settling(self, limit: int) -> Sequence[Offer] | None:
+        """Where a turn with reports claims without a look-up: at the place that hints name, or nowhere.
+
+        None if one has to come first: jobs may stand elsewhere, or the line may be paused since the last.
+        """
+        if not self._is_empty or self.is_doubtful or not self.freshness.has_swept_lately:
+            return None
+        if self._hints.is_silent:
+            return []
+        offer = self.hinted_offer(limit)
+        return [offer] if offer is not None and offer.place[0] in self._open else None
 
     def offers(self, limit: int, returning: int) -> list[Offer]:
         """Where to claim, in the order of serving; places of equal rank take turns in going first.
@@ -188,24 +213,27 @@ class LineScan:
         `returning` is how many attempts end in the same statement: they may leave their slots to others.
         """
         turn = self._turn + 1
-        self._has_passed_over = False
+        self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        limited_room = 0
+        limited_room, most_room = 0, limit * (MARGIN if self.is_sparse else 2) / self._used
         horizon = self._horizon(returning)
         waited = self._waited if goes_by_age(turn) else {}
         for equals in self._order.by_rank(self._claimed_to, self.known, waited):
             if horizon is not None and equals.rank > horizon:
                 break
             reached = 0
-            if limited_room <= 2 * limit:
+            if limited_room <= most_room:
                 for place in equals.rotated(turn):
                     reached += 1
-                    limited_room += self._offer(place, limit, returning, offers)
-                    if limited_room > 2 * limit:
-                        break
+                    if place in self._claimed_to:
+                        limited_room += self._offer(place, limit, returning, offers)
+                        if limited_room > most_room:
+                            break
+            self._has_more = self._has_more or reached < len(equals.places)
             for place in equals.unlimited_behind(turn, reached):
-                self._offer(place, limit, returning, offers)
+                if place in self._claimed_to:
+                    self._offer(place, limit, returning, offers)
         if offers:
             self._turn += 1
             self.freshness.note_offers()
@@ -213,10 +241,7 @@ class LineScan:
 
     def _offer(self, place: Place, limit: int, returning: int, offers: list[Offer]) -> int:
         """Add a place to the offers, if it has room; returns its room under limits."""
-        after = self._claimed_to.get(place)
-        if after is None:
-            return 0
-        line = self.known[place[0]]
+        after, line = self._claimed_to[place], self.known[place[0]]
         room = min((self.room.after(one, returning) for one in line.limits), default=limit)
         if room <= 0:
             self._has_passed_over = True
@@ -240,7 +265,8 @@ class LineScan:
     def note_claimed(self, offers: Sequence[Offer], limit: int, taken: Mapping[Place, Sequence[Row]]) -> None:
         """Move on behind the claimed jobs; after a short claim a look-up is due before the next one.
 
-        If only limits kept the claim short, a look-up would find nothing new.
+        If only limits kept the claim short, a look-up would find nothing new; nor is one due while places
+        are known that were not offered.
         """
         self._is_empty = False
         for place, rows in taken.items():
@@ -252,9 +278,11 @@ class LineScan:
                 self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
         gave = {place: len(rows) for place, rows in taken.items()}
         self._doubted -= gave.keys()
+        self._open.update(line for line, _ in gave)
         self._give_up_spent(offers, gave, limit)
+        self._used = used_share(offers, gave, limit) or self._used
         under = {offer.limits for offer in offers}
-        if sum(gave.values()) < limit and not self._has_passed_over:
+        if sum(gave.values()) < limit and not (self._has_passed_over or self._has_more):
             self._has_passed_over = bool(under) and not any(map(self.room.is_free, under))
             if not self._has_passed_over:
                 self.forget()

@@ -7,6 +7,9 @@ from typing import NamedTuple
 from tenure.core.model.lease import Line
 from tenure.storage.postgres.claims.hints import Place
 
+LEAST_USED = 0.02
+"""Which share of the room counts as used, at least: no claim is offered a hundred times its jobs."""
+
 
 class OpenLine(NamedTuple):
     """A line that a look-up found: what a worker must serve to get its jobs, and their limits."""
@@ -51,3 +54,15 @@ def spent(
         left -= given if is_certain else max(given, offer.room)
         if left <= 0:
             return
+
+
+def used_share(offers: Sequence[Offer], gave: Mapping[Place, int], limit: int) -> float | None:
+    """Which share of the room under limits a claim of up to `limit` jobs has used; None without limits."""
+    room = given = 0
+    for offer in offers:
+        if given >= limit:
+            break
+        if offer.limits:
+            room += min(offer.room, limit)
+            given += gave.get(offer.place, 0)
+    return min(1.0, max(LEAST_USED, given / room)) if room else None

@@ -10,8 +10,8 @@ from tenure.storage.postgres.claims.offers import OpenLine
 _MANY = 100
 """From how many places on the order is kept: to sort ten thousand costs more than the claim itself."""
 
-_GONE = 0.2
-"""Which share of the places in an order may be gone before it is made anew."""
+_GONE = 0.1
+"""Which share of the places in an order may be gone before they are left out."""
 
 
 class Equals(NamedTuple):
@@ -63,9 +63,21 @@ class PlaceOrder:
         """
         if waited or len(places) < _MANY:
             return _sorted(places, known, waited)
-        if self._kept is None or len(places) < len(self._sorted) * (1 - _GONE):
+        if self._kept is None:
             self._kept, self._sorted = _sorted(places, known, waited), set(places)
+        elif len(places) < len(self._sorted) * (1 - _GONE):
+            self._kept, self._sorted = _without_gone(self._kept, places, known), set(places)
         return self._kept
+
+
+def _without_gone(
+    kept: list[Equals], places: Collection[Place], known: Mapping[int, OpenLine]
+) -> list[Equals]:
+    """The same order without places that are gone, which takes a fraction of the time of sorting."""
+    left = (Equals(equals.rank, [place for place in equals.places if place in places], []) for equals in kept)
+    for equals in (filled := [equals for equals in left if equals.places]):
+        equals.unlimited.extend(n for n, (line, _) in enumerate(equals.places) if not known[line].limits)
+    return filled
 
 
 def _sorted(

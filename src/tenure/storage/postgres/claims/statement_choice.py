@@ -22,6 +22,9 @@ PASSING = "settle_and_claim.turn+passing"
 FULL = "settle_and_claim.turn+limits"
 """Settles and claims any jobs: frees slots and takes free ones."""
 
+SPARSE = "settle_and_claim.turn+sparse"
+"""FULL, for limits with room for more jobs than wait: it locks no more slots than there are jobs."""
+
 NAMED = "settle_and_claim.turn+named"
 """FULL, but at each place it claims only the job right behind the given number."""
 
@@ -38,15 +41,20 @@ class StatementChoice:
     def __init__(self) -> None:
         self._limits: dict[int, Limits] = {}
 
-    def choose(self, ending: Collection[int], offered: set[Limits], *, passes: bool) -> str:
+    def choose(
+        self, ending: Collection[int], offered: set[Limits], *, passes: bool, is_sparse: bool = False
+    ) -> str:
         """The form for a turn that settles jobs of these fences and claims from lines with such limits.
 
         `passes`: the jobs that end free all the slots that are wanted, and these may be passed on.
+        `is_sparse`: there is room for more jobs than wait.
         """
         held = {self._limits.get(fence) for fence in ending}
         if held <= {()} and offered <= {()}:
             return BARE if ending else CLAIMING
-        return PASSING if passes and len(held) == 1 and offered <= held else FULL
+        if passes and len(held) == 1 and offered <= held:
+            return PASSING
+        return SPARSE if is_sparse else FULL
 
     def may_free(self, ending: Iterable[int]) -> bool:
         """Whether jobs of these fences may hold slots, as far as is known."""

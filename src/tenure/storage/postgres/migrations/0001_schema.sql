@@ -4,14 +4,14 @@
 -- `job` is what was asked: written once, so large params never bloat anything. `job_state` is where the job
 -- is: one narrow row that every step rewrites in place. None of its columns but the key is indexed, and it
 -- is kept half empty, so that these rewrites stay inside their page (HOT); mutable columns stand together at
--- the end, so that a rewrite logs little. Who may be claimed stands in `ready`, who waits for the clock in
+-- the end, so that a rewrite logs little. Jobs that may be claimed stand in `ready`, those that wait for the clock in
 -- `timer`: both small, both emptied as jobs move on, so that a claim costs the same however much history
 -- there is. `event`, `attempt`, `log` and `result` are only ever added to.
 --
--- A claim takes a batch of jobs under one row of `lease`. Its id is the fence: it only grows, and whoever
--- shows an older one changes nothing.
+-- A claim takes a batch of jobs under one row of `lease`. Its id is the fence: it only grows, and a worker
+-- that shows an older one changes nothing.
 --
--- `mark` puts events in an order for whoever reads them all: the number of the transaction that wrote the
+-- `mark` puts events in an order for readers of them all: the number of the transaction that wrote the
 -- event, or that of the job's event before if it is higher, so that a job's own events stay in order. Below the
 -- oldest transaction in flight nothing can be added any more: that far the feed may be read. Numbers of
 -- transactions are the server's own: `counted` carries them on where a database was restored into another one.
@@ -43,7 +43,7 @@ CREATE TABLE tenure.restore (
 );
 
 -- Where queued jobs of one kind stand: the unit of claiming. Jobs under different limits stand in lines of
--- their own, so that one whose limit is used up is in nobody's way. Lines are never deleted.
+-- their own, so that one whose limit is used up does not hold up another. Lines are never deleted.
 CREATE TABLE tenure.line (
     id          integer   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     version     integer   NOT NULL,
@@ -84,7 +84,7 @@ CREATE TABLE tenure.limited (
     UNIQUE (name, key)
 ) WITH (fillfactor = 50);
 
--- Room for one job under a limit. A claim locks free ones and skips those that are locked: exact, and nobody
+-- Room for one job under a limit. A claim locks free ones and skips those that are locked: exact, and no claim
 -- waits. Those with a number above the limit's size are left from when it was larger, and never taken.
 CREATE TABLE tenure.slot (
     limited  integer  NOT NULL,
@@ -153,7 +153,7 @@ CREATE TABLE tenure.job_state (
     failures             smallint     NOT NULL DEFAULT 0,
     hand_backs           smallint     NOT NULL DEFAULT 0,
     notes                smallint     NOT NULL DEFAULT 0,       -- how many of the events are no steps
-    has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is nobody's answer
+    has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is no job's answer
     slots                text,                    -- numbers of slots, in the order of the line's limits
     progress             text,
     CONSTRAINT lease_is_fence   CHECK (lease = fence),
@@ -211,7 +211,7 @@ CREATE TABLE tenure.attempt (
     fence       bigint      NOT NULL,
     started_at  timestamptz NOT NULL,
     ended_at    timestamptz NOT NULL,
-    cpu_ms      bigint,                       -- what its owner says it used; nothing where nobody said
+    cpu_ms      bigint,                       -- what its owner says it used; nothing where it did not say
     peak_bytes  bigint,
     exit_code   integer,
     signal      smallint,
@@ -239,7 +239,7 @@ CREATE TABLE tenure.result (
     body  text NOT NULL
 );
 
--- The jobs that ended otherwise than well, so that nobody has to look for them in all of history. Dead letters of one
+-- The jobs that ended otherwise than well, so that no query has to look for them in all of history. Dead letters of one
 -- definition that died of the same bear the same fingerprint: the definition, and twelve digits made of the error.
 CREATE TABLE tenure.finished (
     at           timestamptz  NOT NULL,
@@ -251,7 +251,7 @@ CREATE TABLE tenure.finished (
 CREATE INDEX finished_of ON tenure.finished (fingerprint, job) WHERE fingerprint IS NOT NULL;
 CREATE INDEX finished_of_at ON tenure.finished (fingerprint, at, job) WHERE fingerprint IS NOT NULL;
 
--- Jobs that ended otherwise than by the word of their owner, who would have run their hooks: whoever serves them takes
+-- Jobs that ended otherwise than by the word of their owner, which would have run their hooks: a worker that serves them takes
 -- each out, once. Only those whose definition has hooks are here.
 CREATE TABLE tenure.aftermath (
     version     integer NOT NULL,
@@ -261,8 +261,8 @@ CREATE TABLE tenure.aftermath (
     PRIMARY KEY (queue, definition, version, job)
 );
 
--- Jobs that a verb met and the database refused to move, for a reason that lies in its rows: put aside by whoever met
--- them, so that nobody meets them again until somebody has mended them and puts them back. Their state stays as it is.
+-- Jobs that a verb met and the database refused to move, for a reason that lies in its rows: put aside by the process that met
+-- them, so that none meets them again until an operator has mended them and puts them back. Their state stays as it is.
 -- What an attempt reported is kept until then; `kind` is what its timer was for.
 CREATE TABLE tenure.aside (
     job         uuid        PRIMARY KEY,
@@ -284,7 +284,7 @@ CREATE TABLE tenure.aside (
     after       interval
 );
 
--- How many jobs of a line are in a state: the sum of n. Each step only adds rows, so that nobody waits for a
+-- How many jobs of a line are in a state: the sum of n. Each step only adds rows, so that no step waits for a
 -- neighbour's total; `tidy` folds them. Those that were removed stay under line 0, which no job stands in.
 CREATE TABLE tenure.tally (
     line   integer      NOT NULL,

@@ -31,7 +31,7 @@ SELECT event.job || ':' || event.n, event.job, type, at,
   JOIN tenure.job_state s ON s.id = event.job
        AND (event.n <= s.n OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state);
 
--- DISTINCT keeps PostgreSQL from letting anybody write through the view.
+-- DISTINCT keeps PostgreSQL from letting a user write through the view.
 CREATE VIEW tenure.job_definitions AS
 SELECT DISTINCT key, version,
        CASE WHEN json_typeof(spec::json -> 'max_attempts') = 'number'

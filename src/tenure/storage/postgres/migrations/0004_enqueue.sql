@@ -168,7 +168,7 @@ BEGIN
     IF definition LIKE 'system.%' THEN
         PERFORM tenure.refuse_input('definition', 'begins with ''system.'', which is reserved', 'choose another name');
     END IF;
-    -- What an operator may set, as whoever else enqueues has it.
+    -- What an operator may set, as every other way to enqueue has it.
     SELECT d.spec::jsonb || coalesce((SELECT jsonb_object_agg(name, CASE WHEN name = 'retry'
                                                                          THEN coalesce(d.spec::jsonb -> 'retry', '{}') || value
                                                                          ELSE value END)

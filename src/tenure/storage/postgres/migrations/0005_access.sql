@@ -5,7 +5,7 @@
 ALTER TABLE tenure.job ADD COLUMN creator text;
 
 -- Keys, without what would open anything: of a secret only its hash is kept. They are revoked and never deleted: a
--- store that has had one key stays closed to whoever has none.
+-- store that has had one key stays closed to callers without one.
 CREATE TABLE tenure.access_key (
     id            text        PRIMARY KEY,
     created_at    timestamptz NOT NULL,

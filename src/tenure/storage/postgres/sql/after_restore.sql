@@ -1,4 +1,4 @@
--- Let a database that was restored go on: one transaction, in which nobody else writes. What has begun before has ended
+-- Let a database that was restored go on: one transaction, in which nothing else writes. What has begun before has ended
 -- when the locks are held (`restore.py`), and what comes waits, and then counts as the new function does.
 
 -- part: seen
@@ -17,7 +17,7 @@ SELECT :kept::bigint, :resumed::bigint, tenure.now(), id FROM tenure.store
 ON CONFLICT (kept) DO UPDATE SET resumed = excluded.resumed, at = excluded.at;
 
 -- part: name
--- Who remembers messages by the store and their number must not take what comes for what was lost.
+-- A program that remembers messages by the store and their number must not take what comes for what was lost.
 UPDATE tenure.store SET id = gen_random_uuid();
 
 -- part: lift
@@ -27,5 +27,5 @@ SELECT setval('tenure.place', nextval('tenure.place') + :lift::bigint) AS place,
   FROM (SELECT pg_get_serial_sequence('tenure.lease', 'id')::regclass AS given) lease;
 
 -- part: end
--- Nobody may keep a lease: the reaper takes back what is under them, as from any worker that was lost.
+-- No worker may keep a lease: the reaper takes back what is under them, as from any worker that was lost.
 UPDATE tenure.lease SET expires_at = least(expires_at, tenure.now()) RETURNING id AS fence;

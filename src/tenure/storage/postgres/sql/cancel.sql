@@ -1,5 +1,5 @@
--- Cancel jobs: nobody's at once, running ones by asking their owner. Those in other states than are meant stay.
--- One that is aside stays, too: nobody would hear of it. Answers for every job found, whether it moved or not.
+-- Cancel jobs: those without an owner at once, running ones by asking their owner. Those in other states than are meant stay.
+-- One that is aside stays, too: no worker would hear of it. Answers for every job found, whether it moved or not.
 WITH
 found AS MATERIALIZED (
     SELECT s.id, s.state AS source, s.due_at, greatest(tenure.now(), s.updated_at) AS at,
@@ -41,7 +41,7 @@ tallied AS (
 shelved AS (
     INSERT INTO tenure.finished (state, job, at) SELECT state, id, at FROM moved WHERE state = 'cancelled'
 ),
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 owed AS (
     INSERT INTO tenure.aftermath (queue, definition, version, job)
     SELECT line.queue, line.definition, line.version, moved.id

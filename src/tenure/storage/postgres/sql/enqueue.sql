@@ -1,5 +1,5 @@
 -- Record jobs, all or none. A key or an id that is already taken leaves its first job untouched and is
--- missing from the answer; `find` then says who took it. Jobs with neither key nor id of the caller's have nothing that
+-- missing from the answer; `find` then says which job took it. Jobs with neither key nor id of the caller's have nothing that
 -- could be taken: the shorter forms are theirs, which spare the server a third of the work.
 
 -- part: limits
@@ -33,7 +33,7 @@ SELECT sized.id, n
          CROSS JOIN LATERAL (SELECT id FROM tenure.limited
                               WHERE limited.name = wanted.name AND limited.key = wanted.key LIMIT 1) limited
          CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = wanted.name LIMIT 1) limit_size
-         ORDER BY limited.id) sized   -- so that nobody waits in a circle
+         ORDER BY limited.id) sized   -- so that calls do not wait in a circle
  CROSS JOIN generate_series(1, sized.size) AS n
 ON CONFLICT DO NOTHING;
 
@@ -77,7 +77,7 @@ SELECT wanted.position, line.id AS line
 
 -- part: record
 WITH
--- A key may be held by a transaction that somebody left open: wait for it briefly, not for ever. In a transaction that
+-- A key may be held by a transaction that was left open: wait for it briefly, not for ever. In a transaction that
 -- is not ours the patience is its owner's.
 patience AS MATERIALIZED (
     SELECT set_config('lock_timeout', coalesce(:patience::text, current_setting('lock_timeout')), true)
@@ -209,8 +209,8 @@ tallied AS (
     INSERT INTO tenure.tally (line, state, n) SELECT line, 'queued', 1 FROM placed
 )
 -- A hint that goes with the commit comes a round trip sooner. But commits that notify go one after the other, each with
--- its sync to disk: so one at a time may, and who meets another one there sends its hint afterwards. So does who finds
--- the server's queue of notifications long, since one that is full would take the job with it. Commits of others that
+-- its sync to disk: so one at a time may, and a call that meets another one there sends its hint afterwards. So does one that
+-- finds the server's queue of notifications long, since one that is full would take the job with it. Commits of others that
 -- notify, in whatever database of the server, may hold this one up: but for no longer than its patience.
 SELECT line, rank,
        CASE WHEN :hint::text IS NOT NULL AND pg_notification_queue_usage() < 0.5
@@ -258,7 +258,7 @@ tallied AS (
 SELECT line, rank FROM summed;
 
 -- part: find
--- Who took the keys and ids first. A statement of its own, since it must see what `record` could not. A key that was
+-- Which jobs took the keys and ids first. A statement of its own, since it must see what `record` could not. A key that was
 -- free and that a later job of the same call took is no answer for an earlier one. Jobs recorded with neither key nor
 -- id have no hash; their params are compared as they stand.
 SELECT asked.position, job.id, job_state.state,

@@ -1,9 +1,9 @@
 -- Events of all jobs behind a position, in the order of their marks. Below the oldest transaction in flight nothing
--- can be added any more, so whoever reads that far and goes on from there misses nothing. The job row is the record
+-- can be added any more, so a reader that goes on from there misses nothing. The job row is the record
 -- of creation: its event is made from it. Where to begin is said once: the same as a range of marks besides, the
 -- planner would believe that hardly anything lies within it, and sort all there is.
 -- A position that this database has not given, or only before it was restored, `is_gone`: there is one row, of nothing,
--- for who stands there. There is one as well where nothing has come yet.
+-- for a reader that stands there. There is one as well where nothing has come yet.
 WITH
 settled AS MATERIALIZED (
     SELECT tenure.horizon() AS horizon,
@@ -16,7 +16,7 @@ next AS MATERIALIZED (
            FROM tenure.event
           WHERE event.mark < (SELECT horizon FROM settled)
             AND (event.mark, event.job, event.n) > (:mark::bigint, :job::uuid, :n::integer)
-            AND (SELECT event.n <= s.n   -- what nobody counted is no event
+            AND (SELECT event.n <= s.n   -- what was not counted is no event
                         OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state   -- but a note
                    FROM tenure.job_state s WHERE s.id = event.job)
           ORDER BY event.mark, event.job, event.n

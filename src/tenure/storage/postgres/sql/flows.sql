@@ -24,7 +24,7 @@ passed AS (
      CROSS JOIN LATERAL (SELECT line, n FROM tenure.job_state WHERE job_state.id = stepped.job LIMIT 1) s
      WHERE stepped.at >= known.stepped_at
        AND stepped.target IN ('running', 'succeeded', 'failed', 'cancelled', 'buried') AND stepped.source <> stepped.target
-       AND stepped.n <= s.n   -- what nobody counted is no event
+       AND stepped.n <= s.n   -- what was not counted is no event
 )
 SELECT NULL AS queue, at, born_at, stepped_at, NULL::bigint AS enqueued, NULL::bigint AS started, NULL::bigint AS finished
   FROM known

@@ -1,5 +1,5 @@
 -- Prolong the leases that a worker still holds, and write progress under them.
--- A lease that has run out is not revived, even if nobody has reaped it yet.
+-- A lease that has run out is not revived, even if it has not been reaped yet.
 -- Answers with the jobs still owned; the worker stops what belongs to every other lease.
 WITH
 given AS MATERIALIZED (
@@ -38,7 +38,7 @@ seen AS (
      WHERE id = :worker::text
     RETURNING drain_requested_at IS NOT NULL AS drain
 ),
--- Settling leaves lease rows behind, since it must not lock them; those nobody is owned under go here, unless
+-- Settling leaves lease rows behind, since it must not lock them; those under which no job is owned go here, unless
 -- another heartbeat of the same worker is at them. The count reads `kept`, so that our own leases are locked, which
 -- may mean to wait, before we hold any of those that another heartbeat may be waiting for.
 swept AS (

@@ -1,5 +1,5 @@
--- What somebody has made by hand and no guard refused. Jobs that no verb will ever move on: who is queued and stands in no
--- line, who waits and has no timer, who is owned and has no lease, who is aside. And rows on record which no step of their
+-- What was made by hand and no guard refused. Jobs that no verb will ever move on: one that is queued and stands in no
+-- line, waits and has no timer, is owned and has no lease, or is aside. And rows on record which no step of their
 -- job has written: events that it has not counted, but for notes behind its end; attempts that have not ended; results
 -- that it knows nothing of. Reads all there is.
 WITH

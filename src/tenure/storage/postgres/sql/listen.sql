@@ -1,2 +1,2 @@
--- A hint for whoever listens; sent after the commit it speaks of.
+-- A hint for the processes that listen; sent after the commit it speaks of.
 SELECT pg_notify('tenure', :hint::text);

@@ -1,4 +1,4 @@
--- Places under limits that are taken, though no job with a lease names them: nobody will free them, and the limit is
+-- Places under limits that are taken, though no job with a lease names them: nothing will free them, and the limit is
 -- smaller by so many. A job that is aside has given its places back. One statement sees one moment.
 WITH
 owned AS MATERIALIZED (

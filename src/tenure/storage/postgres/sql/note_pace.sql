@@ -1,5 +1,5 @@
 -- Put on record how many jobs have ended until now, and how long those of the last minute took; once a minute, by
--- whoever comes first. What is too old for any chart goes.
+-- the process that comes first. What is too old for any chart goes.
 WITH
 forgotten AS (
     DELETE FROM tenure.pace WHERE minute_at < tenure.now() - :kept::interval

@@ -1,4 +1,4 @@
--- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
+-- Take the steps that the clock has made due: to `queued`, or to `failed` where a worker gave up.
 -- A timer that its job no longer waits for is dropped, and so is one whose job is gone: it would stay due for ever. Timers
 -- of other kinds than these are a newer version's, and are left alone.
 WITH
@@ -16,7 +16,7 @@ due AS MATERIALIZED (
              LIMIT :limit::integer
                FOR UPDATE OF timer, s SKIP LOCKED) next
 ),
--- Looked for only when nothing else is left to do. A timer and its job come in one transaction: who sees the one and not
+-- Looked for only when nothing else is left to do. A timer and its job come in one transaction: a statement that sees the one and not
 -- the other knows that the job was pruned. The inner LIMIT keeps this a look-up by id.
 gone AS MATERIALIZED (
     SELECT timer.ctid AS tid
@@ -67,7 +67,7 @@ shelved AS (
                          WHERE attempt.job = moved.id ORDER BY attempt.fence DESC LIMIT 1), '000000000000')
       FROM moved WHERE state = 'failed'
 ),
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 owed AS (
     INSERT INTO tenure.aftermath (queue, definition, version, job)
     SELECT line.queue, line.definition, line.version, moved.id

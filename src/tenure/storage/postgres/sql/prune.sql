@@ -1,5 +1,5 @@
 -- Remove finished jobs whose time is over, with all that belongs to them: nothing else deletes. The guards let it
--- through while the setting stands, which ends with this statement's transaction. What somebody has locked stays.
+-- through while the setting stands, which ends with this statement's transaction. What another transaction has locked stays.
 WITH RECURSIVE
 permitted AS MATERIALIZED (
     SELECT set_config('tenure.pruning', 'on', true)

@@ -1,4 +1,4 @@
--- Let a job that was put aside go on. Who puts back first has it: the row is gone for everybody else. The lease under
+-- Let a job that was put aside go on. The first call that puts it back has it: the row is gone for every other. The lease under
 -- which its attempt ran is lent once more for the length of this transaction, so that the attempt can be settled, or
 -- taken from its owner, by the statements that always do so.
 
@@ -20,7 +20,7 @@ SELECT s.id AS job, s.lease AS fence, NULL AS owner, NULL AS ending
 SELECT expires_at, jobs FROM tenure.lease WHERE id = :fence::bigint FOR UPDATE;
 
 -- part: lend
--- To this job alone; what the row said is put back before anybody can see it.
+-- To this job alone; what the row said is put back before any other transaction can see it.
 INSERT INTO tenure.lease (id, owner, expires_at, heartbeat_at, jobs) OVERRIDING SYSTEM VALUE
 VALUES (:fence::bigint, :owner::text, tenure.now() + :lease_for::interval, tenure.now(), ARRAY[:job::uuid])
 ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, jobs = excluded.jobs;

@@ -79,7 +79,7 @@ shelved AS (
            END
       FROM moved WHERE state <> 'queued'
 ),
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 owed AS (
     INSERT INTO tenure.aftermath (queue, definition, version, job)
     SELECT line.queue, line.definition, line.version, moved.id

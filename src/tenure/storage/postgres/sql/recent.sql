@@ -12,4 +12,4 @@ SELECT looked_at.target, looked_at.at, s.queued_at, s.started_at
   -- LIMIT keeps this a look-up.
  CROSS JOIN LATERAL (SELECT n, queued_at, started_at FROM tenure.job_state WHERE job_state.id = looked_at.job LIMIT 1) s
  WHERE looked_at.target IN ('succeeded', 'failed', 'cancelled', 'buried') AND looked_at.source <> looked_at.target
-   AND looked_at.n <= s.n   -- what nobody counted is no event;
+   AND looked_at.n <= s.n   -- what was not counted is no event;

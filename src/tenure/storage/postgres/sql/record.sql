@@ -1,6 +1,6 @@
 -- Append what attempts have said: log lines, and notes, which are events but no steps.
 -- It counts only while the lease holds, and prolongs nothing. Answers with the jobs still owned. A line that is there
--- already was sent before, by somebody who did not hear the answer.
+-- already was sent before, by a worker that did not hear the answer.
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :notes::text[]) AS given (job, fence, notes)
@@ -9,7 +9,7 @@ held AS MATERIALIZED (
     SELECT id FROM tenure.lease
      WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
--- Locked for the lines alone too: else pruning could pass by in between and leave them to nobody.
+-- Locked for the lines alone too: else pruning could pass by in between and leave them behind for ever.
 owned AS MATERIALIZED (
     SELECT s.id, s.fence, s.state, s.attempt, given.notes, greatest(tenure.now(), s.updated_at) AS at,
            coalesce(json_array_length(given.notes::json), 0) AS asked,

@@ -2,12 +2,13 @@
 -- What only matters under limits is left out where nothing on either side of the turn stands under one: for a few jobs
 -- PostgreSQL takes longer to get ready for what it then need not do than to do the rest. For the same reason a turn
 -- that only passes slots on, from jobs that end to jobs that begin under the same limits, has a form of its own; and so
--- have turns that settle nothing: one for what was looked up just now, and `told`. The form `named` claims the first job
+-- have turns that settle nothing: one for what was looked up just now, and `told`; and turns under limits with room for
+-- more jobs than wait, `sparse`. The form `named` claims the first job
 -- behind each number alone: it finds out which of them is refused.
 
 -- part: turn
 WITH
--- only: settling, limits, passing, named
+-- only: settling, limits, sparse, passing, named
 given AS MATERIALIZED (
     SELECT *
       FROM unnest(:jobs::uuid[], :fences::bigint[], :endings::text[], :results::text[], :errors::text[],
@@ -21,7 +22,7 @@ held AS MATERIALIZED (
     SELECT id FROM tenure.lease
      WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
--- Rows are locked in the order of ids, here and in every other verb, so that nobody waits in a circle. A step
+-- Rows are locked in the order of ids, here and in every other verb, so that statements do not wait in a circle. A step
 -- that had to wait began before the one it waited for: `at` keeps a job's history from running backwards.
 decided AS MATERIALIZED (
     SELECT s.id, s.line, s.slots, s.state AS source, s.attempt, given.*, greatest(tenure.now(), s.updated_at) AS at,
@@ -87,11 +88,11 @@ shelved AS (
       FROM settled WHERE state IN ('failed', 'cancelled')
 ),
 -- only: end
--- only: limits, named
+-- only: limits, sparse, named
 -- Slots for what is to be claimed: those that settled jobs give back, and where these are too few, free ones of the
 -- limits which the lines on offer stand under. Those above a limit's size are left from when it was larger. While jobs
--- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; nobody goes
--- past these, not even where somebody else has locked one, so that those who claim at one moment share them.
+-- still hold some of them, as many of the lowest free ones are on offer as bring the total up to the size; no claim goes
+-- past these, not even where another one has locked one, so that claims of one moment share them.
 given_back AS MATERIALIZED (
     SELECT unnest(line.limits) AS limited, unnest(string_to_array(decided.slots, ' ')::smallint[]) AS n
       FROM decided
@@ -100,6 +101,8 @@ given_back AS MATERIALIZED (
 ),
 -- Limits and what is given back under them are put together by sorting, and further down found by their number in an
 -- object: there may be as many of each as the turn has jobs, and all would be compared with all.
+-- only: end
+-- only: limits, named
 wanted AS MATERIALIZED (
     SELECT limited AS id, coalesce(array_agg(n) FILTER (WHERE n IS NOT NULL), '{}') AS given_back
       FROM (SELECT unnest(:limits::integer[]) AS limited, NULL::smallint AS n
@@ -108,14 +111,48 @@ wanted AS MATERIALIZED (
      GROUP BY limited
     HAVING bool_or(n IS NULL)
 ),
+-- only: end
+-- only: sparse
+-- Where fewer jobs wait than there is room for, no more slots are locked than there are jobs.
+waiting AS MATERIALIZED (
+    SELECT need.limited, here.n
+      FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[]) AS place (line, rank, after)
+     CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) line
+     CROSS JOIN LATERAL (SELECT count(*) AS n
+                           FROM (SELECT FROM tenure.ready r
+                                  WHERE r.line = place.line AND r.rank = place.rank AND r.seq > place.after
+                                  ORDER BY r.line, r.rank, r.seq LIMIT :limit::integer) job) here
+     CROSS JOIN LATERAL unnest(line.limits) AS need (limited)
+),
+wanted AS MATERIALIZED (
+    SELECT limited AS id, coalesce(array_agg(n) FILTER (WHERE n IS NOT NULL), '{}') AS given_back,
+           least(sum(jobs), :limit::integer) AS jobs
+      FROM (SELECT unnest(:limits::integer[]) AS limited, NULL::smallint AS n, 0 AS jobs
+             UNION ALL
+            SELECT limited, n, 0 FROM given_back
+             UNION ALL
+            SELECT limited, NULL, n FROM waiting) known
+     GROUP BY limited
+    HAVING bool_or(n IS NULL)
+),
+-- only: end
+-- only: limits, sparse, named
 offered AS MATERIALIZED (
     SELECT jsonb_object_agg(wanted.id, to_jsonb(
                ARRAY(SELECT n FROM unnest(wanted.given_back) AS n WHERE n <= highest.n)
                || ARRAY(SELECT slot.n FROM tenure.slot
                          WHERE slot.limited = wanted.id AND slot.n <= highest.n AND NOT slot.is_held
                          ORDER BY slot.n
-                         LIMIT greatest(0, :limit::integer - (SELECT count(*) FROM unnest(wanted.given_back) AS n
-                                                               WHERE n <= highest.n))
+-- only: end
+-- only: limits, named
+                         LIMIT greatest(0, :limit::integer
+-- only: end
+-- only: sparse
+                         LIMIT greatest(0, wanted.jobs
+-- only: end
+-- only: limits, sparse, named
+                                           - (SELECT count(*) FROM unnest(wanted.given_back) AS n
+                                               WHERE n <= highest.n))
                            FOR UPDATE SKIP LOCKED))) AS slots
       FROM wanted
      CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
@@ -157,19 +194,19 @@ given_back AS MATERIALIZED (
 ),
 -- only: end
 -- The limit reads `settled`, so that settling, which may wait for locks, is over before claiming takes any.
--- Places come in the order in which they are to be served; whatever is locked is somebody else's. That a job is of the
+-- Places come in the order in which they are to be served; whatever is locked belongs to another claim. That a job is of the
 -- place it was found at is said once more for the planner: it takes a limit, which it cannot know, for a tenth of all
 -- that stand in line, and would read all jobs there are instead of looking up a few.
 picked AS MATERIALIZED (
     SELECT next.*, place.turn
       FROM unnest(:lines::integer[], :ranks::smallint[], :after_seqs::bigint[])
            WITH ORDINALITY AS place (line, rank, after, turn)
--- only: limits, named
+-- only: limits, sparse, named
      CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = place.line LIMIT 1) under
 -- only: end
       JOIN LATERAL (
                SELECT r.ctid AS tid, r.line, r.rank, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at
--- only: limits, named
+-- only: limits, sparse, named
                       , under.limits
 -- only: end
                  FROM tenure.ready r
@@ -183,7 +220,7 @@ picked AS MATERIALIZED (
 -- only: end
                 ORDER BY r.line, r.rank, r.seq
                 LIMIT least(:limit::integer
--- only: limits, named
+-- only: limits, sparse, named
                            , (SELECT min(coalesce(jsonb_array_length((SELECT slots FROM offered) -> limited::text), 0))
                                 FROM unnest(under.limits) AS need (limited))
 -- only: end
@@ -195,11 +232,11 @@ picked AS MATERIALIZED (
                 , (SELECT cardinality(slots) FROM given_back)
 -- only: end
                 )
--- only: settling, limits, passing, named
+-- only: settling, limits, sparse, passing, named
            + 0 * (SELECT count(*) FROM settled)
 -- only: end
 ),
--- only: limits, named
+-- only: limits, sparse, named
 -- Each picked job is numbered under each of its limits, in the order of serving, and gets the slot of that number. One
 -- that misses a single slot stays in line.
 granted AS MATERIALIZED (
@@ -216,18 +253,18 @@ granted AS MATERIALIZED (
 -- only: end
 taken AS MATERIALIZED (
     SELECT picked.*
--- only: limits, named
+-- only: limits, sparse, named
            , granted.slots
 -- only: end
 -- only: passing
            , (SELECT slots FROM given_back)[row_number() OVER ()] AS slots
 -- only: end
       FROM picked
--- only: limits, named
+-- only: limits, sparse, named
       LEFT JOIN granted USING (job)
 -- only: end
      WHERE picked.state = 'queued'
--- only: limits, named
+-- only: limits, sparse, named
        AND (picked.limits = '{}' OR granted.slots IS NOT NULL)
 -- only: end
 ),
@@ -243,7 +280,7 @@ freed AS (
      WHERE slot.limited = held.limited AND slot.n = held.n
 ),
 -- only: end
--- only: limits, named
+-- only: limits, sparse, named
 -- A slot that goes from a job that ends to one that begins stays as it is: only the difference is written.
 changed AS (
     UPDATE tenure.slot SET is_held = NOT is_held
@@ -271,7 +308,7 @@ started AS (
        SET state      = 'running',
            lease      = leased.id,
            fence      = leased.id,
--- only: limits, passing, named
+-- only: limits, sparse, passing, named
            slots      = taken.slots,
 -- only: end
            n          = s.n + 1,
@@ -293,7 +330,7 @@ tallied AS (
     INSERT INTO tenure.tally (line, state, n)
     SELECT line, step.state, sum(step.n)
       FROM (
--- only: settling, limits, passing, named
+-- only: settling, limits, sparse, passing, named
             SELECT line, source, state AS target FROM settled
              UNION ALL
 -- only: end
@@ -303,7 +340,7 @@ tallied AS (
     HAVING sum(step.n) <> 0
 )
 -- What was settled by the reports' places in the call, which is shorter than naming each; then what was claimed.
--- only: settling, limits, passing, named
+-- only: settling, limits, sparse, passing, named
 SELECT NULL::uuid AS job, NULL::bigint AS fence, NULL::smallint AS attempt, NULL::timestamptz AS queued_at,
        NULL::timestamptz AS started_at, NULL::text AS namespace, NULL::text AS params, NULL::text AS traceparent,
        NULL::smallint AS max_attempts, NULL::text AS on_lost, NULL::integer AS timeout_ms, NULL::integer AS grace_ms,
@@ -321,7 +358,7 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
 
 -- part: told
 -- The same for a turn that settles nothing and claims at the one place that a hint has named: what a job waits for that
--- comes to an idle worker. Nobody has looked whether the line is the one it was, and not paused: that is seen to here.
+-- comes to an idle worker. Nothing has checked whether the line is the one it was, and not paused: that is seen to here.
 WITH
 picked AS MATERIALIZED (
     SELECT r.ctid AS tid, r.seq, r.job, s.state, greatest(tenure.now(), s.updated_at) AS at
@@ -403,53 +440,76 @@ hops (line, rank, seq, job) AS (
 reached AS MATERIALIZED (
     SELECT * FROM hops LIMIT :most::integer
 ),
+open AS MATERIALIZED (
+    SELECT *
+      FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS line (queue, definition, version)
+     WHERE NOT EXISTS (SELECT FROM tenure.pause
+                        WHERE pause.queue IN ('', line.queue) AND pause.definition IN ('', line.definition)
+                          AND pause.version IN (0, line.version)
+                          AND (pause.until IS NULL OR pause.until > tenure.now()))
+),
 served AS MATERIALIZED (
     SELECT line.id, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq, reached.job
       FROM reached
      -- LIMIT keeps this a look-up, and IS TRUE the next one in a hash: planned while there are few lines, both would
      -- compare all with all.
      CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = reached.line LIMIT 1) line
-     WHERE ((line.queue, line.definition, line.version) IN (
-               SELECT * FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]))) IS TRUE
-       AND NOT EXISTS (SELECT FROM tenure.pause
-                        WHERE pause.queue IN ('', line.queue) AND pause.definition IN ('', line.definition)
-                          AND pause.version IN (0, line.version)
-                          AND (pause.until IS NULL OR pause.until > tenure.now()))
+     WHERE ((line.queue, line.definition, line.version) IN (SELECT queue, definition, version FROM open)) IS TRUE
+),
+standing (line, queue, definition, version, limits, rank, seq, job, n) AS (
+    SELECT id, queue, definition, version, limits, rank, seq, job, 1 FROM served
+    UNION ALL
+    SELECT hop.line, hop.queue, hop.definition, hop.version, hop.limits, next.*, hop.n + 1
+      FROM standing hop
+     CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
+                          WHERE ready.line = hop.line
+                            AND ready.rank > CASE WHEN hop.n = :front::integer
+                                                  THEN greatest(hop.rank, (:walked_ranks::smallint[])[
+                                                           array_position(:walked_lines::integer[], hop.line)])
+                                                  ELSE hop.rank
+                                             END
+                          ORDER BY ready.rank, ready.seq LIMIT 1) next
+     WHERE hop.n < :front::integer + :further::integer
+),
+-- Slots that are held, by the jobs that run where these are fewer than limits: most limits have none.
+wanted AS MATERIALIZED (
+    SELECT DISTINCT unnest(limits) AS id FROM served
+),
+held AS MATERIALIZED (
+    SELECT part.limited, part.n
+      FROM tenure.lease
+     CROSS JOIN LATERAL unnest(lease.jobs) AS member (job)
+     CROSS JOIN LATERAL (SELECT line, slots FROM tenure.job_state
+                          WHERE job_state.id = member.job AND job_state.lease = lease.id AND slots IS NOT NULL LIMIT 1) s
+     CROSS JOIN LATERAL (SELECT limits FROM tenure.line WHERE line.id = s.line LIMIT 1) line
+     CROSS JOIN LATERAL unnest(line.limits, string_to_array(s.slots, ' ')::smallint[]) AS part (limited, n)
+     WHERE (SELECT coalesce(sum(cardinality(jobs)), 0) FROM tenure.lease) < (SELECT count(*) FROM wanted)
+     UNION ALL
+    SELECT slot.limited, slot.n
+      FROM wanted
+     CROSS JOIN LATERAL (SELECT limited, n FROM tenure.slot
+                          WHERE slot.limited = wanted.id AND slot.is_held OFFSET 0) slot
+     WHERE (SELECT coalesce(sum(cardinality(jobs)), 0) FROM tenure.lease) >= (SELECT count(*) FROM wanted)
 ),
 -- How many slots are free, and how many above the size are held; once a limit, however many lines stand under it.
 room AS MATERIALIZED (
-    SELECT coalesce(json_object_agg(wanted.id,
-                                    (SELECT json_build_array(size - count(*), count(*) FILTER (WHERE n > size))
-                                       FROM tenure.slot
-                                      WHERE slot.limited = wanted.id AND slot.is_held)),
+    SELECT coalesce(json_object_agg(used.id, json_build_array(
+                        size - cardinality(used.ns), (SELECT count(*) FROM unnest(used.ns) AS n WHERE n > size))),
                     '{}')::text AS by_limit
-      FROM (SELECT DISTINCT unnest(limits) AS id FROM served) wanted
-     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
+      FROM (SELECT id, coalesce(array_agg(n) FILTER (WHERE n IS NOT NULL), '{}') AS ns
+              FROM (SELECT id, NULL::smallint AS n FROM wanted
+                     UNION ALL
+                    SELECT limited, n FROM held) either
+             GROUP BY id
+            HAVING bool_or(n IS NULL)) used
+     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = used.id LIMIT 1) limited
      CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = limited.name LIMIT 1) limit_size
 )
-SELECT served.id AS line, queue, definition, version, standing.rank, standing.seq, limits, standing.n,
-       CASE WHEN min(standing.rank) OVER () < max(standing.rank) OVER ()
+SELECT line, queue, definition, version, rank, seq, limits, n,
+       CASE WHEN min(rank) OVER () < max(rank) OVER ()
             THEN (SELECT tenure.now() - s.queued_at FROM tenure.job_state s WHERE s.id = standing.job)
        END AS waited,
        CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
-  FROM served
- CROSS JOIN LATERAL (
-           WITH RECURSIVE hop (rank, seq, job, n) AS (
-               SELECT served.rank, served.seq, served.job, 1
-               UNION ALL
-               SELECT next.*, hop.n + 1
-                 FROM hop
-                CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
-                                     WHERE ready.line = served.id
-                                       AND ready.rank > CASE WHEN hop.n = :front::integer
-                                                             THEN greatest(hop.rank, (:walked_ranks::smallint[])[
-                                                                      array_position(:walked_lines::integer[], served.id)])
-                                                             ELSE hop.rank
-                                                        END
-                                     ORDER BY ready.rank, ready.seq LIMIT 1) next
-                WHERE hop.n < :front::integer + :further::integer
-           )
-           SELECT * FROM hop
-       ) standing
+  FROM standing
  UNION ALL
 SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;

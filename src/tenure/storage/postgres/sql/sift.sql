@@ -1,4 +1,4 @@
--- Who is to blame when the database refuses a batch: the jobs that may be, locked, so that nobody moves them before the
+-- Which jobs are to blame when the database refuses a batch: those that may be, locked, so that no verb moves them before the
 -- guilty are found and put aside. As in the verbs themselves, rows are locked in the order of ids where certain jobs
 -- are meant, and skipped where they are not.
 

@@ -1,4 +1,4 @@
--- Whether a worker holds a job. Until what it asks for is recorded, nobody takes the job away.
+-- Whether a worker holds a job. Until what it asks for is recorded, nothing takes the job away.
 SELECT s.id
   FROM tenure.job_state s
   JOIN tenure.lease ON lease.id = s.lease

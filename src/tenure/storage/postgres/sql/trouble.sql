@@ -1,5 +1,5 @@
 -- Jobs that have failed again and again, of the newest that wait for their next attempt. The row without a job says how
--- many are owned by nobody who lives, and how many have died lately: the groups of dead letters are found as in
+-- many are owned by no living worker, and how many have died lately: the groups of dead letters are found as in
 -- `dead_letters`, and counted as far as they are young.
 WITH RECURSIVE
 hops (fingerprint, at) AS (

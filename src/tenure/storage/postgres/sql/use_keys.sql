@@ -1,4 +1,4 @@
--- Who was used within the last minute, by whatever process, stays as it is. In order, so that two calls do not wait for
+-- A key that was used within the last minute, by whatever process, stays as it is. In order, so that two calls do not wait for
 -- each other in a circle.
 WITH idle AS MATERIALIZED (
     SELECT id FROM tenure.access_key

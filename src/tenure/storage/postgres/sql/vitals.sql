@@ -1,7 +1,7 @@
 -- What the server says of itself. Reads statistics only, and no table.
 
 -- part: server
--- Sessions by database are counted for everybody; what they do is shown only to their user and to those with the right.
+-- Sessions by database are counted for every user; what they do is shown only to their user and to those with the right.
 SELECT (SELECT sum(numbackends) FROM pg_stat_database)::integer AS used,
        current_setting('max_connections')::integer AS most,
        pg_notification_queue_usage() AS notify,

@@ -4,7 +4,9 @@
      │  no reports; hints arrive, and since the last such call they named one place only, of a known line
      │  without limits; no other place is known to hold jobs; walking a line from its front is fast:
      ├─ told ──────────────────── claim there. Got jobs? Done; otherwise go on
-     ├─ LineSearch.offers()       where to claim:
+     │  reports, and the same of hints, or none came; every line was looked up within the last second, and
+     │  the one that hints name was not paused: claim there, or nowhere, without a look-up
+     ├─ LineSearch.offers()       otherwise, where to claim:
      │    places                    look up which places hold jobs; only if a look-up is due, or while
      │                              no known place has room and the call has not seen every line
      │    LineScan.offers()         known places in the order of serving, each behind its last claim
@@ -13,11 +15,13 @@
      │    turn                      without reports and limits
      │    turn+settling             with reports, without limits
      │    turn+passing              jobs that end pass their slots on to jobs with the same limits
+     │    turn+sparse               few jobs wait under limits with much room: locks no more slots than jobs
      │    turn+limits               anything else: frees slots and takes free ones
      ├─ LineScan.note_claimed()   places move on, or are spent; a claim that is short, though limits
      │                              leave room, makes a look-up due
-     └─ fewer jobs than ordered?  LineSearch.more(): known places that are left, or a look-up; then a
-                                  turn without reports; and again, while there are offers
+     └─ fewer jobs than ordered?  done, if hints have said where to claim; otherwise LineSearch.more(): known
+                                  places that are left, or a look-up; then a turn without reports; and
+                                  again, while there are offers
 
     refused for its data? `bisection` tries halves (turn+limits for reports, turn+named for offers), puts
     the jobs to blame aside and raises JobsAside. If no job is refused alone, the reports are settled first,
@@ -66,7 +70,8 @@ class Turn(Bisection):
             return TurnResult(Settled({}, []), claimed)
         scan = self._scans.of(order.lines)
         search = LineSearch(self._pool, order, scan)
-        offers = await search.offers(len(given))
+        told = self._offers_without_look(given, order, scan)
+        offers = await search.offers(len(given)) if told is None else told
         if not given and not offers:
             scan.forget()
             return TurnResult(Settled({}, []), [])
@@ -76,10 +81,17 @@ class Turn(Bisection):
             if not given or not order.limit:
                 raise
             # No job is refused alone: one on offer may need a slot that the reported jobs have yet to free.
-            first = await self._turn(given, replace(order, limit=0), scan, [])
-        if len(first.claimed) == order.limit:
+            first, told = await self._turn(given, replace(order, limit=0), scan, []), None
+        if len(first.claimed) == order.limit or told is not None:
             return first
         return await self._claim_more(order, scan, search, first)
+
+    def _offers_without_look(
+        self, given: Sequence[ReportRow], order: Order, scan: LineScan
+    ) -> Sequence[Offer] | None:
+        """Where a turn that settles claims, if hints say enough of that; None if a look-up has to."""
+        is_told = given and order.limit and self._wakeups.is_connected
+        return scan.offers_while_settling(order.limit) if is_told else None
 
     async def _turn(
         self, given: Sequence[ReportRow], order: Order, scan: LineScan, offers: Sequence[Offer]
@@ -116,7 +128,8 @@ class Turn(Bisection):
         limits = {offer.limits for offer in offers}
         is_wide = order.limit > len(given) and any(map(scan.room.is_free, limits))
         passes = not is_wide and not any(map(scan.room.is_lowered, limits))
-        return self._choice.choose({report.lease.fence for report in given}, limits, passes=passes)
+        ending = {report.lease.fence for report in given}
+        return self._choice.choose(ending, limits, passes=passes, is_sparse=scan.is_sparse)
 
     def _note_turn(
         self,

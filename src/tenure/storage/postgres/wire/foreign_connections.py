@@ -18,7 +18,9 @@ from tenure.storage.schema import statements
 
 Rows = Sequence[Row]
 
-_KNOWN = "a connection of asyncpg, psycopg 3 or SQLAlchemy 2 with an open transaction"
+_KNOWN = "a connection of asyncpg, psycopg 3, SQLAlchemy 2 or Django with an open transaction"
+_IN_A_BLOCK = "use it inside `with connection.transaction():`"
+_ATOMIC = "use it inside `with transaction.atomic():`"
 # SQLAlchemy would take the first of the colons in `:name::type` for its own.
 _CAST = re.compile(r"(?<![:\w]):([a-z_]+)::(\w+(?:\[\])?)")
 
@@ -50,6 +52,8 @@ def blocking_fetch(connection: Connection) -> Fetch | None:
         return _psycopg(connection)
     if comes_from(connection, "sqlalchemy"):
         return _sqlalchemy(connection)
+    if comes_from(connection, "django"):
+        return _django(connection)
     if comes_from(connection, "asyncpg"):
         return None
     raise unknown_connection(connection, _KNOWN)
@@ -79,7 +83,17 @@ def _asyncpg(connection: Connection) -> FetchAsync:
     return fetch
 
 
-def _psycopg(connection: Connection) -> Fetch | None:
+def _django(connection: Connection) -> Fetch | None:
+    """`django.db.connection`, or one of `connections`: psycopg's own is inside it once it is used."""
+    driver = getattr(connection, "connection", None)
+    if driver is None:
+        raise no_transaction(_ATOMIC)
+    if not comes_from(driver, "psycopg"):
+        raise unknown_connection(driver, _KNOWN)
+    return _psycopg(driver, _ATOMIC)
+
+
+def _psycopg(connection: Connection, way_out: str = _IN_A_BLOCK) -> Fetch | None:
     import psycopg
     from psycopg.rows import dict_row
 
@@ -87,7 +101,7 @@ def _psycopg(connection: Connection) -> Fetch | None:
         return None
     if not isinstance(connection, psycopg.Connection):
         raise unknown_connection(connection, _KNOWN)
-    _require_transaction_of_psycopg(connection)
+    _require_transaction_of_psycopg(connection, way_out)
 
     def fetch(statement: NamedStatement) -> Rows:
         with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
@@ -109,11 +123,11 @@ def _psycopg_async(connection: Connection) -> FetchAsync:
     return fetch
 
 
-def _require_transaction_of_psycopg(connection: Connection) -> None:
+def _require_transaction_of_psycopg(connection: Connection, way_out: str = _IN_A_BLOCK) -> None:
     from psycopg.pq import TransactionStatus
 
     if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
-        raise no_transaction("use it inside `with connection.transaction():`")
+        raise no_transaction(way_out)
 
 
 def _sqlalchemy(given: Connection) -> Fetch | None:

@@ -28,17 +28,18 @@ class HintPace:
         self._clock = clock
         self._told_at = float("-inf")
         self._jobs = 0
+        self._is_crowd = False  # so many were told of with the last hint
 
     @property
     def rest(self) -> float:
         """Seconds until the next round of hints; it is time if they are not above 0."""
-        silence = SHORT if 0 < self._jobs <= FEW else LONG
+        silence = SHORT if 0 < self._jobs <= FEW and not self._is_crowd else LONG
         return self._told_at + silence - self._clock()
 
     @property
     def may_go_along(self) -> bool:
         """Whether the hint of one more job may go along with its commit."""
-        silence = SHORT if self._jobs < FEW else LONG
+        silence = SHORT if self._jobs < FEW and not self._is_crowd else LONG
         return self._told_at + silence - self._clock() <= _SOONER
 
     def note(self, jobs: int) -> None:
@@ -46,7 +47,12 @@ class HintPace:
         self._jobs += jobs
 
     def begin(self) -> None:
-        """All jobs so far are about to be told of; those that come now are for the next hint."""
+        """All jobs so far are about to be told of; those that come now are for the next hint.
+
+        After a crowd the next silence is long, too: its callers come together, a few of them first.
+        """
+        silences = (self._clock() - self._told_at) / SHORT
+        self._is_crowd = self._jobs > FEW * max(1.0, silences)
         self._jobs = 0
 
     def note_told(self) -> None:

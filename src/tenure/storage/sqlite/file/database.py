@@ -16,6 +16,7 @@ from tenure.storage.sqlite.file.filesystem import require_name
 from tenure.storage.sqlite.file.readers import Readers
 from tenure.storage.sqlite.file.wakeups import FileWatch
 from tenure.storage.sqlite.file.writer import Writer
+from tenure.storage.sqlite.known_places import KnownPlaces
 from tenure.storage.sqlite.scripts import Scripts
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class Database:
         self._path = Path(path).absolute()
         self._create = create
         self._scripts = Scripts()
+        self._known_places = KnownPlaces(self._scripts.statements)
         self._writer = Writer(self._path, opening)
         self._readers = Readers(self._path, opening, self._writer)
         self._watch = FileWatch(self._path, self._scripts.statements)

@@ -1,8 +1,8 @@
 -- reads-from: 1
 -- How Tenure keeps jobs in SQLite: the same tables as on PostgreSQL, for the same reasons.
 --
--- `job` is what was asked, written once; `job_state` is where the job is, one narrow row; `ready` holds who
--- may be claimed, `timer` who waits for the clock: both small, so that a claim costs the same however much
+-- `job` is what was asked, written once; `job_state` is where the job is, one narrow row; `ready` holds the jobs
+-- that may be claimed, `timer` those that wait for the clock: both small, so that a claim costs the same however much
 -- history there is. `event`, `attempt`, `log` and `result` are only ever added to. A claim takes a batch of jobs under
 -- one row of `lease`; its id is the fence, which only grows. Times are microseconds since 1970.
 --
@@ -110,7 +110,7 @@ CREATE TABLE tenure_job_state (
     failures             INTEGER NOT NULL DEFAULT 0,
     hand_backs           INTEGER NOT NULL DEFAULT 0,
     notes                INTEGER NOT NULL DEFAULT 0,   -- how many of the events are no steps
-    has_result           INTEGER NOT NULL DEFAULT 0,   -- a result without it is nobody's answer
+    has_result           INTEGER NOT NULL DEFAULT 0,   -- a result without it is no job's answer
     progress             TEXT,
     CONSTRAINT lease_while_owned CHECK ((state IN ('running', 'cancelling')) = (lease IS NOT NULL)),
     CONSTRAINT lease_is_fence    CHECK (lease = fence),
@@ -170,7 +170,7 @@ CREATE TABLE tenure_attempt (
     ending      TEXT    NOT NULL,
     worker      TEXT    NOT NULL,
     error       TEXT,
-    cpu_ms      INTEGER,                     -- what its owner says it used; nothing where nobody said
+    cpu_ms      INTEGER,                     -- what its owner says it used; nothing where it did not say
     peak_bytes  INTEGER,
     exit_code   INTEGER,
     signal      INTEGER,
@@ -194,7 +194,7 @@ CREATE TABLE tenure_result (
     body  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The jobs that ended otherwise than well, so that nobody has to look for them in all of history. Dead letters of one
+-- The jobs that ended otherwise than well, so that no query has to look for them in all of history. Dead letters of one
 -- definition that died of the same bear the same fingerprint: the definition, and twelve digits made of the error.
 CREATE TABLE tenure_finished (
     state        TEXT    NOT NULL,
@@ -206,7 +206,7 @@ CREATE TABLE tenure_finished (
 CREATE INDEX tenure_finished_of ON tenure_finished (fingerprint, job) WHERE fingerprint IS NOT NULL;
 CREATE INDEX tenure_finished_of_at ON tenure_finished (fingerprint, at, job) WHERE fingerprint IS NOT NULL;
 
--- Jobs that ended otherwise than by the word of their owner, who would have run their hooks: whoever serves them takes
+-- Jobs that ended otherwise than by the word of their owner, which would have run their hooks: a worker that serves them takes
 -- each out, once. Only those whose definition has hooks are here.
 CREATE TABLE tenure_aftermath (
     queue       TEXT    NOT NULL,
@@ -216,8 +216,8 @@ CREATE TABLE tenure_aftermath (
     PRIMARY KEY (queue, definition, version, job)
 ) STRICT, WITHOUT ROWID;
 
--- Jobs that a verb met and the database refused to move, for a reason that lies in its rows: put aside by whoever met
--- them, so that nobody meets them again until somebody has mended them and puts them back. Their state stays as it is.
+-- Jobs that a verb met and the database refused to move, for a reason that lies in its rows: put aside by the process that met
+-- them, so that none meets them again until an operator has mended them and puts them back. Their state stays as it is.
 -- What an attempt reported is kept until then; `kind` is what its timer was for.
 CREATE TABLE tenure_aside (
     job         TEXT    PRIMARY KEY NOT NULL,
@@ -305,7 +305,7 @@ CREATE TABLE tenure_worker (
 ) STRICT, WITHOUT ROWID;
 
 -- While a row is here, finished jobs may be deleted. Pruning puts it in and takes it out in one transaction, so
--- nobody else ever sees it.
+-- no other transaction ever sees it.
 CREATE TABLE tenure_permit (
     pruning  INTEGER PRIMARY KEY
 ) STRICT;

@@ -5,7 +5,7 @@
 ALTER TABLE tenure_job ADD COLUMN creator TEXT;
 
 -- Keys, without what would open anything: of a secret only its hash is kept. They are revoked and never deleted: a
--- store that has had one key stays closed to whoever has none.
+-- store that has had one key stays closed to callers without one.
 CREATE TABLE tenure_access_key (
     id            TEXT    PRIMARY KEY NOT NULL,
     created_at    INTEGER NOT NULL,

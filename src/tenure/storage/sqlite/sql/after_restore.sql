@@ -1,4 +1,4 @@
--- Let a file that was restored go on: one transaction, as nobody else writes meanwhile.
+-- Let a file that was restored go on: one transaction, as nothing else writes meanwhile.
 
 -- part: seen
 SELECT id AS worker, host, seen_at FROM tenure_worker WHERE seen_at >= :now - :alive ORDER BY seen_at DESC, id;
@@ -8,7 +8,7 @@ INSERT INTO tenure_restore (kept, resumed, at, store) SELECT :kept, :resumed, :n
 ON CONFLICT (kept) DO UPDATE SET resumed = excluded.resumed, at = excluded.at;
 
 -- part: name
--- Who remembers messages by the store and their number must not take what comes for what was lost.
+-- A program that remembers messages by the store and their number must not take what comes for what was lost.
 UPDATE tenure_store SET id = :id;
 
 -- part: lift
@@ -17,5 +17,5 @@ UPDATE tenure_sequence SET n = CASE name WHEN 'mark' THEN :counted ELSE n + :lif
  WHERE name IN ('mark', 'place', 'fence');
 
 -- part: end
--- Nobody may keep a lease: the reaper takes back what is under them, as from any worker that was lost.
+-- No worker may keep a lease: the reaper takes back what is under them, as from any worker that was lost.
 UPDATE tenure_lease SET expires_at = min(expires_at, :now) RETURNING id AS fence;

@@ -1,5 +1,5 @@
--- Cancel jobs: nobody's at once, running ones by asking their owner. Those in other states than are meant stay.
--- One that is aside stays, too: nobody would hear of it. Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
+-- Cancel jobs: those without an owner at once, running ones by asking their owner. Those in other states than are meant stay.
+-- One that is aside stays, too: no worker would hear of it. Answers for every job found, whether it moved or not. Held jobs have their timer at the end of time, which is
 -- the largest number there is.
 
 -- part: given
@@ -53,7 +53,7 @@ DELETE FROM tenure_timer
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 INSERT INTO tenure_aftermath (queue, definition, version, job)
 SELECT queue, definition, line.version, m.id
   FROM temp.moving m

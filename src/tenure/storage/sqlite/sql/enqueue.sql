@@ -101,7 +101,7 @@ SELECT asked.position, s.state
   FROM temp.given_job asked CROSS JOIN tenure_job_state s ON s.id = asked.id;
 
 -- part: find
--- Who took a key or an id first. Jobs recorded with neither key nor id have no hash; their params are compared as
+-- Which job took a key or an id first. Jobs recorded with neither key nor id have no hash; their params are compared as
 -- they stand.
 SELECT job.id, s.state,
        line.definition = :definition AND line.version = :version AND job.namespace = :namespace

@@ -11,7 +11,7 @@ SELECT job.id AS job, 1 AS n, coalesce(second.source, s.state) AS type, NULL AS 
 SELECT event.job, event.n, type, source, target, event.attempt, event.fence, at, actor, reason, payload
   FROM tenure_event event
  CROSS JOIN tenure_job_state s ON s.id = event.job
-       -- What nobody counted is no event; behind the end, where nobody counts, only notes are.
+       -- What was not counted is no event; behind the end, where nothing is counted, only notes are.
        AND (event.n <= s.n OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state)
  WHERE event.job = :job AND event.n > :after
  ORDER BY event.n

@@ -1,5 +1,5 @@
 -- Events of all jobs behind a position, by mark. There is one writer at a time, so marks are in the order of commits,
--- and whoever reads on from the last one misses nothing. The job row is the record of creation: its event is made from
+-- and a reader that goes on from the last one misses nothing. The job row is the record of creation: its event is made from
 -- it, as in `events`.
 
 -- part: standing
@@ -14,7 +14,7 @@ WITH following (mark, job, n) AS MATERIALIZED (
             SELECT mark, job, event.n
               FROM tenure_event event
              CROSS JOIN tenure_job_state s ON s.id = event.job
-                   AND (event.n <= s.n   -- what nobody counted is no event
+                   AND (event.n <= s.n   -- what was not counted is no event
                         OR s.finished_at IS NOT NULL AND event.source = s.state AND event.target = s.state)   -- but a note
              WHERE (mark, job, event.n) > (:mark, :job, :n)
              ORDER BY mark, job, event.n

@@ -19,7 +19,7 @@ passed (line, enqueued, started, finished) AS (
       FROM known CROSS JOIN stepped CROSS JOIN tenure_job_state s ON s.id = stepped.job
      WHERE stepped.at >= known.stepped_at
        AND stepped.target IN ('running', 'succeeded', 'failed', 'cancelled', 'buried') AND stepped.source <> stepped.target
-       AND stepped.n <= s.n   -- what nobody counted is no event
+       AND stepped.n <= s.n   -- what was not counted is no event
 )
 SELECT NULL AS queue, :now AS at, born_at, stepped_at, NULL AS enqueued, NULL AS started, NULL AS finished FROM known
  UNION ALL

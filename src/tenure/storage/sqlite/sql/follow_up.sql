@@ -1,4 +1,4 @@
--- Take endings that nobody has followed up: each is given to one who asks, once.
+-- Take endings that no worker has followed up: each is given to one that asks, once.
 DELETE FROM tenure_aftermath
  WHERE (queue, definition, version, job) IN (
            SELECT ended.queue, ended.definition, ended.version, ended.job

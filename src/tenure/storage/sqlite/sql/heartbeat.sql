@@ -1,5 +1,5 @@
 -- Prolong the leases that a worker still holds, and write progress under them.
--- A lease that has run out is not revived, even if nobody has reaped it yet.
+-- A lease that has run out is not revived, even if it has not been reaped yet.
 -- Answers with the jobs still owned; the worker stops what belongs to every other lease. The row without a job is
 -- the worker's own, if it was enlisted: there `cancelling` says that it is to drain.
 
@@ -21,7 +21,7 @@ UPDATE tenure_job_state AS s
    AND lease.owner = :worker AND lease.expires_at > :now;
 
 -- part: swept
--- Settling leaves lease rows behind; those nobody is owned under go here.
+-- Settling leaves lease rows behind; those under which no job is owned go here.
 DELETE FROM tenure_lease
  WHERE owner = :worker
    AND id NOT IN (SELECT fence FROM temp.given)

@@ -1,4 +1,4 @@
--- Places under limits that are counted as taken, though no job with a lease takes them: nobody will free them, and the
+-- Places under limits that are counted as taken, though no job with a lease takes them: nothing will free them, and the
 -- limit is smaller by so many. A job that is aside has given its places back. One statement sees one moment. CROSS
 -- JOIN keeps this order: from the leases, which are few, to their jobs.
 WITH

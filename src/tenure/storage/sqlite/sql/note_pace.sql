@@ -1,5 +1,5 @@
 -- Put on record how many jobs have ended until now, and how long those of the last minute took; once a minute, by
--- whoever comes first. What is too old for any chart goes.
+-- the process that comes first. What is too old for any chart goes.
 
 -- part: forgotten
 DELETE FROM tenure_pace WHERE minute_at < :now - :kept;

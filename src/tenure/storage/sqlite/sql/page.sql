@@ -116,7 +116,7 @@ SELECT looked_at.id, s.state,
  ORDER BY CASE WHEN :newest_first THEN looked_at.id END DESC, looked_at.id;
 
 -- part: rows
--- A later look than `scan`: whoever has moved on is left out.
+-- A later look than `scan`: a job that has moved on is left out.
 SELECT job.id, job.namespace, line.definition, line.version, line.queue, job.priority, job.tags, job.key, job.parent,
        job.replay_of, s.state, s.attempt, s.max_attempts, job.created_at, job.run_at, s.due_at, s.queued_at, s.started_at,
        s.finished_at, s.updated_at, (SELECT at FROM tenure_aside aside WHERE aside.job = s.id) AS aside_at

@@ -1,4 +1,4 @@
--- Take the steps that the clock has made due: to `queued`, or to `failed` where somebody gave up.
+-- Take the steps that the clock has made due: to `queued`, or to `failed` where a worker gave up.
 -- A timer that its job no longer waits for leads nowhere and is dropped, and so is one whose job is gone: it would stay
 -- due for ever. Timers of other kinds than these are a newer version's, and are left alone. The others are read by when
 -- they are due: `+` keeps SQLite from reading all of a kind, to sort them.
@@ -52,7 +52,7 @@ SELECT s.line, s.rank, s.seq, s.id
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 INSERT INTO tenure_aftermath (queue, definition, version, job)
 SELECT queue, definition, line.version, m.id
   FROM temp.moving m

@@ -1,5 +1,5 @@
 -- Remove finished jobs whose time is over, with all that belongs to them: nothing else deletes. The guards let it
--- through while the permit is there, which nobody else ever sees.
+-- through while the permit is there, which no other transaction ever sees.
 
 -- part: cleared
 DELETE FROM temp.pruning; DELETE FROM temp.keeping;

@@ -1,5 +1,5 @@
--- The oldest first, which have the lowest numbers. The guard lets it through while the permit is there, which nobody
--- else ever sees.
+-- The oldest first, which have the lowest numbers. The guard lets it through while the permit is there, which no other
+-- transaction ever sees.
 
 -- part: permitted
 INSERT INTO tenure_permit (pruning) VALUES (1);

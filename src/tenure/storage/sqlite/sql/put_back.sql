@@ -19,7 +19,7 @@ SELECT s.id AS job, s.lease AS fence, NULL AS owner, NULL AS ending
 SELECT expires_at AS expires, jobs FROM tenure_lease WHERE id = :fence;
 
 -- part: lend
--- To this job alone; what the row said is put back before anybody can see it.
+-- To this job alone; what the row said is put back before any other transaction can see it.
 INSERT INTO tenure_lease (id, owner, expires_at, heartbeat_at, jobs)
 VALUES (:fence, :owner, :now + :lease_for, :now, json_array(:job))
 ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, jobs = excluded.jobs;

@@ -59,7 +59,7 @@ SELECT s.line, s.rank, s.seq, s.id
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;
 
 -- part: owed
--- Who served it is not here to run its hooks: somebody will.
+-- The worker that served it is not here to run its hooks: another one will.
 INSERT INTO tenure_aftermath (queue, definition, version, job)
 SELECT queue, definition, line.version, m.id
   FROM temp.moving m

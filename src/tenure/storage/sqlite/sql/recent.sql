@@ -8,4 +8,4 @@ SELECT NULL AS state, :now AS at, NULL AS queued_at, CASE WHEN count(*) = :limit
 SELECT looked_at.target, looked_at.at, s.queued_at, s.started_at
   FROM looked_at CROSS JOIN tenure_job_state s ON s.id = looked_at.job
  WHERE looked_at.target IN ('succeeded', 'failed', 'cancelled', 'buried') AND looked_at.source <> looked_at.target
-   AND looked_at.n <= s.n;   -- what nobody counted is no event
+   AND looked_at.n <= s.n;   -- what was not counted is no event

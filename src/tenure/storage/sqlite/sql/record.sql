@@ -1,6 +1,6 @@
 -- Append what attempts have said: log lines, and notes, which are events but no steps.
 -- It counts only while the lease holds, and prolongs nothing. Answers with the jobs still owned. A line that is there
--- already was sent before, by somebody who did not hear the answer.
+-- already was sent before, by a worker that did not hear the answer.
 
 -- part: cleared
 DELETE FROM temp.telling;

@@ -193,3 +193,128 @@ SELECT job.id, lease.n, attempt + 1, queued_at, :now, namespace, params, tracepa
  CROSS JOIN tenure_job job ON job.id = picked.job
  CROSS JOIN tenure_line line ON line.id = job.line
  WHERE lease.name = 'fence';
+
+-- part: scope
+-- Which of the lines are not paused, where the last job was put in line, and what is known of places.
+SELECT (SELECT json_group_array(json(wanted.value))
+          FROM json_each(:lines) wanted
+         WHERE NOT EXISTS (SELECT 1 FROM tenure_pause
+                            WHERE queue IN ('', wanted.value ->> 0) AND definition IN ('', wanted.value ->> 1)
+                              AND version IN (0, wanted.value ->> 2)
+                              AND (until IS NULL OR until > :now))) AS open,
+       sequence.n, known.lines, known.place, known.mark, known.horizon
+  FROM tenure_sequence sequence
+  LEFT JOIN temp.known
+ WHERE sequence.name = 'place';
+
+-- part: has_many
+SELECT count(*) = :many
+  FROM (SELECT 1
+          FROM json_each(:lines) wanted
+         CROSS JOIN tenure_line line ON line.queue = wanted.value ->> 0 AND line.definition = wanted.value ->> 1
+                                    AND line.version = wanted.value ->> 2
+         LIMIT :many);
+
+-- part: learned
+-- All places of these lines, as `places` finds them, whether or not their limits have room now. What is known already keeps
+-- its turn.
+INSERT INTO temp.standing (line, rank, served, limits, n)
+WITH RECURSIVE
+served (queue, definition, version) AS MATERIALIZED (
+    SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:open)
+),
+filled (line) AS (
+    SELECT min(line) FROM tenure_ready
+     UNION ALL
+    SELECT (SELECT min(line) FROM tenure_ready WHERE tenure_ready.line > filled.line) FROM filled WHERE line IS NOT NULL
+),
+hop (line, limits, rank, n) AS (
+    SELECT line.id, line.limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = line.id), 1
+      FROM filled
+     CROSS JOIN tenure_line line ON line.id = filled.line
+      JOIN served USING (queue, definition, version)
+     UNION ALL
+    SELECT line, limits, (SELECT min(rank) FROM tenure_ready
+                           WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank), n + 1
+      FROM hop WHERE rank IS NOT NULL AND n < :front
+)
+SELECT line, rank, :turn - 1, limits, n FROM hop WHERE rank IS NOT NULL
+ON CONFLICT DO UPDATE SET since = NULL, n = excluded.n;
+
+-- part: arrived
+-- Where jobs were put in line since, by whatever process: each has left a job or a step.
+INSERT INTO temp.standing (line, rank, served, limits, n)
+SELECT s.line, s.rank, :turn - 1, line.limits, 0
+  FROM (SELECT id FROM tenure_job WHERE mark >= :seen
+         UNION ALL
+        SELECT job FROM tenure_event WHERE mark >= :seen AND target = 'queued') came
+ CROSS JOIN tenure_job_state s ON s.id = came.id AND s.state = 'queued' AND s.seq > :place
+ CROSS JOIN tenure_line line ON line.id = s.line
+ WHERE (line.queue, line.definition, line.version) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+                                                         FROM json_each(:open))
+ON CONFLICT DO NOTHING;
+
+-- part: known
+-- Of a line with more ranks than were walked through, those behind the last of them are not known: nothing behind it, in
+-- whatever line, is taken before somebody has looked.
+INSERT OR REPLACE INTO temp.known (is_only, lines, place, mark, horizon)
+VALUES (1, :open, :last, :mark, :horizon);
+
+-- part: horizon
+SELECT min(rank) FROM temp.standing WHERE n = :front;
+
+-- part: aged
+UPDATE temp.standing
+   SET since = (SELECT s.queued_at
+                  FROM tenure_ready ready
+                 CROSS JOIN tenure_job_state s ON s.id = ready.job
+                 WHERE ready.line = standing.line AND ready.rank = standing.rank
+                 ORDER BY ready.seq LIMIT 1)
+ WHERE since IS NULL;
+
+-- part: ranks
+SELECT (SELECT min(rank) FROM temp.standing) < (SELECT max(rank) FROM temp.standing);
+
+-- part: offered
+-- The next known places in the order to serve them: of equal rank those first that were served longest ago. As a place
+-- is put in, `pick` takes jobs from it.
+INSERT INTO temp.place (line, rank, limits, most)
+SELECT line, rank, limits, :limit
+  FROM (SELECT line, rank, served, limits
+          FROM temp.standing
+         WHERE rank <= :horizon
+         ORDER BY rank, served, line LIMIT :some OFFSET :past)
+ WHERE limits = '[]' OR (SELECT min(size - held)
+                           FROM json_each(limits) part
+                           JOIN tenure_limited limited ON limited.id = part.value
+                           JOIN tenure_limit_size USING (name)) > 0
+ ORDER BY rank, served, line;
+
+-- part: offered_by_age
+-- The same for a claim that goes by age.
+INSERT INTO temp.place (line, rank, limits, most)
+SELECT line, rank, limits, :limit
+  FROM (SELECT line, rank, served, limits, rank - coalesce(max(0, :now - since) / :step, 0) AS moved_up
+          FROM temp.standing
+         ORDER BY moved_up, rank, served, line LIMIT :some OFFSET :past)
+ WHERE limits = '[]' OR (SELECT min(size - held)
+                           FROM json_each(limits) part
+                           JOIN tenure_limited limited ON limited.id = part.value
+                           JOIN tenure_limit_size USING (name)) > 0
+ ORDER BY moved_up, rank, served, line;
+
+-- part: reached
+-- How many jobs the claim has so far, and the place that the last one is from.
+SELECT max(position),
+       (SELECT max(position) FROM temp.place
+         WHERE (line, rank) = (SELECT line, rank FROM temp.picked ORDER BY position DESC LIMIT 1))
+  FROM temp.picked;
+
+-- part: emptied
+DELETE FROM temp.standing
+ WHERE (line, rank) IN (SELECT line, rank FROM temp.place WHERE position <= :reached)
+   AND NOT EXISTS (SELECT 1 FROM tenure_ready ready WHERE ready.line = standing.line AND ready.rank = standing.rank);
+
+-- part: served
+UPDATE temp.standing SET served = :turn, since = NULL
+ WHERE (line, rank) IN (SELECT line, rank FROM temp.place WHERE position <= :reached);

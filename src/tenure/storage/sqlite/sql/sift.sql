@@ -1,4 +1,4 @@
--- Who is to blame when the database refuses a batch, found by the verb's own script on some of the jobs it has found; and
+-- Which jobs are to blame when the database refuses a batch, found by the verb's own script on some of the jobs it has found; and
 -- putting them aside, one at a time, all in one transaction.
 
 -- part: moving

@@ -1,6 +1,6 @@
 """The verb of the SQLite store that settles and claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +14,10 @@ from tenure.core.model.turn import TurnResult
 from tenure.core.values.bounds import MOST_SUSPENSIONS
 from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
 from tenure.storage.mapping.reading import written_lines
-from tenure.storage.mapping.turn_rows import report_rows, settled_from
+from tenure.storage.mapping.turn_rows import ReportRow, report_rows, settled_from
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.connection import intact
+from tenure.storage.sqlite.scripts import Step
 from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.bisection import Bisection
 
@@ -40,11 +41,7 @@ class Turn(Bisection):
             "further": FURTHER,
         }
         try:
-            answer = await self._writer.run(
-                lambda connection, turn: self._scripts.bare(
-                    connection, "settle_and_claim", rows.reports(given), **turn._asdict(), **values
-                )
-            )
+            answer = await self._run_turn(given, values)
         except DataRefused as refused:
             try:
                 await self._bisect(refused, bisection.settling(given, values), bisection.claiming(values))
@@ -55,6 +52,22 @@ class Turn(Bisection):
             return await self._settle_then_claim(reports, order)
         with intact(self._path):
             return TurnResult(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
+
+    async def _run_turn(self, given: Sequence[ReportRow], values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        async def run(steps: Mapping[str, Step]) -> list[tuple[Any, ...]]:
+            return await self._writer.run(
+                lambda connection, turn: self._scripts.bare(
+                    connection, "settle_and_claim", rows.reports(given), steps, **turn._asdict(), **values
+                )
+            )
+
+        try:
+            return await run(self._known_places.steps)
+        except DataRefused:
+            if not self._known_places.forget():
+                raise
+        # Those to blame are looked for among the jobs that a walk finds, so that has to be what is refused.
+        return await run({})
 
     async def _settle_then_claim(self, reports: Sequence[Report], order: Order) -> TurnResult:
         """Take a turn in two calls. What is settled stays settled, even if claiming fails."""

@@ -17,13 +17,12 @@ from tenure.surfaces.cli.calls.jobs_why import telling_why
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.job_ids import JobName, full_id
 from tenure.surfaces.cli.options import job_argument
-from tenure.surfaces.cli.output import is_terminal, json_option, moment, print_json, styled
+from tenure.surfaces.cli.output import LEVEL_COLOURS, is_terminal, json_option, moment, print_json, styled
 
 BAR = 24
 """How many characters a progress bar has."""
 
 _REDRAW = "\r\x1b[2K"
-_LEVELS = {"warning": "yellow", "error": "red", "stderr": "red", "debug": "bright_black"}
 
 
 class Display(Protocol):
@@ -147,8 +146,8 @@ def _print_object(entry: AttemptLine, redaction: Redaction) -> None:
 
 def _print_line(entry: AttemptLine, redaction: Redaction) -> None:
     line = entry.line
-    level = click.style(line.level.ljust(7), fg=_LEVELS.get(line.level))
-    fields = "" if line.fields is None else f"  {plain(redaction.document(line.fields))}"
+    level = click.style(line.level.ljust(7), fg=LEVEL_COLOURS.get(line.level))
+    fields = "" if line.fields is None else f"  {plain(redaction.fields(line.fields))}"
     text = plain(redaction.text(line.text))
     click.echo(f"{moment(line.at)} #{entry.attempt} {level} {text}{fields}")
 

@@ -29,7 +29,11 @@ from tenure.telemetry.logs.logs import EventLog
     "--lease-seconds", help="How long without a heartbeat before others take its jobs.", metavar="S"
 )
 @click.option("--shutdown-seconds", help="How long jobs may take to finish after a signal.", metavar="S")
-def worker(app: str, **given: str | None) -> None:
+@click.option("--logs", is_flag=True, help="Show the lines that jobs write, as they come.")
+@click.option(
+    "--reload", "reloads", is_flag=True, help="Start anew with each change of the code: for development."
+)
+def worker(app: str, logs: bool, reloads: bool, **given: str | None) -> None:
     """Run the jobs of APP, given as module:attribute, each in the lane of its definition.
 
     At its start it prints how attempts are isolated: each in a fresh process, unless a definition says
@@ -37,18 +41,24 @@ def worker(app: str, **given: str | None) -> None:
 
     The first SIGTERM or SIGINT lets jobs finish, for up to --shutdown-seconds, and hands back the rest; a
     second one hands all of them back at once.
+
+    With --reload it follows the .py files below the current folder: after a change, jobs that run end with
+    the code they began with, and the next ones run with the new code. As long as that cannot be imported, no
+    job is claimed.
     """
     require_linux("worker")
     loaded = load(given)
-    with log_output(loaded.settings) as logs:
-        code = run(_work(app, loaded, logs))
+    with log_output(loaded.settings) as log:
+        code = run(_work(app, loaded, log, logs=logs, reloads=reloads))
     if code:
         sys.exit(code)
 
 
-async def _work(app: str, loaded: Loaded, logs: EventLog) -> int:
+async def _work(app: str, loaded: Loaded, log: EventLog, *, logs: bool, reloads: bool) -> int:
     # Not at the top: most commands need neither lanes nor telemetry.
+    from tenure.assemble.generation import WorkerOptions
     from tenure.assemble.worker import open_lone_worker
 
-    async with open_lone_worker(app, loaded, logs) as worker:
+    options = WorkerOptions(shows_lines=logs, reloads=reloads)
+    async with open_lone_worker(app, loaded, log, options) as worker:
         return await run_until_signal(worker, ServiceManager(os.environ), worker)

@@ -42,8 +42,9 @@ def demo(ctx: click.Context, database: str | None, once: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="tenure-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         file = folder / "demo.db"
-        store = parts.store_for(database or f"sqlite:///{file}")
-        demo_run = DemoRun(store, board_for_output(len(DEMO_JOBS), colour=ctx.color is not False))
+        address = database or f"sqlite:///{file}"
+        store = parts.store_for(address)
+        demo_run = DemoRun(store, address, board_for_output(len(DEMO_JOBS), colour=ctx.color is not False))
         kept = f"on {masked(database)}, kept in queue {demo_run.queue}" if database else ""
         if is_terminal() and not once:
             with_store(store, lambda _: _stay(store, demo_run, folder, kept or f"in {file} until the end"))
@@ -69,7 +70,7 @@ async def _stay(store: Store, demo_run: DemoRun, folder: Path, where: str) -> No
             on_signals(lambda _name: stopped.set())
             await stopped.wait()
 
-        await demo_run.run(folder, then=look_around)
+        await demo_run.run(folder, on_played=look_around)
 
 
 def _print_error(entry: LogEntry) -> None:

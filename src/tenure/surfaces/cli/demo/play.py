@@ -20,6 +20,7 @@ from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.worker.worker import Worker
 from tenure.settings.settings import Settings
+from tenure.settings.sources import load
 from tenure.storage.contract.store import Store
 from tenure.surfaces.cli.calls import history
 from tenure.surfaces.cli.calls.history import Astray
@@ -76,36 +77,39 @@ DEMO_JOBS = (
 class DemoRun:
     """One run of the demo, in a queue of its own, so that no other worker and no other demo takes part."""
 
-    def __init__(self, store: Store, board: Board) -> None:
+    def __init__(self, store: Store, database: str, board: Board) -> None:
         self._store = store
+        self._database = database
         self._board = board
         self._jobs: dict[UUID, DemoJob] = {}
         self._trouble = ""
         self.queue = f"demo-{secrets.token_hex(4)}"
         self.rows: dict[UUID, BoardRow] = {}
 
-    async def run(self, folder: Path, then: Callable[[], Awaitable[None]] | None = None) -> None:
+    async def run(self, folder: Path, on_played: Callable[[], Awaitable[None]] | None = None) -> None:
         """Run the jobs; raises Astray unless each has taken its path. `folder` is for the children.
 
-        `then` is called while the worker still runs.
+        `on_played` is called while the worker still runs.
         """
         await self._store.migrate()
         await self._store.verify()
         # Not at the top: most commands need no lanes.
         from tenure.assemble.embedded_worker import embedded_worker
 
-        settings = Settings(slots=len(DEMO_JOBS), queues=(self.queue,), shutdown_seconds=0)
+        settings = Settings(
+            slots=len(DEMO_JOBS), queues=(self.queue,), shutdown_seconds=0, child_env=_child_env()
+        )
         async with embedded_worker(
             APP,
             self._store,
             settings,
             folder=folder,
-            environment=_environment(),
+            databases=[self._database],
             announce=self._note,
             on_progress=self._on_progress,
         ) as (worker, registry):
             await self._enqueue(registry)
-            await self._work(worker, then)
+            await self._work(worker, on_played)
 
     async def _enqueue(self, registry: Registry) -> None:
         specs = [registry.get(one.key, 1) for one in DEMO_JOBS]
@@ -118,14 +122,14 @@ class DemoRun:
             self.rows[made.id] = BoardRow(made.id, name, one.about, spec.policy.max_attempts)
             self._jobs[made.id] = one
 
-    async def _work(self, worker: Worker, then: Callable[[], Awaitable[None]] | None) -> None:
+    async def _work(self, worker: Worker, on_played: Callable[[], Awaitable[None]] | None) -> None:
         working = asyncio.create_task(worker.run())
         try:
             await self._follow(working)
             for job, row in self.rows.items():
                 _check(self._jobs[job], row)
-            if then is not None:
-                await _beside(working, then())
+            if on_played is not None:
+                await _beside(working, on_played())
         finally:
             # Also after Ctrl-C: jobs that still run are killed and handed back, then cancelled.
             worker.stop("the demo is over")
@@ -199,6 +203,7 @@ def _check(job: DemoJob, row: BoardRow) -> None:
         raise Astray(f"{row.name} took another path than it should: {path}, not {job.path}")
 
 
-def _environment() -> dict[str, str]:
-    """The children's environment without settings: the demo uses none."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
+def _child_env() -> tuple[str, ...]:
+    """What handlers are given of the environment, the one setting that the demo has: the file is not read."""
+    said = {name: value for name, value in os.environ.items() if name == "TENURE_CHILD_ENV"}
+    return load(environment=said, file=Path(os.devnull)).settings.child_env

@@ -73,7 +73,7 @@ async def run_until_signal(
         nonlocal signals
         signals += 1
         manager.notify("STOPPING=1")
-        part.stop(f"told by {name}")
+        part.stop(f"told by {name}" if signals == 1 else f"told again, by {name}")
 
     on_signals(stop)
     notifying = None

@@ -1,8 +1,9 @@
 """Log entries as lines for people on standard error, no faster than people can read."""
 
+import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,8 +11,9 @@ import click
 
 from tenure.core.model.states import State
 from tenure.core.values.text import plain
-from tenure.surfaces.cli.output import COLOURS
+from tenure.surfaces.cli.output import COLOURS, LEVEL_COLOURS
 from tenure.telemetry.logs.logs import LogEntry
+from tenure.telemetry.logs.structured import Hide, HideFields, no_fields
 
 MOST_AT_ONCE = 10
 """How many successes of one batch get a line each: nobody reads faster."""
@@ -23,8 +25,9 @@ LONGEST_REASON = 200
 class HumanLines:
     """Formats log entries for `NonblockingStdio`."""
 
-    def __init__(self, hide: Callable[[str], str], *, is_coloured: bool) -> None:
+    def __init__(self, hide: Hide, *, is_coloured: bool, hide_fields: HideFields = no_fields) -> None:
         self._hide = hide
+        self._hide_fields = hide_fields
         self._is_coloured = is_coloured
         self._encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
 
@@ -45,6 +48,9 @@ class HumanLines:
 
     def _lines(self, entry: LogEntry) -> Iterator[str]:
         fields = entry.fields
+        if entry.event == "attempt.line":
+            yield from self._job_lines(entry)
+            return
         if "message" in fields:
             text = plain(self._hide(fields["message"]))
             # Captured output may look like a line of ours, so it is marked.
@@ -54,6 +60,24 @@ class HumanLines:
         text = plain(human_line(entry.event, {**fields, "reason": reason}))
         yield f"{_clock(entry)} {self._coloured(text, fields.get('state'))}"
         for line in self._hide(fields.get("error", "")).splitlines():
+            yield f"    {plain(line)}"
+
+    def _job_lines(self, entry: LogEntry) -> Iterator[str]:
+        """A line that a job wrote: marked, since it may look like one of ours."""
+        fields = entry.fields
+        extra = json.loads(self._hide_fields(fields["fields"])) if "fields" in fields else {}
+        logger, trace = extra.pop("logger", None), extra.pop("exception", None)
+        level = fields["line"]
+        if self._is_coloured:
+            level = click.style(level, fg=LEVEL_COLOURS.get(level))
+        text = self._hide(fields["message"])
+        if isinstance(logger, str):
+            text = f"{logger}: {text}"
+        if extra:
+            text += f"  {json.dumps(extra, ensure_ascii=False)}"
+        of = plain(f"{fields['definition']} {str(fields['jobId'])[-8:]} attempt {fields['attempt']}")
+        yield f"{_clock(entry)} {of} {level} | {plain(text)}"
+        for line in trace.splitlines() if isinstance(trace, str) else ():
             yield f"    {plain(line)}"
 
     def _coloured(self, text: str, state: State | None) -> str:
@@ -66,8 +90,10 @@ def human_line(event: str, fields: dict[str, Any]) -> str:
     match event, fields:
         case "worker.ready", {"worker": worker, "lines": lines, "slots": slots}:
             return f"{worker} serves {lines} line(s) with {slots} slot(s)"
-        case "worker.draining", {"worker": worker, "reason": reason, "running": running}:
-            return f"{worker} claims no more ({reason}); {running} running"
+        case "worker.draining", {"waitSeconds": seconds}:
+            return _draining_line(seconds, fields)
+        case "worker.halting", {"worker": worker, "reason": reason, "running": running}:
+            return f"{worker} ends {_jobs(running)} ({reason}); to be handed back costs them no attempt"
         case "worker.stopped", {"worker": worker, "handedBack": handed_back, "abandoned": left}:
             return f"{worker} has stopped; {handed_back} handed back, {left} left to their leases"
         case "hook.failed", {"jobId": job, "hook": hook, "reason": reason}:
@@ -90,6 +116,23 @@ def human_line(event: str, fields: dict[str, Any]) -> str:
             return f"{count} line(s) dropped: standard error was read too slowly"
         case _:
             return _trouble_line(event, fields)
+
+
+def _draining_line(seconds: float | None, fields: dict[str, Any]) -> str:
+    worker, reason, running = fields["worker"], fields["reason"], fields["running"]
+    if seconds is None:
+        return f"{worker} claims no more ({reason}); {running} running"
+    if not running:
+        return f"{worker} stops ({reason}); no job is running"
+    are, them = ("is", "it") if running == 1 else ("are", "them")
+    line = f"{worker} stops ({reason}): {_jobs(running)} {are} running; waits up to {seconds:g} s for {them}"
+    if "SIG" not in reason:
+        return line
+    return f"{line} ({'Ctrl-C again' if 'SIGINT' in reason else 'a second signal'} ends {them} at once)"
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job" if count == 1 else f"{count} jobs"
 
 
 def _trouble_line(event: str, fields: dict[str, Any]) -> str:

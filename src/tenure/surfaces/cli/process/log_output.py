@@ -28,7 +28,7 @@ def log_output(settings: Settings) -> Iterator[EventLog]:
     open_standard_streams()
     # The copy is never closed: if standard error is not read, its writer still uses it at the end.
     standard_error = NonblockingStdio(os.dup(STANDARD_ERROR), _form(settings))
-    logs = EventLog(standard_error.put, settings.log_level)
+    logs = EventLog(standard_error.put, settings.log_level, standard_error.put_if_room)
     libraries = Libraries(logs)
     logging.getLogger().addHandler(libraries)
     try:
@@ -49,8 +49,9 @@ def _form(settings: Settings) -> Form[LogEntry]:
 
     is_terminal = os.isatty(STANDARD_ERROR)
     if settings.log_format == "json" or (settings.log_format == "auto" and not is_terminal):
-        return Structured(hide, notices=settings.log_format == "json")
-    return HumanLines(hide, is_coloured=is_terminal and not os.environ.get("NO_COLOR"))
+        return Structured(hide, notices=settings.log_format == "json", hide_fields=redaction.fields)
+    is_coloured = is_terminal and not os.environ.get("NO_COLOR")
+    return HumanLines(hide, is_coloured=is_coloured, hide_fields=redaction.fields)
 
 
 class Libraries(logging.Handler):

@@ -9,7 +9,7 @@ import msgspec
 
 from tenure.core.errors import InvalidInput
 from tenure.core.values.documents import read
-from tenure.engine.client.params import pointer_to
+from tenure.core.values.pointers import pointer_to
 from tenure.surfaces.http.app.forms import Form, form_of
 from tenure.surfaces.http.app.problems import (
     MOST_ERRORS,

@@ -7,6 +7,7 @@ from tenure.api.definition_shapes import DefinitionBody
 from tenure.api.definition_views import Defined
 from tenure.api.shapes import given
 from tenure.core.errors import InvalidInput, InvalidJson
+from tenure.core.model.definition_changes import definition_changes
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import Policy, RetryPolicy
 from tenure.core.model.spec import ANY_OBJECT, Spec, refuse_reserved
@@ -41,7 +42,9 @@ async def put(context: AppContext, request: Request) -> Response:
     except InvalidInput as error:
         raise _refusal(error) from None
     if known.spec != spec.document():
-        detail = "this version is registered with different content; use another version, or replace: true"
+        changes = definition_changes(Spec.read(known.spec), spec)
+        content = f"different content, {changes}" if changes else "different content"
+        detail = f"this version is registered with {content}; use another version, or replace: true"
         raise Refusal("definition-conflict", detail)
     return Response(200, Defined(known).item())
 

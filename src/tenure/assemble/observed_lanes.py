@@ -1,8 +1,6 @@
-"""Lanes that report every progress of an attempt at once; the store learns of it only now and then."""
+"""Lanes that also report lines and progress of attempts at once; the store learns of them a little later."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -14,12 +12,18 @@ from tenure.execution.lanes import Lane, LaneSet
 from tenure.execution.parent.attempt_terms import AttemptListener, AttemptTerms, Ended
 from tenure.execution.protocol.assignment import Assignment
 
+OnLine = Callable[[Assignment, LogLine], None]
+OnProgress = Callable[[Assignment, Progress], None]
 
-class ProgressLanes:
-    """Passes everything on, and calls `on_progress` with each progress of an attempt."""
 
-    def __init__(self, lanes: LaneSet, on_progress: Callable[[UUID, Progress], None]) -> None:
+class ObservedLanes:
+    """Passes everything on, and calls `on_line` and `on_progress` with what attempts send."""
+
+    def __init__(
+        self, lanes: LaneSet, *, on_line: OnLine | None = None, on_progress: OnProgress | None = None
+    ) -> None:
         self._lanes = lanes
+        self._on_line = on_line
         self._on_progress = on_progress
 
     async def ready(self) -> None:
@@ -28,31 +32,45 @@ class ProgressLanes:
 
     def named(self, name: str) -> Lane:
         """The lane of this name."""
-        return _ProgressLane(self._lanes.named(name), self._on_progress)
+        return _ObservedLane(self._lanes.named(name), self._on_line, self._on_progress)
 
 
-class _ProgressLane:
-    def __init__(self, lane: Lane, on_progress: Callable[[UUID, Progress], None]) -> None:
+class _ObservedLane:
+    def __init__(self, lane: Lane, on_line: OnLine | None, on_progress: OnProgress | None) -> None:
         self._lane = lane
+        self._on_line = on_line
         self._on_progress = on_progress
 
     async def run(self, assignment: Assignment, terms: AttemptTerms) -> Ended:
         """Run one attempt as the lane does."""
-        listener = _ProgressListener(terms.listener, partial(self._on_progress, assignment.job))
+        listener = _ObservedListener(terms.listener, assignment, self._on_line, self._on_progress)
         return await self._lane.run(assignment, replace(terms, listener=listener))
 
 
-class _ProgressListener:
-    def __init__(self, listener: AttemptListener, on_progress: Callable[[Progress], None]) -> None:
-        self._on_progress = on_progress
+class _ObservedListener:
+    def __init__(
+        self,
+        listener: AttemptListener,
+        assignment: Assignment,
+        on_line: OnLine | None,
+        on_progress: OnProgress | None,
+    ) -> None:
         self._listener = listener
-        self.log: Callable[[LogLine], None] = listener.log
+        self._assignment = assignment
+        self._on_line = on_line
+        self._on_progress = on_progress
         self.emit: Callable[[Note], None] = listener.emit
         self.measure: Callable[[str, tuple[str, ...], float], None] = listener.measure
         self.span: Callable[[Span], None] = listener.span
 
+    def log(self, line: LogLine) -> None:
+        if self._on_line is not None:
+            self._on_line(self._assignment, line)
+        self._listener.log(line)
+
     def progress(self, progress: Progress) -> None:
-        self._on_progress(progress)
+        if self._on_progress is not None:
+            self._on_progress(self._assignment, progress)
         self._listener.progress(progress)
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:

@@ -1,0 +1,184 @@
+"""Words of other job systems, and Tenure's own for them: what a wrong name gets as an answer.
+
+Most people who write their first job have written jobs before, with Celery, RQ, Dramatiq, Huey, Arq,
+Procrastinate or Sidekiq. An option or a method of theirs is answered with the right word, any other unknown
+name with the nearest one.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _table(*rows: tuple[str, str]) -> dict[str, str]:
+    """One word of ours by each of theirs, which stand in one text."""
+    return {name: word for names, word in rows for name in names.split()}
+
+
+_ATTEMPTS = "max_attempts=, which counts the first attempt, too"
+_PAUSE = "retry=backoff(base=…, cap=…)"
+_RESULTS = "not needed: results are kept with their jobs, and `tenure retention` says for how long"
+_SCHEDULES = "there are no schedules yet: enqueue from a timer or from cron"
+_RATES = "there are no rates: concurrency= and limits= bound how many jobs run at once"
+_KEPT = "not needed: a job stays on record until its outcome is, and on_lost= says what follows a lost worker"
+_RAISE = "exceptions in the handler: each is tried again, tenure.Retry(after=60) in a minute"
+_ENQUEUE = "{own}.enqueue_sync(params), and in async code await {own}.enqueue(params)"
+
+_SHARED = _table(
+    ("max_retries retries retry_limit max_tries tries attempts", _ATTEMPTS),
+    ("time_limit soft_time_limit job_timeout max_time max_runtime", "timeout="),
+    ("queue_name routing_key exchange", "queue="),
+    ("serializer accept_content compression", "not needed: params and results are JSON"),
+    ("ignore_result store_results result_ttl failure_ttl keep_result result_expires retention", _RESULTS),
+    (
+        "on_success on_failure link link_error callback errback",
+        "hooks, such as @welcome.on_success",
+    ),
+    ("unique unique_for unique_key dedup_key lock queueing_lock", "idempotency_key=, given to enqueue"),
+    ("rate_limit rate throttle", _RATES),
+    ("cron crontab every schedule repeat interval periodic", _SCHEDULES),
+    ("tag labels", "tags="),
+)
+
+TERMS = _SHARED | _table(
+    (
+        "name task_name actor_name job_type id",
+        'the key, which comes first: {call}("email.welcome")',
+    ),
+    ("bind pass_context context", "a second parameter, as in def welcome(params, ctx)"),
+    ("acks_late acks_on_failure_or_timeout reject_on_worker_lost", _KEPT),
+    ("autoretry_for retry_for retry_when", "retry_on="),
+    ("throws dont_autoretry_for discard_on no_retry_on", "fatal_on="),
+    ("retry_backoff retry_backoff_max retry_jitter retry_delay retry_kwargs retry_strategy", _PAUSE),
+    ("default_retry_delay min_backoff max_backoff backoff", _PAUSE),
+    ("max_concurrency concurrency_limit max_instances max_parallel", "concurrency="),
+    ("env env_vars envvars", "environment=, a list of names"),
+    ("memory_limit max_memory", "memory="),
+    ("pool executor isolation", "lane="),
+    ("delay countdown", "delay= in enqueue, for one job"),
+    ("eta run_at", "run_at= in enqueue, for one job"),
+    ("hold idempotency_key", "it in enqueue, for one job"),
+    ("params base schema", "the type of the function's first parameter"),
+)
+"""What `@app.job` is given elsewhere."""
+
+OPTIONS = _SHARED | _table(
+    ("countdown delay_seconds defer_by schedule_in wait in_", "delay=, in seconds or as a timedelta"),
+    ("eta at scheduled_at schedule_at wait_until defer_until", "run_at=, an aware datetime"),
+    ("task_id job_id message_id id key jid unique unique_key", "idempotency_key="),
+    ("args kwargs payload data parameters", 'one object with all params, as in enqueue(Welcome(to="…"))'),
+    ("retry retry_policy retry_on", "it in @app.job; one job may have max_attempts="),
+    ("depends_on after chain", "ctx.enqueue, in the handler that comes before"),
+    ("expires ttl expiry", "there is no expiry yet: cancel() ends a job"),
+    ("meta headers description", "tags=, or a field of the params"),
+    ("transaction session conn using", "connection="),
+)
+"""What `enqueue` is given elsewhere."""
+
+_METHODS = {
+    "JobDefinition": _table(
+        ("delay apply_async apply send perform_async perform_later kiq defer defer_async", _ENQUEUE),
+        ("submit push queue dispatch", _ENQUEUE),
+        ("enqueue_in enqueue_at perform_in perform_at schedule", f"{_ENQUEUE}, with delay= or run_at="),
+        ("send_with_options options configure set", f"{_ENQUEUE}, with options such as delay="),
+        ("s si signature message", "{own}.new_job(params), for app.enqueue_many"),
+        ("map starmap chunks batch defer_many", "{own}.enqueue_many_sync([…])"),
+        ("call_local run fn call", "{own}(params), which calls the plain function"),
+        ("retry", _RAISE),
+    ),
+    "Tenure": _table(
+        ("task actor background_task register tasks", '@app.job("email.welcome")'),
+        ("periodic_task cron schedule scheduler add_periodic_task on_after_configure", _SCHEDULES),
+        ("send_task send push defer delay", "app.enqueue_sync(key, params)"),
+        ("fetch_job get_job AsyncResult result", "app.handle(id)"),
+        ("conf config config_from_object", "variables TENURE_…, tenure.toml, and settings="),
+        ("worker_main run_worker run start serve", "the command `tenure worker jobs:app`"),
+        ("autodiscover_tasks", "imports, in the module that `tenure worker` names"),
+    ),
+    "JobHandle": _table(
+        ("ready successful failed is_finished state get_status", "status(), and status_sync() in plain code"),
+        ("refresh info", "get(), and get_sync() in plain code: the whole record"),
+        ("revoke abort terminate stop delete kill", "cancel(), and cancel_sync() in plain code"),
+        ("join return_value latest_result value", "wait(), and wait_sync() in plain code"),
+        ("task_id job_id", "id"),
+        ("retry requeue", "the command `tenure jobs replay ID`"),
+    ),
+    "Context": _table(
+        ("retry", _RAISE),
+        ("request job message", "job_id, attempt, queue and params in ctx itself"),
+        ("update_state set_progress save_meta meta", 'ctx.progress(0.5, "half done")'),
+        ("logger logging", "ctx.log"),
+        ("retries attempts job_try", "ctx.attempt"),
+        ("id task_id", "ctx.job_id"),
+        ("is_aborted aborted", "ctx.cancelled"),
+    ),
+}
+_OWN = {"Tenure": "app", "JobHandle": "job", "Context": "ctx"}
+"""What the variable is called in examples."""
+
+
+def unknown_option(call: str, name: str, words: Mapping[str, str], known: Collection[str]) -> TypeError:
+    """The error for an option that does not exist, with the right word for it."""
+    text = f"{call}() got an unexpected keyword argument {name!r}"
+    if (word := words.get(name)) is not None:
+        return TypeError(f"{text}; {_advice(word).format(call=call)}")
+    if close := nearest(name, known):
+        return TypeError(f"{text}; did you mean {close}=?")
+    return TypeError(f"{text}; it takes {', '.join(sorted(known))}")
+
+
+def keyword_params(call: str, names: Sequence[str], title: str | None) -> TypeError:
+    """The error for params that were given one by one, to a definition whose params have such names."""
+    if title is None:
+        example = "{" + ", ".join(f'"{name}": …' for name in names) + "}"
+    else:
+        example = f"{title}({', '.join(f'{name}=…' for name in names)})"
+    given = f"{call}() got an unexpected keyword argument {names[0]!r}"
+    return TypeError(f"{given}; params are one object: write {call}({example})")
+
+
+def answering_other_words(kind: C) -> C:
+    """Answer attributes that a class does not have with the right word. Type checkers see none of this."""
+    words = _METHODS[kind.__name__]
+
+    def missing(self: Any, name: str) -> Any:
+        own = _OWN.get(kind.__name__) or vars(self).get("__name__", "job")
+        text = f"{type(self).__name__} has no attribute {name!r}"
+        if (word := words.get(name)) is not None:
+            text = f"{text}; {_advice(word).format(own=own)}"
+        elif not name.startswith("_") and (close := nearest(name, [*dir(kind), *vars(self)])):
+            text = f"{text}; did you mean {close}?"
+        raise AttributeError(text, name=name, obj=self)
+
+    setattr(kind, "__getattr__", missing)  # noqa: B010
+    return kind
+
+
+def needing_a_key(method: F) -> F:
+    """Answer a decorator that was given no key with how it is written."""
+
+    @wraps(method)
+    def called(self: Any, *given: Any, **terms: Any) -> Any:
+        key = given[0] if given else terms.get("key")
+        if isinstance(key, str):
+            return method(self, *given, **terms)
+        if key is None and isinstance(terms.get("name"), str):
+            raise TypeError(f"job() has no name=: the key comes first, as in @app.job({terms['name']!r})")
+        got = "no key" if key is None else f"{getattr(key, '__name__', key)!r:.64} for a key"
+        raise TypeError(f'job() got {got}: every job has one, as in @app.job("email.welcome")')
+
+    return called  # type: ignore[return-value]
+
+
+def _advice(word: str) -> str:
+    return word if word.startswith(("there ", "not ")) else f"use {word}"
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """The known name that is most like a wrong one; empty where none is."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)), "")

@@ -1,0 +1,50 @@
+"""What the library returns of a job: records whose documents are Python values, not JSON text."""
+
+from typing import Any
+
+from msgspec import structs
+
+from tenure.core.model.job import Event, Job
+from tenure.core.reports.reading import FeedEntry
+from tenure.core.values.documents import Document, read
+
+
+class JobRecord(Job, frozen=True, kw_only=True):
+    """One job in full, as the database has it at the moment of the question."""
+
+    params: Any
+    """The params as plain values: dicts, lists, texts, numbers, whatever the handler's type is."""
+    result: Any
+    """What the handler returned, as plain values; None until the job has succeeded."""
+
+
+class EventRecord(Event, frozen=True, kw_only=True):
+    """An event of a job, with the payload that the handler gave it as plain values."""
+
+    payload: Any = None
+
+
+class FeedRecord(FeedEntry, frozen=True):
+    """An event in the feed, with the line and namespace of its job."""
+
+    event: EventRecord
+
+
+def job_record(job: Job) -> JobRecord:
+    """A job with values for documents."""
+    fields = structs.asdict(job)
+    return JobRecord(**{**fields, "params": read(job.params), "result": _value(job.result)})
+
+
+def event_record(event: Event) -> EventRecord:
+    """An event with a value for its payload."""
+    return EventRecord(**{**structs.asdict(event), "payload": _value(event.payload)})
+
+
+def feed_record(entry: FeedEntry) -> FeedRecord:
+    """An entry of the feed with a value for its payload."""
+    return FeedRecord(entry.position, event_record(entry.event), entry.line, entry.namespace)
+
+
+def _value(document: Document | None) -> Any:
+    return None if document is None else read(document)

@@ -1,0 +1,162 @@
+"""What people are told who write jobs as they did with another job system."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tenure import Context, Tenure
+from tenure.core.errors import InvalidInput
+from tenure.core.values.other_words import OPTIONS, TERMS
+from tenure.settings.settings import Settings
+from tenure.surfaces.library.definition import JobDefinition
+from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.terms import DefinitionTerms
+
+
+@dataclass
+class Welcome:
+    to: str
+    subject: str = "Welcome"
+
+
+@pytest.fixture
+def app() -> Tenure:
+    """An app that no test here has to connect."""
+    return Tenure("sqlite:///never-opened.db", settings=Settings())
+
+
+@pytest.fixture
+def welcome(app: Tenure) -> Any:
+    """A definition; as a type checker would not allow what is tried on it."""
+
+    @app.job("email.welcome")
+    def welcome(params: Welcome) -> None: ...
+
+    return welcome
+
+
+def send(params: dict[str, Any]) -> None: ...
+
+
+def test_a_decorator_without_a_key_is_told_how_it_is_written(app: Any) -> None:
+    with pytest.raises(TypeError, match=r"got 'send' for a key: every job has one, as in @app.job\(\"email"):
+        app.job(send)
+    with pytest.raises(TypeError, match=r"job\(\) got no key: every job has one, as in @app.job\(\"email"):
+        app.job()
+    with pytest.raises(TypeError, match=r"has no name=: the key comes first, as in @app.job\('mail'\)"):
+        app.job(name="mail")
+    assert app.specs() == []
+
+
+@pytest.mark.parametrize(
+    ("term", "word"),
+    [
+        ("max_retries", "use max_attempts=, which counts the first attempt, too"),
+        ("retries", "use max_attempts="),
+        ("name", 'use the key, which comes first: job("email.welcome")'),
+        ("bind", "use a second parameter, as in def welcome(params, ctx)"),
+        ("acks_late", "not needed: a job stays on record"),
+        ("rate_limit", "there are no rates: concurrency= and limits="),
+        ("autoretry_for", "use retry_on="),
+        ("retry_backoff", "use retry=backoff("),
+        ("countdown", "use delay= in enqueue"),
+        ("eta", "use run_at= in enqueue"),
+        ("cron", "there are no schedules yet"),
+        ("tiemout", "did you mean timeout=?"),
+        ("colour", "it takes concurrency, concurrency_key, cpu, "),
+    ],
+)
+def test_a_term_of_another_system_has_its_word_here(app: Any, term: str, word: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        app.job("mail", **{term: 1})
+    assert str(refused.value).startswith(f"job() got an unexpected keyword argument {term!r}; {word}")
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        ("max_retries", "use max_attempts="),
+        ("countdown", "use delay=, in seconds or as a timedelta"),
+        ("eta", "use run_at=, an aware datetime"),
+        ("task_id", "use idempotency_key="),
+        ("kwargs", 'use one object with all params, as in enqueue(Welcome(to="…"))'),
+        ("prioritty", "did you mean priority=?"),
+        ("colour", "it takes concurrency_keys, delay, "),
+        ("to", "params are one object: write enqueue(Welcome(to=…))"),
+    ],
+)
+def test_an_option_of_another_system_has_its_word_here(welcome: Any, option: str, word: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        welcome.enqueue_sync(**{option: 1})
+    assert str(refused.value).startswith(f"enqueue() got an unexpected keyword argument {option!r}; {word}")
+
+
+def test_params_given_one_by_one_are_shown_as_one_object(app: Any, welcome: Any) -> None:
+    with pytest.raises(TypeError, match=r"write enqueue\(Welcome\(subject=…, to=…\)\)$"):
+        welcome.new_job(to="a", subject="b", delay=5)
+    untitled = app.command("named", ["probe"], params=dict[str, int])
+    with pytest.raises(TypeError, match="it takes concurrency_keys"):
+        untitled.new_job(to="a")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        *((name, "use welcome.enqueue_sync(params), and in async code await welcome.enqueue(params)")
+          for name in ("delay", "apply_async", "send", "perform_later", "defer")),
+        ("perform_in", "use welcome.enqueue_sync(params), and in async code await welcome.enqueue(params)"),
+        ("s", "use welcome.new_job(params)"),
+        ("enqeue", "did you mean enqueue?"),
+    ],
+)  # fmt: skip
+def test_a_method_of_another_systems_task_has_its_word_here(welcome: Any, name: str, word: str) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(welcome, name)
+    assert str(refused.value).startswith(f"{type(welcome).__name__} has no attribute {name!r}; {word}")
+
+
+def test_apps_handles_and_contexts_answer_as_well(app: Any) -> None:
+    handle: Any = app.handle("01890000-0000-7000-8000-000000000001")
+    context: Any = object.__new__(Context)
+    for owner, name, word in (
+        (app, "task", '@app.job("email.welcome")'),
+        (app, "send_task", "app.enqueue_sync"),
+        (handle, "revoke", "cancel()"),
+        (handle, "ready", "status()"),
+        (context, "retry", "tenure.Retry(after=60)"),
+        (context, "update_state", "ctx.progress("),
+    ):
+        with pytest.raises(AttributeError) as refused:
+            getattr(owner, name)
+        assert word in str(refused.value)
+    for owner in (app, handle, context):
+        assert not hasattr(owner, "_unknown")
+        assert getattr(owner, "__deepcopy__", None) is None
+
+
+def test_no_word_hides_what_exists() -> None:
+    """A word that became an option of ours would still be called a mistake in the table."""
+    assert not TERMS.keys() & DefinitionTerms.__annotations__.keys()
+    taken = inspect.signature(JobDefinition.enqueue).parameters.keys()
+    assert not OPTIONS.keys() & (taken | {"delay", "run_at", "queue", "priority", "timeout", "tags", "hold"})
+    assert not hasattr(JobHandle, "ready")
+
+
+@pytest.mark.parametrize(
+    ("terms", "problem"),
+    [
+        ({"retry": 3}, "retry: is 3; give backoff(base=1, cap=300); max_attempts= says how often"),
+        ({"limits": 3}, 'limits: is 3; give sizes by name, such as {"smtp": 3}, or use concurrency='),
+    ],
+)
+def test_values_of_another_kind_are_refused_by_name(app: Any, terms: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        app.job("mail", **terms)
+    assert str(refused.value).startswith(problem)
+
+
+def test_a_moment_that_is_a_number_is_refused(welcome: Any) -> None:
+    with pytest.raises(InvalidInput, match="run_at: is 60; give an aware datetime; delay= takes seconds"):
+        welcome.new_job(Welcome("a"), run_at=60)
