@@ -43,7 +43,7 @@ async def test_a_queue_is_paused_with_a_reason_and_resumed(site: Site, page: Pag
     await expect(card).to_contain_text("the mail server is away")
     await page.goto("/")
     attention = page.get_by_role("region", name="Needs attention")
-    await expect(attention).to_contain_text(f"Queue {queue} is paused")
+    await expect(attention).to_contain_text(f"under the pause of queue {queue}")
     await shot(page, "overview-paused")
     await page.goto("/ui/queues")
     await card.get_by_role("button", name="Resume").click()

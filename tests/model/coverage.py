@@ -78,7 +78,8 @@ def all_landmarks() -> list[str]:
         "give_up": list(State),  # one that is retrying, too, when it was given up already
     }
     return [
-        *(of_step(*step[:4]) for step in STEPS),
+        # The doctor's need rows that were changed by hand: tests/storage/contract/test_mend.py.
+        *(of_step(*step[:4]) for step in STEPS if step.by != "doctor"),
         *(
             f"enqueue: {what} taken by {work} work"
             for what in ("key", "id")

@@ -93,7 +93,7 @@ def test_a_check_names_a_job_that_was_moved_by_hand_and_what_to_do(tmp_path: Pat
     assert (ran.returncode, ran.stdout) == (0, clean.stdout)
     assert ran.stderr == (
         f"Warning: job {job}: it is queued and stands in no line, so no worker will claim it; "
-        f"`tenure jobs cancel {job}`, then `tenure jobs replay {job}`\n"
+        "`tenure doctor --mend` puts it back in line\n"
     )
 
 

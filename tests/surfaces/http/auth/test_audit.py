@@ -21,6 +21,7 @@ TARGETS = {
     "/v1/jobs/purge": "endedBefore=2030-01-31T08:30:00Z",
     "/v1/retention": f"all definitions {BLANK}",
     "/v1/retention/{key}": f"1 {BLANK}",
+    "/v1/retention-dry-run": f"dry run: all definitions {BLANK}",
 }
 """The targets of routes that say more than `all` of an empty request."""
 
