@@ -1,8 +1,10 @@
-"""Fills a store with something of every kind: jobs in every state, logs, a pause, workers."""
+"""Fills a store with something of every kind: jobs in every state, logs, a pause, workers, schedules."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
+
+from msgspec import structs
 
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line, Progress, Pulse
@@ -19,6 +21,18 @@ from tenure.core.model.policy import OnLost, Policy
 from tenure.core.model.spec import Spec
 from tenure.core.model.trail import CUSTOM, LogLine, Note, Trail, Usage
 from tenure.core.reports.operations import Definition, WorkerInfo
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import (
+    DueTick,
+    Firing,
+    NewSchedule,
+    Overlap,
+    ScheduledJob,
+    ScheduleName,
+    Source,
+    TickOutcome,
+    with_ids,
+)
 from tenure.core.values import documents
 from tenure.core.values.failure import Failure
 from tenure.storage.contract.store import Store
@@ -90,7 +104,47 @@ async def fill(store: Store) -> dict[str, UUID]:
     jobs |= await _enqueued(store, WAITING)
     await store.cancel([jobs["cancelled"]], reason="sent by mistake")
     await store.pause("media", by="ann", reason="the encoder is being replaced")
+    await _scheduled(store)
     return jobs
+
+
+async def _scheduled(store: Store) -> None:
+    """A schedule with a history of every outcome, one that is paused, and one of another namespace."""
+    now = await store.now()
+    begin = now.replace(minute=0, second=0, microsecond=0) - 6 * HOUR
+    job = ScheduledJob(definition="report.build", params=documents.write({"apiKey": "sk-123", "full": True}))
+    hourly = NewSchedule(
+        id="report.hourly",
+        job=job,
+        recurrence=Recurrence(cron="0 * * * *", timezone="Europe/Berlin", starts_at=begin),
+        overlap=Overlap.SKIP,
+        jitter=timedelta(minutes=2),
+        source=Source.CODE,
+    )
+    interval = Recurrence(every=timedelta(minutes=15), starts_at=begin)
+    partner = NewSchedule(id="partner.export", job=job, recurrence=interval, creator="ann")
+    await store.add_schedule(hourly, next_at=begin)
+    await store.add_schedule(partner, next_at=now + HOUR)
+    await store.add_schedule(structs.replace(partner, namespace="acme"), next_at=now + HOUR)
+    await store.pause_schedule(
+        ScheduleName("default", "partner.export"), by="ann", reason="the partner moves its server"
+    )
+    made = NewJob(definition="report.build", creator="schedule:report.hourly")
+    ticks = [
+        DueTick(at=begin, outcome=TickOutcome.MISSED, count=3, until=begin + 2 * HOUR),
+        DueTick(at=begin + 3 * HOUR, outcome=TickOutcome.FAILED, problem="params: 'month' is missing"),
+        DueTick(at=begin + 4 * HOUR, outcome=TickOutcome.FIRED, job=made),
+        DueTick(at=begin + 5 * HOUR, outcome=TickOutcome.OVERLAPPED),
+    ]
+    firing = Firing(
+        namespace="default",
+        schedule=hourly.id,
+        revision=1,
+        expected=begin,
+        next_at=begin + 7 * HOUR,
+        ticks=ticks,
+    )
+    assert await store.fire([with_ids(firing, uuid4)]) != [None]
 
 
 async def _enqueued(store: Store, jobs: dict[str, NewJob]) -> dict[str, UUID]:

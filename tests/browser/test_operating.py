@@ -1,5 +1,6 @@
-"""Dead letters, queues, workers and definitions in a browser."""
+"""Dead letters, queues, workers, definitions and schedules in a browser."""
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 from playwright.async_api import Page, expect
@@ -8,8 +9,10 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line
 from tenure.core.model.spec import Spec
 from tenure.core.reports.operations import WorkerInfo
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
 from tenure.core.values.failure import Failure
-from tests.browser.conftest import Site, shot
+from tests.browser.conftest import PHONE, Site, Window, shot
 from tests.storage.verbs import claim, settle, unrecoverable
 from tests.surfaces.http.http_server import register
 
@@ -57,6 +60,32 @@ async def test_a_worker_is_asked_to_end_in_peace(site: Site, page: Page) -> None
     row = page.get_by_role("row", name=worker)
     await row.get_by_role("button", name="Drain").click()
     await expect(row).to_contain_text("draining")
+
+
+async def test_without_scripts_a_schedule_is_paused_run_and_deleted(site: Site, window: Window) -> None:
+    name = f"own-{uuid4().hex[:12]}"
+    rule = Recurrence(cron="0 3 * * *", starts_at=datetime.now(UTC))
+    job = ScheduledJob(definition="report.build")
+    new = NewSchedule(id=name, job=job, recurrence=rule)
+    await site.store.add_schedule(new, next_at=rule.next_after(rule.starts_at))
+    page = await window(site.operator, **PHONE, java_script_enabled=False)
+    await page.goto("/ui/schedules?definition=report.build")
+    await page.get_by_role("link", name=name).click()
+    await page.get_by_label("Why it is paused").fill("the printer is away")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.locator(".notice")).to_contain_text("the printer is away")
+    await page.get_by_label("catch up").check()
+    await page.get_by_role("button", name="Resume").click()
+    await page.get_by_role("button", name="Run now").click()
+    run = page.get_by_role("region", name="History").get_by_role("row").nth(1)
+    await expect(run).to_contain_text("by hand")
+    await run.get_by_role("link").click()
+    await page.get_by_role("link", name=name).click()
+    await expect(page.get_by_role("button", name="Delete it")).to_be_hidden()
+    await page.get_by_text("Delete…").click()
+    await page.get_by_role("button", name="Delete it").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Schedules")
+    await expect(page.get_by_role("link", name=name)).to_have_count(0)
 
 
 async def test_figures_are_drawn_and_follow_the_period(site: Site, page: Page) -> None:

@@ -1,5 +1,6 @@
 """Every screen, light and dark, on a desktop and on a phone: it can be used, and its layout fits."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -7,6 +8,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tenure.core.model.job import NewJob
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import NewSchedule, ScheduledJob, ScheduleName
 from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
 from tests.whole import IS_WHOLE
 
@@ -25,6 +28,9 @@ SCREENS = {
     "job-failed": ("/ui/jobs/{failed}", "card.charge"),
     "job-queued": ("/ui/jobs/{unserved}", "fax.send"),
     "dead-letters": ("/ui/dead-letters", "Dead letters"),
+    "schedules": ("/ui/schedules", "Schedules"),
+    "schedule": ("/ui/schedules/default/report.hourly", "report.hourly"),
+    "schedule-paused": ("/ui/schedules/default/partner.export", "partner.export"),
     "queues": ("/ui/queues", "Queues"),
     "workers": ("/ui/workers", "Workers"),
     "definitions": ("/ui/definitions", "Definitions"),
@@ -58,12 +64,17 @@ async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, wind
     name = f"a{uuid4().hex}.{'long' * 20}"
     long, beside = NewJob(definition=name, queue=name, tags=(name,)), NewJob(definition="brief.name")
     made, _ = await site.store.enqueue([long, beside])
+    rule = Recurrence(every=timedelta(hours=1), starts_at=datetime.now(UTC))
+    planned = NewSchedule(id=name, job=ScheduledJob(definition=name), recurrence=rule, is_paused=True)
+    await site.store.add_schedule(planned, next_at=rule.starts_at, by=name)
+    schedule = f"/ui/schedules/default/{name}"
     desktop, phone = await window(site.operator, **LIGHT), await window(site.operator, **PHONE)
     for page in (desktop, phone):
-        for path in ("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues"):
+        for path in ("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues", "/ui/schedules", schedule):
             await page.goto(path)
             await expect(page.get_by_text(name).first).to_be_visible()
             assert await _overhang(page) <= 0, path
+    await site.store.delete_schedule(ScheduleName("default", name))
     await desktop.goto("/ui/jobs")
     short = await desktop.get_by_role("link", name="brief.name").first.bounding_box()
     assert short is not None

@@ -31,6 +31,9 @@ NOT_IMPORTED = {
 }  # fmt: skip
 """What developers install to run it, or to have it loaded by another program."""
 
+DATA = {"tzdata"}
+"""Packages of data: the standard library finds them by itself."""
+
 OF_RIVALS = ROOT / "bench/peers/scripts"
 """Scripts that run in environments of their own."""
 
@@ -49,7 +52,7 @@ def test_every_package_that_users_install_is_imported() -> None:
         (extra, package)
         for extra, packages in declared().items()
         for package in packages
-        if extra != "dev" and imported.isdisjoint(_modules(package))
+        if extra != "dev" and package not in DATA and imported.isdisjoint(_modules(package))
     ]
     assert not unused
 

@@ -11,6 +11,7 @@ from tenure.core.model.policy import Policy
 from tenure.core.model.states import State
 from tenure.core.model.trail import Usage
 from tenure.core.reports.operations import WorkerInfo
+from tenure.core.schedule.schedule import DueTick, ScheduleName, TickOutcome
 from tenure.core.signals import (
     AttemptHandedBack,
     AttemptLost,
@@ -23,6 +24,7 @@ from tenure.core.signals import (
     JobPutAside,
     Measured,
     Recovered,
+    ScheduleTicked,
     Signal,
     Troubled,
     WorkerDraining,
@@ -99,7 +101,24 @@ ASIDE = Aside(
     result=Document(f'"{canaries.PARAM}"'),
     error=FAILURE,
 )
+NIGHTLY = ScheduleName("default", "nightly")
+MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC)
+TICKED = ScheduleTicked(
+    NIGHTLY,
+    (
+        DueTick(at=MIDNIGHT - timedelta(days=9), outcome=TickOutcome.MISSED, count=9),
+        DueTick(at=MIDNIGHT, outcome=TickOutcome.FIRED),
+    ),
+    MIDNIGHT + timedelta(seconds=0.2),
+)
+FAILED_TICK = ScheduleTicked(
+    NIGHTLY,
+    (DueTick(at=MIDNIGHT, outcome=TickOutcome.FAILED, problem=NASTY),),
+    MIDNIGHT + timedelta(seconds=0.2),
+)
 OTHERS: list[Signal] = [
+    TICKED,
+    FAILED_TICK,
     JobPutAside(ASIDE),
     HookFailed(str(UUID(int=1)), "on_end", NASTY),
     DutyDone("reap", (StepTaken(UUID(int=1), State.RUNNING, State.QUEUED, LAPSED),)),

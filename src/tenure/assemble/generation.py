@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from tenure.assemble.client import client_on
 from tenure.assemble.handler_variables import handler_variables
 from tenure.assemble.observed_lanes import ObservedLanes
 from tenure.core.reports.operations import WorkerInfo
@@ -14,6 +15,7 @@ from tenure.core.signals import Announce, Troubled, to_all
 from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
+from tenure.engine.schedules.announcement import announce_all
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
 from tenure.execution.lanes import Lanes, LaneSet
@@ -94,13 +96,16 @@ class Generations:
             raise
 
     async def open(self, imported: ImportedApp, store: Store) -> Generation:
-        """Build a worker for an imported app, and register its definitions."""
+        """Build a worker for an imported app, and register its definitions and schedules."""
         try:
             registry = imported.manifest.registry()
             name = new_worker_name()
             worker = self._observed_worker(store, imported.lanes, registry, name)
             for changed in await save_definitions(store, registry.specs(), name):
                 self._logs.notice(changed)
+            schedules = client_on(store, registry).schedules
+            for problem in await announce_all(schedules, imported.manifest.schedules, by=name):
+                self._logs.notice(problem)
             return Generation(worker, imported.lanes, registry)
         except BaseException:
             await imported.lanes.close()

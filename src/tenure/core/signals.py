@@ -4,6 +4,7 @@ A signal says what has happened; no subscriber can change that.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import Report
 from tenure.core.model.states import State
 from tenure.core.reports.operations import WorkerInfo
+from tenure.core.schedule.schedule import DueTick, ScheduleName
 from tenure.core.values.span import Span
 
 
@@ -117,6 +119,14 @@ class HookFailed(Struct, frozen=True):
     claimed: Claimed | None = None
 
 
+class ScheduleTicked(Struct, frozen=True):
+    """A schedule has moved past these ticks, which are on record since `at`, by the store's clock."""
+
+    schedule: ScheduleName
+    ticks: tuple[DueTick, ...]
+    at: datetime
+
+
 class DutyDone(Struct, frozen=True):
     """Steps of the clock that this process took for all."""
 
@@ -174,6 +184,7 @@ Signal = (
     | SpanEnded
     | HookFailed
     | DutyDone
+    | ScheduleTicked
     | JobPutAside
     | Troubled
     | Recovered

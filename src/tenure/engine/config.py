@@ -83,6 +83,10 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
     """How long to wait for running attempts after a stop."""
     limits: ResourceLimits = ResourceLimits()
     """The limits of an attempt where its definition sets none."""
+    max_queue_depth: int = 0
+    """How many jobs may stand in one queue before schedules add no more; 0 means no bound."""
+    max_namespace_jobs: int = 0
+    """How many jobs of one namespace may be unfinished before schedules add no more; 0 means no bound."""
 
     def __post_init__(self) -> None:
         for name in dict.fromkeys(lane.slots for lane in LANES.values()):
@@ -114,6 +118,8 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
             poll=timedelta(seconds=settings.poll_seconds),
             shutdown=timedelta(seconds=settings.shutdown_seconds),
             limits=default_limits(settings),
+            max_queue_depth=settings.max_queue_depth,
+            max_namespace_jobs=settings.max_namespace_jobs,
         )
 
     def deadlines(self, asked_at: float) -> LeaseDeadlines:

@@ -14,6 +14,7 @@ from tenure.core.signals import Signal
 from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
+from tenure.engine.schedules.announcement import announce_all
 from tenure.engine.worker.held_attempt import HeldAttempt
 from tenure.engine.worker.hooks import Hooks
 from tenure.execution.parent.attempt_terms import StopReason
@@ -37,6 +38,7 @@ class InlineWorker:
         self._config = WorkerConfig(worker=WORKER, lines=(), slots=slots, lease=LEASE)
         self._held: dict[Lease, HeldAttempt] = {}
         self._registered: list[Spec] = []
+        self._announced: tuple[bytes, ...] = ()
         self._is_busy = False
         runtime.on_call = self.beat
 
@@ -51,11 +53,14 @@ class InlineWorker:
                 self._held[lease].stop.ask(reason)
 
     async def register(self) -> None:
-        """Save the app's definitions, as a worker does when it starts."""
-        store, _ = await self._runtime.ready()
+        """Save the app's definitions and schedules, as a worker does when it starts."""
+        store, client = await self._runtime.ready()
         if (specs := self._registry.specs()) != self._registered:
             await save_definitions(store, specs, by=WORKER)
             self._registered = specs
+        if (schedules := self._registry.manifest(None).schedules) != self._announced:
+            await announce_all(client.schedules, schedules, by=WORKER)
+            self._announced = schedules
 
     async def drain(self, post: Post, rounds: int) -> int:
         """Run jobs until none is ready; returns how many attempts that took."""

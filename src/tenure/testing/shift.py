@@ -1,4 +1,4 @@
-"""One drain or advance of a harness: promotes, reaps, claims, runs and settles until nothing is ready."""
+"""One drain or advance of a harness: promotes, reaps, fires, claims, runs and settles until all is done."""
 
 import asyncio
 from collections import Counter
@@ -14,6 +14,8 @@ from tenure.core.model.retry import decide
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import AttemptSettled, Signal
 from tenure.engine.config import LeaseDeadlines, WorkerConfig
+from tenure.engine.schedules.firer import Firer
+from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.worker.children import enqueue_children
 from tenure.engine.worker.held_attempt import HeldAttempt
 from tenure.engine.worker.hooks import Hooks
@@ -51,6 +53,7 @@ class Shift:
         """`held` names the attempts that run, for whatever asks them to stop."""
         self._store = at.store
         self._client = at.client
+        self._firer = Firer(at.store, JobMaker(at.client, _has_room), _unheard)
         self._lane = lane
         self._hooks = hooks
         self._specs = specs
@@ -91,9 +94,11 @@ class Shift:
         return [line for line in known if (line.definition, line.version) in self._specs]
 
     async def _take_due_steps(self, lines: Sequence[Line]) -> bool:
-        """Promote, reap, and run hooks that are owed; returns whether anything was done."""
+        """Promote, reap, fire schedules, and run hooks that are owed; returns whether anything was done."""
         outlook = await self._store.outlook(lines)
         moved = 0
+        if outlook.next_tick is not None and outlook.next_tick <= outlook.now:
+            moved += await self._firer.fire_due()
         if outlook.next_timer is not None and outlook.next_timer <= outlook.now:
             moved += len(await self._store.promote(_AT_ONCE))
         if outlook.next_expiry is not None and outlook.next_expiry <= outlook.now:
@@ -159,7 +164,8 @@ class Shift:
 
 
 def _due_times(outlook: Outlook) -> list[datetime]:
-    return [at for at in (outlook.next_timer, outlook.next_expiry, outlook.next_resume) if at is not None]
+    times = (outlook.next_timer, outlook.next_expiry, outlook.next_resume, outlook.next_tick)
+    return [at for at in times if at is not None]
 
 
 def _endless(rounds: int, attempts: Counter[str]) -> Endless:
@@ -167,8 +173,12 @@ def _endless(rounds: int, attempts: Counter[str]) -> Endless:
     which = f"{most[0][0]} goes on, with {most[0][1]:,} attempts" if most else "no attempt was made"
     return Endless(
         f"after {rounds:,} rounds there is still something to do: {which}; "
-        "does it enqueue itself, retry or snooze without a delay?"
+        "does it enqueue itself, retry or snooze without a delay, or does a schedule fire that often?"
     )
+
+
+async def _has_room(_: Sequence[NewJob]) -> None:
+    """No quota is set in a harness."""
 
 
 def _unheard(_: Signal) -> None:

@@ -7,11 +7,22 @@ import pytest
 from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line
+from tenure.core.model.spec import Spec
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.operations import WorkerInfo
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import NewSchedule, ScheduledJob, ScheduleName
+from tenure.engine.client.admission import Admission
+from tenure.engine.client.quota import Quota
+from tenure.engine.client.registration import save_definitions
+from tenure.engine.client.registry import Registry
 from tenure.engine.health import attention
 from tenure.engine.health.attention import Attention, AttentionCheck, LongestWait
+from tenure.engine.health.checkup import examine
+from tenure.engine.schedules.firer import Firer
+from tenure.engine.schedules.job_maker import JobMaker
+from tenure.engine.schedules.schedules import Schedules
 from tenure.storage.contract.store import Store
 from tests.storage import damaged_rows
 from tests.storage.backends import Backend
@@ -27,7 +38,7 @@ async def look(store: Store) -> Attention:
 
 def is_calm(seen: Attention) -> bool:
     """Whether nothing needs attention; that jobs wait does not by itself."""
-    named = (seen.paused, seen.unserved, seen.silent, seen.struggling, seen.aside)
+    named = (seen.paused, seen.unserved, seen.silent, seen.struggling, seen.aside, seen.schedules)
     return not any(named) and not seen.overdue and not seen.dead.n
 
 
@@ -127,3 +138,31 @@ async def test_one_look_serves_many(store: Store, monkeypatch: pytest.MonkeyPatc
     first = await check.look()
     await enqueue_one(store)
     assert await check.look() is first
+
+
+async def test_a_schedule_that_nothing_fires_or_that_makes_no_job_needs_a_person(
+    store: Store, clock: Clock
+) -> None:
+    """The doctor and the overview say it in the same words, with the way out."""
+    await save_definitions(store, [Spec(key="mail")], "test")
+    admission = Admission(store, Registry())
+    jobs = JobMaker(admission, Quota(store, 0).admit)
+    rule = Recurrence(every=seconds(3600), starts_at=START)
+    schedules = Schedules(store, jobs)
+    await schedules.create(NewSchedule(id="hourly", job=ScheduledJob(definition="mail"), recurrence=rule))
+    gone = NewSchedule(id="gone", namespace="acme", job=ScheduledJob(definition="no.such"), recurrence=rule)
+    await store.add_schedule(gone, next_at=rule.next_after(START))
+    assert is_calm(await look(store))
+    await clock.advance(seconds(3600 + 61))
+    idle = [one for one in (await examine(store)).symptoms if one.kind.startswith("schedule")]
+    assert [(one.kind, one.since) for one in idle] == [("schedule-idle", START + seconds(3600))] * 2
+    await Firer(store, jobs, lambda _: None).fire_due()
+    failed = [one for one in (await examine(store)).symptoms if one.kind.startswith("schedule")]
+    assert [(one.kind, one.since, one.definition) for one in failed] == [
+        ("schedule-failed", START + seconds(3600), "no.such")
+    ]
+    assert failed[0].what.startswith("the last tick of the schedule acme/gone made no job: ")
+    assert "no.such" in failed[0].what
+    assert failed[0].needs_person
+    await store.pause_schedule(ScheduleName("acme", "gone"))
+    assert (await look(store)).schedules == []

@@ -1,15 +1,19 @@
 """The read-only views, for use in a database shell."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 import asyncpg
 import pytest
 
+from tenure.core.model.job import NewJob
 from tenure.core.model.policy import Policy
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Definition
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import DueTick, Firing, NewSchedule, ScheduledJob, TickOutcome
 from tenure.core.values.documents import EMPTY, Document
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
@@ -32,6 +36,7 @@ COLUMNS = {
         queued_at started_at finished_at heartbeat_at lease_expires_at cancel_requested_at worker_id
         idempotency_key error_summary""",
     "job_events": "id job_id event_type at payload",
+    "schedules": """id definition_key definition_version cron params priority enabled last_enqueued_at""",
     "job_definitions": "key version default_max_attempts timeout_seconds concurrency_limit",
 }
 
@@ -159,9 +164,53 @@ async def test_nothing_can_be_written_through_a_view(store: Store, backend: Back
     """S1.39: they are there to be read."""
     await job_in(store, State.SUCCEEDED)
     await store.put_definitions([Definition(key="mail", version=1, spec=EMPTY)])
+    rule = Recurrence(cron="@daily", starts_at=datetime(2020, 1, 1, tzinfo=UTC))
+    await store.add_schedule(
+        NewSchedule(id="daily", job=ScheduledJob(definition="mail"), recurrence=rule), next_at=None
+    )
     for view, columns in COLUMNS.items():
         [column, *_] = columns.split()
         for text in (f"DELETE FROM tenure.{view}", f"UPDATE tenure.{view} SET {column} = {column}"):
             with pytest.raises((apsw.Error, asyncpg.PostgresError)):
                 await backend.sql(text)
         assert await backend.sql(f"SELECT 1 FROM tenure.{view}")
+
+
+async def test_a_schedule_is_seen_with_what_it_makes_and_when_it_last_did(
+    store: Store, backend: Backend, clock: Clock
+) -> None:
+    """S1.45: definition, expression, params, priority, whether it is enabled, and its last job."""
+    job = ScheduledJob(definition="mail", version=3, params=Document('{"to":"ada"}'), priority=7)
+    rule = Recurrence(cron="* * * * *", starts_at=datetime(2020, 1, 1, tzinfo=UTC))
+    new = NewSchedule(id="often", job=job, recurrence=rule)
+    tick = rule.next_after(await store.now())
+    made = await store.add_schedule(new, next_at=tick)
+    assert tick is not None
+    assert made is not None
+    await store.add_schedule(
+        NewSchedule(id="bare", job=ScheduledJob(definition="post"), recurrence=rule, is_paused=True),
+        next_at=tick,
+    )
+    await clock.advance(seconds(61))
+    fired = DueTick(at=tick, outcome=TickOutcome.FIRED, job=NewJob(definition="mail"))
+    await store.fire(
+        [
+            Firing(
+                namespace="default",
+                schedule="often",
+                revision=made.revision,
+                expected=tick,
+                next_at=tick + seconds(60),
+                ticks=[fired],
+            )
+        ]
+    )
+    names = ("id", "definition_key", "definition_version", "cron", "params", "priority", "enabled")
+    rows = {row[0]: row[1:] for row in await seen(backend, "schedules", *names)}
+    assert rows["often"][:3] == ("mail", 3, "* * * * *")
+    assert (json.loads(rows["often"][3]), rows["often"][4:]) == ({"to": "ada"}, (7, True))
+    assert rows["bare"] == ("post", None, "* * * * *", "{}", 0, False)
+    last = {row[0]: row[1] for row in await seen(backend, "schedules", "id", "last_enqueued_at")}
+    assert last["bare"] is None
+    moment = last["often"]
+    assert (datetime.fromisoformat(moment) if isinstance(moment, str) else moment) == tick

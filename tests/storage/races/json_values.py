@@ -16,12 +16,15 @@ from tenure.core import errors
 from tenure.core.errors import StoreError
 from tenure.core.model import aside, job, lease, limit, outcome, policy, turn
 from tenure.core.reports import operations, reading, retention
+from tenure.core.schedule import schedule
 
 _MICROSECOND = timedelta(microseconds=1)
+_MODULES = (aside, job, lease, limit, operations, outcome, policy, reading, retention, schedule, turn, errors)
 _ERRORS = (errors.__name__, aside.__name__)
 _KNOWN: dict[str, Callable[[Any], Any]] = {
     "UUID": UUID,
     "datetime": datetime.fromisoformat,
+    "ScheduleName": lambda parts: schedule.ScheduleName(*parts),
     "timedelta": lambda count: count * _MICROSECOND,
     "frozenset": lambda members: frozenset(map(decode, members)),
     "dict": lambda pairs: {decode(key): decode(value) for key, value in pairs},
@@ -43,6 +46,8 @@ def encode(value: object) -> Any:
             return {"timedelta": value // _MICROSECOND}
         case frozenset() | set():
             return {"frozenset": [encode(member) for member in value]}
+        case schedule.ScheduleName():
+            return {"ScheduleName": list(value)}
         case list() | tuple():
             return [encode(member) for member in value]
         case Mapping():
@@ -69,7 +74,7 @@ def decode(encoded: Any) -> Any:
 
 
 def _kind_named(name: str) -> Any:
-    for module in (aside, job, lease, limit, operations, outcome, policy, reading, retention, turn, errors):
+    for module in _MODULES:
         if hasattr(module, name):
             return getattr(module, name)
     raise TypeError(f"nothing is called {name}")

@@ -2,7 +2,8 @@
 
 Each prepares a batch of its own, names the two calls, with ids in random order, and what both answers must
 have in common, whichever was first. Every verb that moves jobs belongs into some pair here. Pairs that want
-slots of limits are in `limit_pairs`, those that prune in `prune_pairs`.
+slots of limits are in `limit_pairs`, those that prune in `prune_pairs`, those that
+fire schedules in `schedule_pairs`.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from tenure.core.errors import StoreBusy
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
-from tests.storage.races import limit_pairs, mend_pairs, prune_pairs
+from tests.storage.races import limit_pairs, mend_pairs, prune_pairs, schedule_pairs
 from tests.storage.races.collision import BATCH, ONCE, Collision, Ground, Pair, claimed_by, jobs_of
 from tests.storage.races.requests import beats, cancels, claims, enqueues, promotes, reaps, settles, turns
 from tests.storage.verbs import recoverable, seconds, succeeded
@@ -148,4 +149,5 @@ PAIRS: tuple[Pair, ...] = (
     *limit_pairs.PAIRS,
     *mend_pairs.PAIRS,
     *prune_pairs.PAIRS,
+    *schedule_pairs.PAIRS,
 )

@@ -26,7 +26,17 @@ from tenure.surfaces.cli.process.log_output import Libraries
 from tenure.telemetry.logs.logs import LEVELS, LONGEST_ERROR, EventLog, LogEntry
 from tenure.telemetry.logs.structured import Structured
 from tests import canaries
-from tests.telemetry.sample_signals import EVERY_SIGNAL, NASTY, OF_A_JOB, TRACE, WORKER, settled, success
+from tests.telemetry.sample_signals import (
+    EVERY_SIGNAL,
+    FAILED_TICK,
+    NASTY,
+    OF_A_JOB,
+    TICKED,
+    TRACE,
+    WORKER,
+    settled,
+    success,
+)
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/logs.md").read_text()
 OF_EVERY_JOB = ["jobId", "definition", "version", "queue", "attempt", "worker", "traceId"]
@@ -262,3 +272,16 @@ def test_an_attempt_without_an_outcome_is_told_of_in_full() -> None:
     assert (back["reason"], back["state"], back["outcome"]) == (NASTY, "queued", "killed")
     assert (lost["durationSeconds"], lost["retries"], lost["maxAttempts"]) == (1.5, 0, 3)
     assert (lost["reason"], lost["outcome"]) == ("we could not keep its lease", "lost")
+
+
+def test_ticks_are_told_with_what_became_of_them() -> None:
+    """S1.74: those that made no job although they should are louder."""
+    ticked, failed = structured(entries(TICKED, FAILED_TICK))
+    names = ("level", "event", "schedule", "namespace", "tick", "lateSeconds", "outcomes")
+    assert [ticked[name] for name in names] == [
+        *("info", "schedule.ticked", "nightly", "default", "2026-03-01T00:00:00Z", 0.2),
+        {"missed": 9, "fired": 1},
+    ]
+    assert (failed["level"], failed["outcomes"]) == ("warning", {"failed": 1})
+    [told, _] = HumanLines(hide, is_coloured=False)(entries(TICKED, FAILED_TICK), 0)
+    assert told.endswith(b" schedule nightly: 9 missed, 1 fired\n")

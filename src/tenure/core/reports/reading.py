@@ -180,8 +180,8 @@ class Recent(Struct, frozen=True):
 class Outlook(Struct, frozen=True):
     """What a worker can expect: whether jobs wait in its lines, and when the next timer or lease is due.
 
-    `next_resume` is when the first pause ends by itself. `owed` says that jobs of its lines have ended that
-    `follow_up` would return.
+    `next_resume` is when the first pause ends by itself, `next_tick` when a schedule fires. `owed` says that
+    jobs of its lines have ended that `follow_up` would return.
     """
 
     now: datetime
@@ -190,6 +190,7 @@ class Outlook(Struct, frozen=True):
     next_expiry: datetime | None
     next_resume: datetime | None = None
     owed: bool = False
+    next_tick: datetime | None = None
 
 
 def _check_type(text: str) -> None:

@@ -32,6 +32,8 @@ from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
 from tenure.engine.health.checkup import StoreHealth
+from tenure.engine.schedules.job_maker import JobMaker
+from tenure.engine.schedules.schedules import Schedules
 from tenure.engine.why import explain
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.store import Store
@@ -62,6 +64,7 @@ class JobClient:
         self._store = store
         self._completions = Completions(store)
         self._admission = Admission(store, registry)
+        self.schedules = Schedules(store, JobMaker(self._admission, self._quota.admit))
         # These four are calls of `Admission`.
         self.spec, self.validate = self._admission.spec, self._admission.validate
         self.register, self.override = self._admission.register, self._admission.override

@@ -22,10 +22,14 @@ Name = tuple[str, int]
 
 
 class Manifest(Struct, frozen=True):
-    """What a worker needs to know of its app: the database, if the code names one, and the specs."""
+    """What a worker needs to know of its app: the database, if the code names one, the specs, its schedules.
+
+    Schedules are encoded: a child that runs handlers need not load what they are made of.
+    """
 
     database: str | None
     specs: tuple[Document, ...]
+    schedules: tuple[bytes, ...] = ()
 
     def write(self) -> bytes:
         """Encode it, to be sent by the process that imported the app."""
@@ -68,6 +72,7 @@ class Registry:
         self._code: dict[Name, Code] = {}
         self._handlers: dict[Name, Handler] = {}
         self._checks: dict[Document, ParamsCheck] = {}
+        self._schedules: dict[str, bytes] = {}
 
     def add(self, spec: Spec, code: Code | None = None) -> None:
         """Register a definition; a key and version belong to one function."""
@@ -97,6 +102,12 @@ class Registry:
         code.hooks[hook] = function
         names = tuple(known for known in HOOKS if known in code.hooks)
         self._specs[name] = structs.replace(self._specs[name], hooks=names)
+
+    def add_schedule(self, name: str, schedule: bytes) -> None:
+        """Add a schedule that code declares, encoded; a name belongs to one of them."""
+        if name in self._schedules:
+            raise InvalidInput("schedule", f"{name} is declared twice", "give one of them another name")
+        self._schedules[name] = schedule
 
     def find(self, key: str, version: int | None = None) -> Spec | None:
         """The definition of a key and version, or of the key's newest version."""
@@ -138,8 +149,10 @@ class Registry:
             raise InvalidParams(f"{spec.key}@{spec.version}", problems)
 
     def manifest(self, database: str | None) -> Manifest:
-        """The definitions as data."""
-        return Manifest(database, tuple(spec.document() for spec in self.specs()))
+        """The definitions and schedules as data."""
+        return Manifest(
+            database, tuple(spec.document() for spec in self.specs()), tuple(self._schedules.values())
+        )
 
     def _check(self, schema: Document) -> ParamsCheck:
         if schema not in self._checks:

@@ -13,6 +13,7 @@ from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
 from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, Pause, WorkerStatus
+from tenure.core.schedule.schedule import TroubledSchedule
 from tenure.storage.contract.store import Store
 
 FRESH = 2.0
@@ -57,8 +58,8 @@ class Attention(Struct, frozen=True, kw_only=True):
     `silent` are workers that were neither seen lately nor dismissed; `struggling` are jobs that failed at
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
-    database refuses to move; `unready` are live workers that cannot run jobs; `ahead` is how far the store's
-    clock is ahead of this machine's.
+    database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
+    that fail, or that nothing fires; `ahead` is how far the store's clock is ahead of this machine's.
     """
 
     at: datetime
@@ -77,6 +78,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     aside: Sequence[Aside] = ()
     aside_in_all: int = 0
     unready: Sequence[WorkerStatus] = ()
+    schedules: Sequence[TroubledSchedule] = ()
 
 
 class AttentionCheck:
@@ -125,6 +127,7 @@ class AttentionCheck:
             struggling=trouble.struggling,
             overdue=trouble.overdue,
             dead=trouble.dead,
+            schedules=await self._store.troubled_schedules(MOST_NAMED),
             aside=aside.jobs,
             aside_in_all=aside.in_all,
             unready=[worker for worker in workers if _is_unready(worker, trouble.at)],

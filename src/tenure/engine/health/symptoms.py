@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from tenure.core.model.aside import Aside
+from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.reports.failures import Struggling
 from tenure.core.reports.health import Symptom
 from tenure.core.reports.operations import WorkerStatus
+from tenure.core.schedule.schedule import TroubledSchedule
 from tenure.engine.health.attention import Attention, PausedQueue, Unserved
 
 MOST_AHEAD = timedelta(seconds=60)
@@ -29,6 +31,7 @@ def symptoms_of(attention: Attention) -> list[Symptom]:
         *_more("paused", "pauses", attention.paused_in_all - len(attention.paused)),
         *map(_aside, attention.aside),
         *_more("aside", "jobs", attention.aside_in_all - len(attention.aside)),
+        *map(_schedule, attention.schedules),
         *_overdue(attention),
         *_dead(attention),
         *map(_struggling, attention.struggling),
@@ -121,6 +124,26 @@ def _overdue(attention: Attention) -> Iterator[Symptom]:
             else "start a worker, `tenure api` or `tenure serve`: each of them does so",
             needs_person=not attention.alive,
         )
+
+
+def _schedule(troubled: TroubledSchedule) -> Symptom:
+    namespace, name = troubled.name
+    written = name if namespace == USUAL_NAMESPACE else f"{namespace}/{name}"
+    if troubled.due_at is not None:
+        return Symptom(
+            kind="schedule-idle",
+            what=f"the schedule {written} is due, and nothing fires it",
+            since=troubled.due_at,
+            definition=troubled.definition,
+            cure="start a worker, `tenure serve` or `tenure scheduler`; if one runs, its log says why",
+        )
+    return Symptom(
+        kind="schedule-failed",
+        what=f"the last tick of the schedule {written} made no job: {troubled.problem or 'no room'}",
+        since=troubled.failed_at,
+        definition=troubled.definition,
+        cure=f"mend what it says, then `tenure schedules trigger {written}`; it is told until a tick fires",
+    )
 
 
 def _dead(attention: Attention) -> Iterator[Symptom]:

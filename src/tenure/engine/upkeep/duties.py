@@ -1,4 +1,4 @@
-"""Upkeep that any worker does for all: promotes due jobs, reaps, prunes, folds totals.
+"""Upkeep that any worker does for all: promotes due jobs, reaps, fires schedules, prunes, folds totals.
 
 Every duty may run on all workers at once: the store checks each step again.
 """
@@ -13,8 +13,13 @@ from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import StepTaken
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import Announce, DutyDone, JobPutAside
+from tenure.engine.client.admission import Admission
+from tenure.engine.client.quota import Quota
+from tenure.engine.client.registry import Registry
 from tenure.engine.client.retention_walk import LARGEST_STEP, RetentionWalk
 from tenure.engine.config import WorkerConfig
+from tenure.engine.schedules.firer import Firer
+from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
 
@@ -53,6 +58,8 @@ class Duties:
         on_arrival: Callable[[], None],
         on_owed_hooks: Callable[[], Awaitable[object]],
     ) -> None:
+        quota = Quota(store, config.max_queue_depth, config.max_namespace_jobs)
+        self._firer = Firer(store, JobMaker(Admission(store, Registry()), quota.admit), on_signal)
         self._store = store
         self._config = config
         self._has_hints = has_hints
@@ -89,7 +96,7 @@ class Duties:
         return max(0.0, self._look_at - time.monotonic())
 
     async def _look(self) -> float:
-        """Promote and reap what is due; return seconds until the next look."""
+        """Promote, reap and fire what is due; return seconds until the next look."""
         outlook = await self._store.outlook(self._config.lines)
         if outlook.waiting:
             self._on_arrival()
@@ -104,7 +111,7 @@ class Duties:
         return self._rest(outlook)
 
     async def _take_due_steps(self, outlook: Outlook) -> tuple[bool, bool]:
-        """Promote and reap; returns whether anything was due, and whether any job moved."""
+        """Promote, reap and fire; returns whether anything was due, and whether anything moved."""
         has_due = has_moved = False
         if _is_due(outlook.next_timer, outlook.now):
             has_due = True
@@ -112,12 +119,15 @@ class Duties:
         if _is_due(outlook.next_expiry, outlook.now):
             has_due = True
             has_moved |= await self._take_steps("reap", self._store.reap)
+        if _is_due(outlook.next_tick, outlook.now):
+            has_due = True
+            has_moved |= await self._firer.fire_due()
         return has_due, has_moved
 
     def _rest(self, outlook: Outlook) -> float:
         """Seconds until the next look."""
         longest = self._config.calm_poll_seconds if self._has_hints() else self._config.poll_seconds
-        due = (outlook.next_timer, outlook.next_expiry, outlook.next_resume)
+        due = (outlook.next_timer, outlook.next_expiry, outlook.next_resume, outlook.next_tick)
         to_come = [(at - outlook.now).total_seconds() for at in due if at is not None]
         if any(rest <= 0 for rest in to_come):  # it is locked, and would be due again at once
             longest = self._config.poll_seconds / LOOKS_A_POLL

@@ -41,6 +41,7 @@ from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
+from tenure.storage.contract.schedules import ScheduleStore
 from tenure.storage.mapping.findings import MOST, Finding
 from tenure.storage.schema.migration import Applied, Fit
 
@@ -70,14 +71,15 @@ class Store(
     OverviewStore,
     AsideStore,
     HealthStore,
+    ScheduleStore,
     Protocol,
 ):
     """A place that keeps jobs.
 
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
     verbs are in modules beside this one: `reading` jobs, `operations` of the store, `retention` of finished
-    jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, and the
-    store's own `health`.
+    jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, the store's
+    own `health`, and `schedules`.
     """
 
     async def open(self) -> None:

@@ -53,6 +53,7 @@ def outlook_from(row: Row) -> Outlook:
         row["next_timer_at"],
         row["next_expiry_at"],
         next_resume=row["next_resume_at"],
+        next_tick=row["next_tick_at"],
         owed=bool(row["owed"]),
     )
 

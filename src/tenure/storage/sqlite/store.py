@@ -22,19 +22,19 @@ from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.connection import Durability, Opening
 from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.access import Access
-from tenure.storage.sqlite.verbs.creation import Creation
 from tenure.storage.sqlite.verbs.health import Inspection
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
 from tenure.storage.sqlite.verbs.repairs import Mending
 from tenure.storage.sqlite.verbs.retention import RetentionVerbs
+from tenure.storage.sqlite.verbs.schedules import ScheduleVerbs
 from tenure.storage.sqlite.verbs.trails import Trails
 from tenure.storage.sqlite.verbs.turn import Turn
 
 
 class SqliteStore(
-    Creation, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
+    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
 ):
     """Jobs in one file, shared by any number of processes on one machine."""
 

@@ -30,6 +30,8 @@ from tenure.surfaces.cli.calls.serve import serve
 from tenure.surfaces.cli.calls.worker import worker
 from tenure.surfaces.cli.calls.workers import workers
 from tenure.surfaces.cli.demo.demo import demo
+from tenure.surfaces.cli.schedules.commands import schedules
+from tenure.surfaces.cli.schedules.scheduler import scheduler
 from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
@@ -93,6 +95,8 @@ commands.add_command(limits)
 commands.add_command(migrate)
 commands.add_command(queues)
 commands.add_command(retention)
+commands.add_command(scheduler)
+commands.add_command(schedules)
 commands.add_command(serve)
 commands.add_command(worker)
 commands.add_command(workers)

@@ -49,6 +49,11 @@ def exact(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
 
 
+def second(at: datetime) -> str:
+    """A time to the second, in UTC."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def clock(at: datetime) -> str:
     """The time of day, in UTC."""
     return at.astimezone(UTC).strftime("%H:%M:%S.%f")[:-3]
@@ -127,6 +132,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "ago": ago,
     "clock": clock,
     "exact": exact,
+    "second": second,
     "span": span,
     "figure": figure,
     "size": size,

@@ -15,12 +15,13 @@ from tenure.surfaces.dashboard.pages import (
     pause_forms,
     queues,
     retention,
+    schedules,
     workers,
 )
-from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW
+from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW, OF_SCHEDULES
 from tenure.surfaces.dashboard.refusals import refuse
 from tenure.surfaces.dashboard.renderer import HTML
-from tenure.surfaces.http.app.forms import NoFields
+from tenure.surfaces.http.app.forms import Form, NoFields
 from tenure.surfaces.http.app.routes import ANY, EVENT_STREAM, JSON, Handler, Route
 from tenure.surfaces.http.app.routes import PAGES as AUDIENCE
 
@@ -37,6 +38,11 @@ def action(path: str, **rest: Any) -> Route:
 
 def _of_job(name: str, handler: Handler, summary: str) -> Route:
     return action(f"/ui/jobs/{{jobId}}/{name}", handler=handler, summary=summary, form=NoFields)
+
+
+def _of_schedule(name: str, handler: Handler, summary: str, form: type[Form] = NoFields) -> Route:
+    path = f"/ui/schedules/{{namespace}}/{{name}}/{name}"
+    return action(path, handler=handler, summary=summary, form=form, is_namespaced=True)
 
 
 def _route(method: str, path: str, **rest: Any) -> Route:
@@ -112,6 +118,23 @@ PAGES = (
     _of_job("put-back", one_job.put_back, "Put back a job that is aside"),
     _of_job("give-up", one_job.give_up, "Make a job a dead letter"),
     page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
+    page(
+        "/ui/schedules",
+        handler=schedules.schedules,
+        summary="Schedules",
+        parameters=OF_SCHEDULES,
+        is_namespaced=True,
+    ),
+    page(
+        "/ui/schedules/{namespace}/{name}",
+        handler=schedules.schedule,
+        summary="One schedule",
+        is_namespaced=True,
+    ),
+    _of_schedule("pause", schedules.pause, "Pause a schedule", schedules.ReasonForm),
+    _of_schedule("resume", schedules.resume, "Resume a schedule", schedules.ResumeForm),
+    _of_schedule("trigger", schedules.trigger, "Run a schedule now"),
+    _of_schedule("delete", schedules.delete, "Delete a schedule"),
     page("/ui/queues", handler=queues.queues, summary="Queues"),
     action(
         "/ui/queues/{queue}/pause",

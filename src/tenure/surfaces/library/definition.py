@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
 from tenure.api.job_options import Options, checked
@@ -11,11 +11,15 @@ from tenure.core.model.spec import Spec, like
 from tenure.core.values.documents import EMPTY, Document, write
 from tenure.core.values.other_words import answering_other_words
 from tenure.engine.client.registry import Registry
+from tenure.execution.handler.context import is_confined
 from tenure.storage.contract.draft import Connection
 from tenure.surfaces.library.enqueue import record, record_one, record_sync
 from tenure.surfaces.library.handle import JobHandle, id_of
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import hook_of
+
+if TYPE_CHECKING:
+    from tenure.surfaces.library.schedule_terms import ScheduleTerms
 
 D_contra = TypeVar("D_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
@@ -155,6 +159,19 @@ class JobDefinition(Generic[D_contra, R_co]):
     def on_end(self, hook: Hook) -> Hook:
         """Call the function once the job has ended, however it ended, as `hook(ctx)`."""
         return self._add("on_end", hook)
+
+    def schedule(self, name: str, params: object = None, **terms: "Unpack[ScheduleTerms]") -> None:
+        """Let workers of the app make a job of this definition again and again: by `cron=` or `every=`.
+
+        Workers announce it when they start. Operators can pause it and run it by hand; it is changed here.
+        """
+        from tenure.surfaces.library.schedule_terms import declared
+
+        document = EMPTY if params is None else write(params)
+        encoded = declared(name, self.key, self._namespace, document, terms)
+        if not is_confined():
+            self._registry.check_params(self.spec, document)
+        self._registry.add_schedule(name, encoded)
 
     def __repr__(self) -> str:
         return f"<job {self.key}@{self.version}>"

@@ -7,6 +7,7 @@ redacts `reason` and `error`, which may hold a secret.
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from logging import ERROR, LogRecord
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
 from tenure.core.model.states import State
 from tenure.core.model.trail import LogLine
+from tenure.core.schedule.schedule import TickOutcome
 from tenure.core.signals import (
     AttemptHandedBack,
     AttemptLost,
@@ -30,6 +32,7 @@ from tenure.core.signals import (
     JobPutAside,
     Measured,
     Recovered,
+    ScheduleTicked,
     Signal,
     Troubled,
     WorkerDraining,
@@ -52,6 +55,7 @@ QUIET = frozenset({"/healthz", "/readyz", "/metrics", "/metrics/worker"})
 """Routes that programs request all the time."""
 
 _LEVEL_OF = {State.RETRYING: "warning", State.FAILED: "error", State.BURIED: "error"}
+_FAILED_TICKS = frozenset({TickOutcome.FAILED, TickOutcome.FULL})
 
 
 class LogEntry(NamedTuple):
@@ -205,6 +209,8 @@ class EventLog:
                 for one in moved:
                     if one.lapsed is not None:
                         self._log_reaped(one, one.lapsed)
+            case ScheduleTicked():
+                self._on_ticked(signal)
             case Troubled(loop, error, failures):
                 *before, reason = error.strip().splitlines() or [""]
                 fields = {"loop": loop, "reason": reason, "failures": failures, "worker": self._worker}
@@ -213,6 +219,22 @@ class EventLog:
                 self._log("info", "loop.recovered", {"loop": loop, "worker": self._worker})
             case _:
                 self._on_worker_signal(signal)
+
+    def _on_ticked(self, signal: ScheduleTicked) -> None:
+        counts = Counter[str]()
+        for tick in signal.ticks:
+            counts[tick.outcome.value] += tick.count
+        fields = {
+            "schedule": signal.schedule.name,
+            "namespace": signal.schedule.namespace,
+            "tick": signal.ticks[-1].at,
+            "lateSeconds": round((signal.at - signal.ticks[-1].at).total_seconds(), 6),
+            "outcomes": dict(counts),
+            "reason": next((tick.problem for tick in signal.ticks if tick.problem), ""),
+            "worker": self._worker,
+        }
+        has_failed = any(tick.outcome in _FAILED_TICKS for tick in signal.ticks)
+        self._log("warning" if has_failed else "info", "schedule.ticked", fields)
 
     def _aside_fields(self, aside: Aside) -> dict[str, Any]:
         line = aside.line

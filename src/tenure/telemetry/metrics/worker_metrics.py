@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tenure.core.model.lease import Claimed
 from tenure.core.model.states import State
+from tenure.core.schedule.schedule import TickOutcome
 from tenure.core.signals import (
     AttemptHandedBack,
     AttemptLost,
@@ -15,6 +16,7 @@ from tenure.core.signals import (
     DutyDone,
     HookFailed,
     Measured,
+    ScheduleTicked,
     Signal,
     Troubled,
     WorkerReady,
@@ -30,6 +32,7 @@ MOST_TYPES = 100
 """How many definitions have their own label."""
 
 SECONDS = (0.1, 0.3, 0.5, 0.7, 1, 3, 5, 7, 10)
+LATENESS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 LATENCIES = (10, 30, 50, 70, 100, 300, 500, 700, *range(1000, 10_001, 500))
 FINE = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Seconds, for what mostly takes milliseconds."""
@@ -62,6 +65,7 @@ class WorkerMetrics:
         self.names = Names(MOST_TYPES)
         self._add_attempts()
         self._add_leases()
+        self._add_schedules()
         self._add_store()
         self._add_worker()
         self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
@@ -111,6 +115,14 @@ class WorkerMetrics:
                 "Attempts given back without an outcome, by what became of the job.",
             ),
             *("job_type", "state"),
+        )
+
+    def _add_schedules(self) -> None:
+        self._ticks = Counter(
+            "tenure_ticks_total", "Ticks of schedules that this process put on record.", "outcome"
+        )
+        self._lateness = Histogram(
+            "tenure_tick_lateness_seconds", "From a tick that fired until it was on record.", bounds=LATENESS
         )
 
     def _add_store(self) -> None:
@@ -197,6 +209,8 @@ class WorkerMetrics:
                     if step.lapsed is not None:
                         held_for = step.lapsed.held_for.total_seconds()
                         self._count_ended(step.lapsed.definition, step.target, held_for)
+            case ScheduleTicked():
+                self._on_ticked(signal)
             case Measured(definition, what, labels, value):
                 self.handlers.take(definition, what, labels, value)
             case HookFailed(hook=hook):
@@ -208,6 +222,12 @@ class WorkerMetrics:
                 # These come first: a scrape will find all the others that are in the store.
                 for line in worker.lines:
                     self.names.of(line.definition)
+
+    def _on_ticked(self, signal: ScheduleTicked) -> None:
+        for tick in signal.ticks:
+            self._ticks.add((tick.outcome.value,), tick.count)
+            if tick.outcome is TickOutcome.FIRED:
+                self._lateness.observe((), (signal.at - tick.at).total_seconds())
 
     def _on_call(self, verb: str, seconds: float, error: Exception | None) -> None:
         self._queries.observe((verb,), seconds)

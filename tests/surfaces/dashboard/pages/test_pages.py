@@ -35,7 +35,7 @@ from tests.surfaces.store_behind import NOBODY
 
 SCREENS = (
     *("/", "/ui/jobs", "/ui/dead-letters", "/ui/queues", "/ui/limits", "/ui/workers"),
-    *("/ui/definitions", "/ui/definitions/mail"),
+    *("/ui/definitions", "/ui/definitions/mail", "/ui/schedules"),
 )
 HOSTILE = """"'><img src=x onerror=alert(1)></script><script>alert(1)</script>"""
 WORKER = WorkerInfo(id="w-1", host="one", pid=7, version="0.1.0", slots=4, lines=(Line("default", "mail"),))

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
+from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
@@ -128,6 +129,22 @@ async def test_a_key_aborts_what_it_asked_for(api: Api, store: Store) -> None:
     assert (await abort(tasks[1], operator)).status == 202
 
 
+async def test_a_task_that_must_not_run_twice_is_buried_with_its_worker(
+    api: Api, store: Store, clock: Clock
+) -> None:
+    """S4.8, S4.18, S4.38: as its sender asks, whatever its definition says."""
+    task = await _create(api, onLost="bury")
+    policy = (await found(store, UUID(task))).policy
+    assert (policy.on_lost, policy.max_attempts) == (OnLost.BURY, 1)
+    await claim(store, lease_for=timedelta(seconds=5))
+    assert await _state(api, task) == "Reserved"
+    await clock.advance(timedelta(seconds=6))
+    await store.reap(10)
+    assert await _state(api, task) == "Buried"
+    refused = await api.post(f"/tasks/{task}/abort")
+    assert (refused.status, refused.json["detail"][:18]) == (409, "the task is Buried")
+
+
 BAD = {
     "no type": ({"payload": {}}, "validation", "/type"),
     "an unknown type": ({**TASK, "type": "nope"}, "unknown-definition", "/type"),
@@ -144,8 +161,18 @@ BAD = {
     "no tries": ({**TASK, "maxRetries": 0}, "validation", "/maxRetries"),
     "too many tries": ({**TASK, "maxRetries": 101}, "validation", "/maxRetries"),
     "too short a time": ({**TASK, "timeoutSeconds": 0.5}, "validation", "/timeoutSeconds"),
-    "a repetition": ({**TASK, "repeat": {"cron": "* * * * *"}}, "validation", "/repeat"),
     "no repetition": ({**TASK, "repeat": None}, "validation", "/repeat"),
+    "a key for a task that does not repeat": (
+        {**TASK, "idempotencyKey": "a"},
+        "idempotency-key",
+        "/idempotencyKey",
+    ),
+    "an unknown answer to a loss": ({**TASK, "onLost": "weep"}, "validation", "/onLost"),
+    "many tries of what must not run twice": (
+        {**TASK, "onLost": "bury", "maxRetries": 2},
+        "validation",
+        "/maxRetries",
+    ),
     "a state": ({**TASK, "state": "Success"}, "unknown-field", "/state"),
 }
 
@@ -155,5 +182,4 @@ async def test_a_task_that_cannot_be_taken_is_refused_and_leaves_nothing(api: Ap
         reply = await api.post("/tasks", body)
         assert (reply.status, reply.kind) == (422, kind), (name, reply.json)
         assert reply.json["errors"][0]["pointer"] == pointer, name
-    assert "schedules" in (await api.post("/tasks", {**TASK, "repeat": {"everySeconds": 5}})).json["detail"]
     assert not (await store.page(EVERY_JOB)).jobs

@@ -1,4 +1,5 @@
--- Fold running totals, and forget workers not seen for a day. One process at a time is enough.
+-- Fold running totals, and forget workers not seen for a day, and ticks and ended repetitions of 90 days ago. One process
+-- at a time is enough.
 WITH
 turn AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(7308325449218352742) AS mine
@@ -18,5 +19,16 @@ folded AS (
 ),
 forgotten AS (
     DELETE FROM tenure.worker WHERE seen_at < tenure.now() - interval '1 day' RETURNING id
+),
+old_ticks AS (
+    DELETE FROM tenure.tick
+     WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY(SELECT ctid FROM tenure.tick
+                                                          WHERE noted_at < tenure.now() - interval '90 days'
+                                                          ORDER BY noted_at LIMIT 10000))
+),
+old_repetitions AS (
+    DELETE FROM tenure.schedule
+     WHERE (SELECT mine FROM turn) AND source = 'task' AND next_at IS NULL
+       AND greatest(updated_at, last_at) < tenure.now() - interval '90 days'
 )
 SELECT (SELECT count(*) FROM taken) - (SELECT count(*) FROM folded) + (SELECT count(*) FROM forgotten) AS spared;

@@ -46,4 +46,6 @@ SELECT :now AS now_at,
          WHERE due_at < 9223372036854775807 AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
          ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure_lease) AS next_expiry_at,
-       (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at;
+       (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at,
+       (SELECT next_at FROM tenure_schedule WHERE next_at IS NOT NULL AND paused_at IS NULL
+         ORDER BY next_at LIMIT 1) AS next_tick_at;

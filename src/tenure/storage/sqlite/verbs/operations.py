@@ -85,4 +85,7 @@ class Operations(Database):
         )
 
     async def tidy(self) -> int:
-        return len(await self._write("tidy"))
+        forgotten = await self._write("tidy.workers")
+        await self._write("tidy.ticks")
+        await self._write("tidy.repetitions")
+        return len(forgotten)

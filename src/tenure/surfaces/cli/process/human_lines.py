@@ -101,6 +101,9 @@ def human_line(event: str, fields: dict[str, Any]) -> str:
         case "jobs.reaped" | "jobs.promoted", {"count": count}:
             how = "taken back from workers that were lost" if event == "jobs.reaped" else "came due"
             return f"{count} job(s) {how}"
+        case "schedule.ticked", {"schedule": schedule, "outcomes": outcomes, "reason": reason}:
+            told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in outcomes.items())
+            return f"schedule {schedule}: {told}" + (f": {reason}" if reason else "")
         case "request.answered", {
             "method": method,
             "route": route,

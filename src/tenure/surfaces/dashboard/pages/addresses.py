@@ -5,8 +5,10 @@ from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from tenure.core.model.states import State
+from tenure.core.schedule.schedule import ScheduleName
 
 JOBS = "/ui/jobs"
+SCHEDULES = "/ui/schedules"
 
 
 def list_address(*, q: str = "", status: Sequence[State] = (), **more: str | int | None) -> str:
@@ -19,3 +21,8 @@ def list_address(*, q: str = "", status: Sequence[State] = (), **more: str | int
 def job_address(job: UUID) -> str:
     """The page of a job."""
     return f"{JOBS}/{job}"
+
+
+def schedule_address(name: ScheduleName) -> str:
+    """The page of a schedule."""
+    return f"{SCHEDULES}/{quote(name.namespace, safe='')}/{quote(name.name, safe='')}"

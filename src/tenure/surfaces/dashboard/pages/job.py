@@ -10,11 +10,13 @@ from tenure.api.why_shapes import WhyItem, why_item
 from tenure.core.model.child_keys import given_key
 from tenure.core.model.job import Job
 from tenure.core.model.states import DEAD_LETTERS, State
+from tenure.core.schedule.schedule import ScheduleName
 from tenure.core.values import fingerprint
 from tenure.core.values.documents import NULL
 from tenure.engine.client.log_tail import AttemptLine
 from tenure.surfaces.dashboard.formats import preview
 from tenure.surfaces.dashboard.pages import timeline
+from tenure.surfaces.dashboard.pages.addresses import schedule_address
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -56,6 +58,7 @@ async def job(context: AppContext, request: Request) -> Response:
         fragment="_job.html",
         job=shown,
         key=given_key(shown),
+        schedule=_schedule(shown),
         error=shown.error,
         fingerprint=_fingerprint(found),
         why=await _why(context, request, found),
@@ -107,6 +110,14 @@ async def _log(context: AppContext, request: Request, found: Job) -> LogView:
 
 def _items(lines: Sequence[AttemptLine], context: AppContext) -> list[views.LogItem]:
     return [views.log_item(*line, context.redaction) for line in lines]
+
+
+def _schedule(found: Job) -> tuple[str, str] | None:
+    """The name and the page of the schedule that made the job."""
+    kind, _, name = (found.creator or "").partition(":")
+    if kind != "schedule" or not name:
+        return None
+    return name, schedule_address(ScheduleName(found.namespace, name))
 
 
 def _fingerprint(found: Job) -> str | None:

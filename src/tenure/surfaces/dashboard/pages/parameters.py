@@ -56,3 +56,4 @@ OF_JOB = (
     _parameter("log", _place, "log lines after this fence and number"),
 )
 OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)
+OF_SCHEDULES = (_parameter("definition", str, "schedules of this definition"), CURSOR)

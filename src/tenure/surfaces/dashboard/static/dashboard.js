@@ -189,7 +189,7 @@
   })).observe(root);
 
   // ---- Shortcuts.
-  const PAGES = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", q: "/ui/queues", l: "/ui/limits", w: "/ui/workers", f: "/ui/definitions" };
+  const PAGES = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", s: "/ui/schedules", q: "/ui/queues", l: "/ui/limits", w: "/ui/workers", f: "/ui/definitions" };
   let isGoing = false;
 
   function step(by) {

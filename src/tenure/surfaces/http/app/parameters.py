@@ -18,6 +18,9 @@ from tenure.core.values import fingerprint
 from tenure.core.values.bounds import LARGEST_PAGE, named
 from tenure.surfaces.http.app.routes import Header, Parameter
 
+MOST_TICKS = 100
+"""How many ticks to come one request may ask for."""
+
 LONGEST_WAIT = 30
 """Seconds for which one request may wait for a job, or for its end."""
 
@@ -40,6 +43,12 @@ IN_PATH: dict[str, dict[str, Any]] = {
 def _page_size(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= LARGEST_PAGE:
         raise InvalidInput("limit", f"is {text!r:.64}", f"give a whole number from 1 to {LARGEST_PAGE}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= MOST_TICKS:
+        raise InvalidInput("count", f"is {text!r:.64}", f"give a whole number from 1 to {MOST_TICKS}")
     return int(text)
 
 
@@ -101,13 +110,19 @@ LAST_EVENT = Header(
     name="Last-Event-ID",
     text="the `id` of the last event received, to continue after it; `0` for the beginning",
 )
+COUNT = Parameter(
+    name="count",
+    read=_count,
+    schema={"type": "integer", "minimum": 1, "maximum": MOST_TICKS, "default": 10},
+    text="how many ticks",
+)
 VOCABULARY = Parameter(
     name="vocabulary",
     read=_dialect,
     schema={"type": "string", "enum": list(DIALECTS)},
     text="adds the status in another vocabulary: `statusWord`, or both sides of an event",
 )
-_DEFINITION = Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition")
+DEFINITION = Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition")
 _QUEUE = Parameter(name="queue", read=_name, schema=_NAME, text="in this queue")
 WAIT = Parameter(
     name="waitSeconds",
@@ -124,7 +139,7 @@ OF_LISTS = (
         text="in this state; given several times, in any of them",
         many=True,
     ),
-    _DEFINITION,
+    DEFINITION,
     _QUEUE,
     Parameter(name="tag", read=_name, schema=_NAME, text="with this tag"),
     Parameter(
@@ -141,7 +156,7 @@ OF_LISTS = (
     VOCABULARY,
 )
 OF_FEEDS = (
-    _DEFINITION,
+    DEFINITION,
     _QUEUE,
     Parameter(
         name="type",

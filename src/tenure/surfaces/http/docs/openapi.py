@@ -60,7 +60,8 @@ _NAMES_SOMETHING = [
 _AT_MOST_ONE_TIME: Schema = {"not": {"required": ["runAt", "delaySeconds"]}}
 _TOGETHER: dict[str, Schema] = {
     "NewJobBody": _AT_MOST_ONE_TIME,
-    "NewTask": _AT_MOST_ONE_TIME,
+    "NewTask": {**_AT_MOST_ONE_TIME, "dependentRequired": {"idempotencyKey": ["repeat"]}},
+    "Repeat": {"oneOf": [{"required": ["everySeconds"]}, {"required": ["cron"]}]},
     "CancelAllBody": {"allOf": [_only(UNFINISHED)], "anyOf": _NAMES_SOMETHING},
     "LeaseOrder": {
         "anyOf": [

@@ -191,7 +191,7 @@ class Application:
         request, media_type = await self._checked(request_id, route, path, reader, traceparent_out)
         handler = route.handler if route.stream is None or media_type == route.produces else route.stream
         async with asyncio.timeout(route.seconds + request.query.get("waitSeconds", 0)):
-            if not route.by_lease:
+            if not route.by_lease and not route.is_namespaced:
                 await self._check_visible(request)
             if route.is_audited:
                 entry = audit_entry_of(route, request, request_id)

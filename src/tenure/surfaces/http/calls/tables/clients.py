@@ -35,11 +35,15 @@ ROUTES = (
         "POST",
         "/tasks",
         handler=tasks.create,
-        summary="Record a task, to run now or later",
+        summary="Record a task, to run now, later, or again and again",
         body=task_shapes.NewTask,
         answers={202: task_shapes.TaskAccepted},
         fields=tasks.FIELDS,
-        problems=("unknown-definition", "invalid-params", "datetime", "quota"),
+        problems=(
+            *("unknown-definition", "invalid-params", "datetime", "quota"),
+            # A text may have the form of a rule and be none: an expression, a zone, a time that has passed.
+            *("idempotency-key", "idempotency-key-reused", "validation"),
+        ),
         is_routine=True,
         is_namespaced=True,
     ),
@@ -50,6 +54,7 @@ ROUTES = (
         summary="The state of a task",
         answers={200: task_shapes.Task},
         problems=("not-found",),
+        is_namespaced=True,
     ),
     client(
         "POST",
@@ -58,5 +63,6 @@ ROUTES = (
         summary="Abort a task that waits",
         answers={202: task_shapes.TaskAccepted},
         problems=("not-found", "job-state"),
+        is_namespaced=True,
     ),
 )

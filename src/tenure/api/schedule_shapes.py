@@ -1,0 +1,218 @@
+"""Schedules over HTTP."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from tenure.api.shapes import MILLIS, Name, Planned, Reason, Timeout, Version
+from tenure.core.model.states import State
+from tenure.core.schedule.schedule import Schedule, Tick, TickOnRecord
+from tenure.core.values.bounds import HIGHEST_PRIORITY, LARGEST_NUMBER, MOST_TAGS
+
+FIELDS = {
+    "every": "everySeconds",
+    "definition": "definitionKey",
+    "version": "definitionVersion",
+    "jitter": "jitterSeconds",
+    "timeout": "timeoutSeconds",
+    "max_attempts": "maxAttempts",
+    "time": "startsAt",
+}
+"""The engine's names of fields, and those of bodies."""
+
+MissedWord = Literal["skip", "one", "all"]
+OverlapWord = Literal["allow", "skip", "queue", "cancel"]
+Cron = Annotated[str, Meta(min_length=1, max_length=255)]
+Timezone = Annotated[str, Meta(min_length=1, max_length=255)]
+Interval = Annotated[float, Meta(ge=1, le=3653 * 86_400, extra_json_schema=MILLIS)]
+Jitter = Annotated[float, Meta(ge=0, le=86_400, extra_json_schema=MILLIS)]
+Remaining = Annotated[int, Meta(ge=1, le=LARGEST_NUMBER)]
+Priority = Annotated[int, Meta(ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY)]
+Attempts = Annotated[int, Meta(ge=1, le=100)]
+Tags = Annotated[tuple[Name, ...], Meta(max_length=MOST_TAGS)]
+
+
+class ScheduleChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """What to change of a schedule; what is left out stays. Null takes away what may be absent."""
+
+    definition_key: Name | UnsetType = UNSET
+    definition_version: Version | UnsetType | None = UNSET
+    cron: Cron | UnsetType = UNSET
+    every_seconds: Interval | UnsetType = UNSET
+    timezone: Timezone | UnsetType = UNSET
+    jitter_seconds: Jitter | UnsetType = UNSET
+    starts_at: Planned | UnsetType = UNSET
+    ends_at: Planned | UnsetType | None = UNSET
+    remaining: Remaining | UnsetType | None = UNSET
+    params: Raw | UnsetType = UNSET
+    queue: Name | UnsetType | None = UNSET
+    priority: Priority | UnsetType | None = UNSET
+    tags: Tags | UnsetType = UNSET
+    max_attempts: Attempts | UnsetType | None = UNSET
+    timeout_seconds: Timeout | UnsetType | None = UNSET
+    missed: MissedWord | UnsetType = UNSET
+    overlap: OverlapWord | UnsetType = UNSET
+
+
+class NewScheduleBody(ScheduleChange, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A schedule to create: its name, its definition, and either `cron` or `everySeconds`."""
+
+    id: Name
+    definition_key: Name
+    paused: bool = False
+
+
+class ResumeBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """With `catchUp`, ticks that passed during the pause are treated as the schedule treats missed ones."""
+
+    catch_up: bool = False
+
+
+class TriggerBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Other params than those of the schedule."""
+
+    params: Raw | UnsetType = UNSET
+
+
+class SchedulePause(Reason, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why the schedule is paused."""
+
+
+class ScheduleItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A schedule. `nextAt` is null if no tick is to come; other nulls mean that the definition decides."""
+
+    id: str
+    namespace: str
+    definition_key: str
+    definition_version: int | None
+    cron: str | None
+    every_seconds: float | None
+    timezone: str
+    jitter_seconds: float
+    starts_at: datetime
+    ends_at: datetime | None
+    remaining: int | None
+    params: Raw
+    queue: str | None
+    priority: int | None
+    tags: Sequence[str]
+    max_attempts: int | None
+    timeout_seconds: float | None
+    missed: MissedWord
+    overlap: OverlapWord
+    paused: bool
+    paused_at: datetime | None
+    paused_by: str | None
+    reason: str | None
+    next_at: datetime | None
+    last_at: datetime | None
+    revision: int
+    source: Literal["api", "code", "task"]
+    created_by: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class SchedulePage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A page of schedules, by name."""
+
+    items: Sequence[ScheduleItem]
+    next_cursor: str | None
+
+
+class ComingItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A tick to come. Its job starts at `startsAt`: later than the tick if the schedule has jitter."""
+
+    at: datetime
+    starts_at: datetime
+
+
+class Coming(Struct, frozen=True):
+    """The next ticks."""
+
+    items: Sequence[ComingItem]
+
+
+class TickItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of a tick. Several missed in a row are one: the first, `until` the last, and `count`."""
+
+    at: datetime
+    outcome: Literal["fired", "by_hand", "missed", "overlapped", "full", "failed"]
+    job_id: UUID | None
+    job_status: State | None
+    count: int
+    until: datetime | None
+    problem: str | None
+    noted_at: datetime | None
+
+
+class TickPage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A page of ticks, newest first."""
+
+    items: Sequence[TickItem]
+    next_cursor: str | None
+
+
+class ScheduleGone(Struct, frozen=True):
+    """A schedule that was deleted."""
+
+    id: str
+
+
+def schedule_item(schedule: Schedule, params: Raw) -> ScheduleItem:
+    """A schedule as it is sent, with params in which secrets are hidden."""
+    asked, job, rule = schedule.asked, schedule.asked.job, schedule.asked.recurrence
+    return ScheduleItem(
+        id=asked.id,
+        namespace=asked.namespace,
+        definition_key=job.definition,
+        definition_version=job.version,
+        cron=rule.cron,
+        every_seconds=None if rule.every is None else rule.every.total_seconds(),
+        timezone=rule.timezone,
+        jitter_seconds=asked.jitter.total_seconds(),
+        starts_at=rule.starts_at,
+        ends_at=rule.ends_at,
+        remaining=schedule.remaining,
+        params=params,
+        queue=job.queue,
+        priority=job.priority,
+        tags=job.tags,
+        max_attempts=job.max_attempts,
+        timeout_seconds=None if job.timeout is None else job.timeout.total_seconds(),
+        missed=asked.missed.value,
+        overlap=asked.overlap.value,
+        paused=schedule.paused_at is not None,
+        paused_at=schedule.paused_at,
+        paused_by=schedule.paused_by,
+        reason=schedule.reason,
+        next_at=schedule.next_at,
+        last_at=schedule.last_at,
+        revision=schedule.revision,
+        source=asked.source.value,
+        created_by=asked.creator,
+        created_at=schedule.created_at,
+        updated_at=schedule.updated_at,
+    )
+
+
+def tick_item(tick: Tick, state: State | None) -> TickItem:
+    """A tick as it is sent."""
+    return TickItem(
+        at=tick.at,
+        outcome=tick.outcome.value,
+        job_id=tick.job,
+        job_status=state,
+        count=tick.count,
+        until=tick.until,
+        problem=tick.problem,
+        noted_at=tick.noted_at,
+    )
+
+
+def tick_items(ticks: Sequence[TickOnRecord]) -> list[TickItem]:
+    """Ticks as they are sent."""
+    return [tick_item(one.tick, one.state) for one in ticks]

@@ -1,0 +1,148 @@
+"""Lets schedules fire: reads those that are due, decides about their ticks, and records the jobs.
+
+Any number of nodes may do this at once. What was decided counts only if the schedule is still as it was read;
+the store checks that in the transaction that records ticks and jobs.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from tenure.core.errors import DataRefused, InvalidInput, NoRoom
+from tenure.core.schedule.backlog import Gap, due
+from tenure.core.schedule.schedule import (
+    DueSchedule,
+    DueTick,
+    Firing,
+    NewSchedule,
+    Overlap,
+    ScheduleName,
+    TickOutcome,
+    UnreadableSchedule,
+)
+from tenure.core.signals import Announce, ScheduleTicked
+from tenure.engine.schedules.job_maker import JobMaker
+from tenure.storage.contract.store import Store
+
+AT_ONCE = 100
+"""How many schedules fire in one transaction, at most."""
+
+LOOK_AGAIN = timedelta(hours=1)
+"""When a schedule that cannot be read is tried again: a newer version may have written it."""
+
+
+class Firer:
+    """Fires what is due."""
+
+    def __init__(self, store: Store, jobs: JobMaker, on_signal: Announce) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._on_signal = on_signal
+
+    async def fire_due(self) -> bool:
+        """Fire what is due, up to a bound; returns whether any schedule moved."""
+        found = await self._store.due_schedules(AT_ONCE)
+        if not found:
+            return False
+        read_at, began = found[0].now, time.monotonic()
+        firings = [
+            _put_off(one) if isinstance(one, UnreadableSchedule) else await self._decide(one) for one in found
+        ]
+        return await self._fire(firings, lambda: read_at + timedelta(seconds=time.monotonic() - began))
+
+    async def _decide(self, one: DueSchedule) -> Firing:
+        schedule, asked = one.schedule, one.schedule.asked
+        expected = schedule.next_at or one.now
+        judged = due(asked.recurrence, expected, one.now, asked.missed)
+        if asked.overlap is Overlap.CANCEL and judged.fires and one.open_jobs:
+            # Before the tick is recorded: if this process dies here, another one cancels again and fires.
+            await self._store.cancel(one.open_jobs, actor=f"schedule:{asked.id}")
+        ticks = [] if judged.gap is None else [_missed(judged.gap)]
+        left = schedule.remaining
+        for tick, is_overlapped in _with_overlap(asked, judged.fires, has_open=bool(one.open_jobs)):
+            if left == 0:
+                break
+            noted = await self._tick(asked, tick, judged.next_at, is_overlapped)
+            ticks.append(noted)
+            left = None if left is None else left - (noted.outcome is TickOutcome.FIRED)
+        return Firing(
+            namespace=asked.namespace,
+            schedule=asked.id,
+            revision=schedule.revision,
+            expected=expected,
+            next_at=None if left == 0 else judged.next_at,
+            ticks=ticks,
+            tracks_jobs=asked.overlap is not Overlap.ALLOW,
+        )
+
+    async def _tick(
+        self, asked: NewSchedule, at: datetime, following: datetime | None, is_overlapped: bool
+    ) -> DueTick:
+        if is_overlapped:
+            return DueTick(at=at, outcome=TickOutcome.OVERLAPPED)
+        try:
+            job = await self._jobs.make(asked, at, following)
+        except NoRoom as error:
+            return DueTick(at=at, outcome=TickOutcome.FULL, problem=str(error))
+        except InvalidInput as error:
+            return DueTick(at=at, outcome=TickOutcome.FAILED, problem=str(error))
+        return DueTick(at=at, outcome=TickOutcome.FIRED, job=job)
+
+    async def _fire(self, firings: Sequence[Firing], now: Callable[[], datetime]) -> bool:
+        try:
+            answers = await self._store.fire(firings)
+        except DataRefused as error:
+            # One of them must not keep the others: they fire one by one, and the bad one is noted.
+            if len(firings) == 1:
+                answers = await self._store.fire([_failed(firings[0], str(error))])
+            else:
+                return any([await self._fire([one], now) for one in firings])
+        moved = [one for one, answer in zip(firings, answers, strict=True) if answer is not None]
+        for firing in moved:
+            if firing.ticks:
+                name = ScheduleName(firing.namespace, firing.schedule)
+                self._on_signal(ScheduleTicked(name, tuple(firing.ticks), now()))
+        return bool(moved)
+
+
+def _with_overlap(
+    asked: NewSchedule, fires: Sequence[datetime], *, has_open: bool
+) -> Iterator[tuple[datetime, bool]]:
+    """The ticks that are to fire, and whether each meets a job that has not ended.
+
+    Under `skip` the first one fires if nothing runs; under `cancel` the last one, since it ends the others.
+    """
+    for place, tick in enumerate(fires):
+        match asked.overlap:
+            case Overlap.SKIP:
+                yield tick, has_open or place > 0
+            case Overlap.CANCEL:
+                yield tick, place < len(fires) - 1
+            case _:
+                yield tick, False
+
+
+def _missed(gap: Gap) -> DueTick:
+    until = None if gap.last == gap.first else gap.last
+    return DueTick(at=gap.first, outcome=TickOutcome.MISSED, count=gap.count, until=until)
+
+
+def _put_off(one: UnreadableSchedule) -> Firing:
+    return Firing(
+        namespace=one.name.namespace,
+        schedule=one.name.name,
+        revision=one.revision,
+        expected=one.expected,
+        next_at=one.now + LOOK_AGAIN,
+        ticks=[DueTick(at=one.expected, outcome=TickOutcome.FAILED, problem=one.problem)],
+    )
+
+
+def _failed(firing: Firing, problem: str) -> Firing:
+    ticks = [
+        DueTick(at=tick.at, outcome=TickOutcome.FAILED, problem=problem) if tick.job else tick
+        for tick in firing.ticks
+    ]
+    return replace(firing, ticks=ticks)

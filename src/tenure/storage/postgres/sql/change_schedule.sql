@@ -1,0 +1,13 @@
+-- Replace what a schedule was asked for, if it still has the revision that was read. A tick that is due stays due: it
+-- fires, or is noted, by the new rule.
+UPDATE tenure.schedule
+   SET definition = :definition::text,
+       spec       = :spec::text,
+       source     = :source::text,
+       creator    = :creator::text,
+       remaining  = :remaining::bigint,
+       next_at    = CASE WHEN next_at <= tenure.now() AND paused_at IS NULL THEN next_at ELSE :next_at::timestamptz END,
+       revision   = revision + 1,
+       updated_at = tenure.now()
+ WHERE namespace = :namespace::text AND name = :name::text AND revision = :revision::integer
+RETURNING *;

@@ -1,0 +1,1 @@
+SELECT * FROM tenure.schedule WHERE namespace = :namespace::text AND name = :name::text;

@@ -1,0 +1,175 @@
+"""The verbs of the PostgreSQL store about schedules."""
+
+from collections.abc import Awaitable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.states import State
+from tenure.core.schedule.backlog import Gap
+from tenure.core.schedule.schedule import (
+    DueSchedule,
+    Firing,
+    NewSchedule,
+    Schedule,
+    ScheduleName,
+    Tick,
+    TickOnRecord,
+    TickOutcome,
+    TroubledSchedule,
+    UnreadableSchedule,
+    with_ids,
+)
+from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
+from tenure.core.values.text import storable
+from tenure.storage.mapping import schedules as mapping
+from tenure.storage.postgres import rows
+from tenure.storage.postgres.verbs.creation import PATIENCE, Creation, Run
+from tenure.storage.postgres.verbs.volley import Volley
+
+
+class ScheduleVerbs(Creation):
+    """Keeps schedules, and lets them fire."""
+
+    async def add_schedule(
+        self, new: NewSchedule, *, next_at: datetime | None, by: str = "api"
+    ) -> Schedule | None:
+        added = await self._pool.run(
+            "add_schedule", **mapping.columns(new), next_at=next_at, is_paused=new.is_paused, by=storable(by)
+        )
+        return self._changed(added)
+
+    async def change_schedule(
+        self, changed: NewSchedule, *, revision: int, next_at: datetime | None
+    ) -> Schedule | None:
+        return self._changed(
+            await self._pool.run(
+                "change_schedule", **mapping.columns(changed), revision=revision, next_at=next_at
+            )
+        )
+
+    async def schedule(self, name: ScheduleName) -> Schedule | None:
+        return _first(await self._pool.run("schedule", **name._asdict()))
+
+    async def schedules(
+        self,
+        *,
+        namespace: str | None = None,
+        definition: str | None = None,
+        after: ScheduleName | None = None,
+        limit: int = 50,
+    ) -> list[Schedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._pool.run(
+            "schedules",
+            namespace=namespace,
+            definition=definition,
+            after_namespace=after.namespace if after else "",
+            after_name=after.name if after else "",
+            limit=limit,
+        )
+        return [mapping.schedule_from(row) for row in found]
+
+    async def delete_schedule(self, name: ScheduleName) -> bool:
+        values: dict[str, object] = name._asdict()
+        gone, *_ = await self._pool.run_all(
+            ("delete_schedule.schedule", values), ("delete_schedule.ticks", values)
+        )
+        return bool(gone)
+
+    async def pause_schedule(
+        self, name: ScheduleName, *, by: str = "api", reason: str | None = None
+    ) -> Schedule | None:
+        return _first(
+            await self._pool.run(
+                "pause_schedule", **name._asdict(), by=storable(by), reason=reason and storable(reason)
+            )
+        )
+
+    async def resume_schedule(
+        self, read: Schedule, *, next_at: datetime | None, missed: Gap | None = None
+    ) -> Schedule | None:
+        name = read.name._asdict()
+
+        async def resume(run: Run) -> list[asyncpg.Record]:
+            moved = await run(
+                "resume_schedule.move",
+                **name,
+                revision=read.revision,
+                expected=read.next_at,
+                next_at=next_at,
+            )
+            if moved and missed is not None:
+                gap = {"at": missed.first, "until": missed.last, "n": missed.count}
+                await run("resume_schedule.missed", **name, **gap)
+            return moved
+
+        return self._changed(await self._pool.transact(resume))
+
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+        return _first(await self._pool.run("abort_schedule", **name._asdict(), by=storable(by)))
+
+    async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        found = await self._pool.run("due_schedules", limit=limit)
+        return [mapping.due_from(row, row["open_jobs"]) for row in found]
+
+    async def fire(self, firings: Sequence[Firing]) -> list[list[Enqueued] | None]:
+        identity = await self._load_identity()
+        volley = Volley([with_ids(one, identity.make) for one in firings])
+
+        def record(
+            jobs: Sequence[NewJob], _ids: Sequence[UUID], lines: Sequence[int]
+        ) -> Awaitable[list[asyncpg.Record]]:
+            placed = dict(zip([job.id for job in jobs], lines, strict=True))
+            return self._pool.transact(lambda run: volley.fire(run, placed))
+
+        recorded = await self._record(volley.jobs, [], record)
+        self._note_recorded(volley.made, volley.made_ids, recorded)
+        self._wakeups.timed()
+        return volley.answers({row["position"]: State(row["state"]) for row in recorded})
+
+    async def trigger_schedule(self, name: ScheduleName, job: NewJob, *, is_open: bool) -> Tick | None:
+        noted: list[asyncpg.Record] = []
+        identity = await self._load_identity()
+        job_id = job.id or identity.make()
+
+        async def record(
+            jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
+        ) -> list[asyncpg.Record]:
+            async def trigger(run: Run) -> list[asyncpg.Record]:
+                noted[:] = await run("trigger_schedule", **name._asdict(), job=job_id, is_open=is_open)
+                if not noted:
+                    return []
+                return await run("enqueue.record", **rows.new_jobs(jobs, ids, lines, PATIENCE))
+
+            return await self._pool.transact(trigger)
+
+        self._note_recorded([job], [job_id], await self._record([job], [job_id], record))
+        if not noted:
+            return None
+        [row] = noted
+        return Tick(at=row["at"], outcome=TickOutcome.BY_HAND, job=job_id, noted_at=row["noted_at"])
+
+    async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return [mapping.troubled_from(row) for row in await self._pool.run("troubled_schedules", limit=limit)]
+
+    async def ticks(
+        self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50
+    ) -> list[TickOnRecord]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._pool.run("ticks", **name._asdict(), before=before, limit=limit)
+        return [mapping.tick_from(row) for row in found]
+
+    def _changed(self, found: Sequence[asyncpg.Record]) -> Schedule | None:
+        """Other processes may have to look at the clock sooner than they think."""
+        if found:
+            self._wakeups.timed()
+        return _first(found)
+
+
+def _first(found: Sequence[asyncpg.Record]) -> Schedule | None:
+    return mapping.schedule_from(found[0]) if found else None

@@ -1,0 +1,1 @@
+SELECT * FROM tenure_schedule WHERE namespace = :namespace AND name = :name;

@@ -1,0 +1,7 @@
+-- The ticks of a schedule, newest first, from before a moment on.
+SELECT tick.*, s.state
+  FROM tenure_tick tick
+  LEFT JOIN tenure_job_state s ON s.id = tick.job
+ WHERE tick.namespace = :namespace AND tick.schedule = :name AND (:before IS NULL OR tick.at < :before)
+ ORDER BY tick.at DESC
+ LIMIT :limit;

@@ -1,0 +1,221 @@
+"""The verbs of the SQLite store about schedules."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import apsw
+import msgspec
+
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.schedule.backlog import Gap
+from tenure.core.schedule.schedule import (
+    DueSchedule,
+    Firing,
+    NewSchedule,
+    Schedule,
+    ScheduleName,
+    Tick,
+    TickOnRecord,
+    TickOutcome,
+    TroubledSchedule,
+    UnreadableSchedule,
+)
+from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
+from tenure.core.values.text import storable
+from tenure.storage.mapping import schedules as mapping
+from tenure.storage.sqlite import rows
+from tenure.storage.sqlite.file.clock import TransactionTime
+from tenure.storage.sqlite.verbs.creation import Creation
+
+_ids = msgspec.json.Decoder(list[UUID]).decode
+
+
+class ScheduleVerbs(Creation):
+    """Keeps schedules, and lets them fire."""
+
+    async def add_schedule(
+        self, new: NewSchedule, *, next_at: datetime | None, by: str = "api"
+    ) -> Schedule | None:
+        return _first(
+            await self._write(
+                "add_schedule",
+                **mapping.columns(new),
+                next_at=_micros(next_at),
+                is_paused=new.is_paused,
+                by=storable(by),
+            )
+        )
+
+    async def change_schedule(
+        self, changed: NewSchedule, *, revision: int, next_at: datetime | None
+    ) -> Schedule | None:
+        return _first(
+            await self._write(
+                "change_schedule", **mapping.columns(changed), revision=revision, next_at=_micros(next_at)
+            )
+        )
+
+    async def schedule(self, name: ScheduleName) -> Schedule | None:
+        found = await self._read("schedule", mapping.schedule_from, **name._asdict())
+        return found[0] if found else None
+
+    async def schedules(
+        self,
+        *,
+        namespace: str | None = None,
+        definition: str | None = None,
+        after: ScheduleName | None = None,
+        limit: int = 50,
+    ) -> list[Schedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read(
+            "schedules",
+            mapping.schedule_from,
+            namespace=namespace,
+            definition=definition,
+            after_namespace=after.namespace if after else "",
+            after_name=after.name if after else "",
+            limit=limit,
+        )
+
+    async def delete_schedule(self, name: ScheduleName) -> bool:
+        def delete(connection: apsw.Connection, _turn: TransactionTime) -> bool:
+            gone = self._scripts.one(connection, "delete_schedule.schedule", **name._asdict())
+            self._scripts.one(connection, "delete_schedule.ticks", **name._asdict())
+            return bool(gone)
+
+        return await self._writer.run(delete)
+
+    async def pause_schedule(
+        self, name: ScheduleName, *, by: str = "api", reason: str | None = None
+    ) -> Schedule | None:
+        return _first(
+            await self._write(
+                "pause_schedule", **name._asdict(), by=storable(by), reason=reason and storable(reason)
+            )
+        )
+
+    async def resume_schedule(
+        self, read: Schedule, *, next_at: datetime | None, missed: Gap | None = None
+    ) -> Schedule | None:
+        name = read.name._asdict()
+
+        def resume(connection: apsw.Connection, turn: TransactionTime) -> list[dict[str, Any]]:
+            moved = self._scripts.one(
+                connection,
+                "resume_schedule.move",
+                **turn._asdict(),
+                **name,
+                revision=read.revision,
+                expected=_micros(read.next_at),
+                next_at=_micros(next_at),
+            )
+            if moved and missed is not None:
+                gap = {"at": _micros(missed.first), "until": _micros(missed.last), "n": missed.count}
+                self._scripts.one(connection, "resume_schedule.missed", **turn._asdict(), **name, **gap)
+            return moved
+
+        return _first(await self._writer.run(resume))
+
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+        return _first(await self._write("abort_schedule", **name._asdict(), by=storable(by)))
+
+    async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
+        whole("limit", limit, 1, LARGEST_BATCH)
+        found = await self._write("due_schedules", limit=limit)
+        return [mapping.due_from(row, _ids(row["open_jobs"])) for row in found]
+
+    async def fire(self, firings: Sequence[Firing]) -> list[list[Enqueued] | None]:
+        jobs = [tick.job for firing in firings for tick in firing.ticks if tick.job is not None]
+        new = iter(await self._new_rows(jobs))
+        prepared = [
+            (firing, [next(new) if tick.job is not None else None for tick in firing.ticks])
+            for firing in firings
+        ]
+
+        def fire(connection: apsw.Connection, turn: TransactionTime) -> list[list[Enqueued] | None]:
+            return [self._fire(connection, turn, firing, made) for firing, made in prepared]
+
+        return await self._writer.run(fire, rows=len(jobs))
+
+    async def trigger_schedule(self, name: ScheduleName, job: NewJob, *, is_open: bool) -> Tick | None:
+        [new] = await self._new_rows([job])
+
+        def trigger(connection: apsw.Connection, turn: TransactionTime) -> list[dict[str, Any]]:
+            noted = self._scripts.one(
+                connection,
+                "trigger_schedule",
+                **turn._asdict(),
+                **name._asdict(),
+                job=str(new.id),
+                is_open=is_open,
+            )
+            if noted:
+                self._enqueue(connection, turn, [new])
+            return noted
+
+        for row in await self._writer.run(trigger):
+            return Tick(at=row["at"], outcome=TickOutcome.BY_HAND, job=new.id, noted_at=row["noted_at"])
+        return None
+
+    async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read("troubled_schedules", mapping.troubled_from, limit=limit)
+
+    async def ticks(
+        self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50
+    ) -> list[TickOnRecord]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read(
+            "ticks", mapping.tick_from, **name._asdict(), before=_micros(before), limit=limit
+        )
+
+    def _fire(
+        self,
+        connection: apsw.Connection,
+        turn: TransactionTime,
+        firing: Firing,
+        made: Sequence[rows.NewJobRow | None],
+    ) -> list[Enqueued] | None:
+        name = {"namespace": firing.namespace, "schedule": firing.schedule}
+        if not self._scripts.one(
+            connection,
+            "fire.move",
+            **name,
+            revision=firing.revision,
+            expected=_micros(firing.expected),
+            next_at=_micros(firing.next_at),
+            last_at=_micros(firing.last_at),
+            last_outcome=firing.last_outcome,
+            fired=firing.fired,
+        ):
+            return None
+        self._scripts.one(connection, "fire.close", **name)
+        jobs = []
+        for tick, new in zip(firing.ticks, made, strict=True):
+            noted = self._scripts.one(
+                connection,
+                "fire.tick",
+                **turn._asdict(),
+                **name,
+                at=_micros(tick.at),
+                outcome=tick.outcome.value,
+                job=new and str(new.id),
+                n=tick.count,
+                until=_micros(tick.until),
+                problem=tick.problem and storable(tick.problem),
+                is_open=new is not None and firing.tracks_jobs,
+            )
+            if noted and new is not None:
+                jobs.append(new)
+        return self._enqueue(connection, turn, jobs) if jobs else []
+
+
+def _first(found: Sequence[dict[str, Any]]) -> Schedule | None:
+    return mapping.schedule_from(found[0]) if found else None
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else rows.micros(moment)

@@ -1,0 +1,93 @@
+"""How schedules and their ticks are printed."""
+
+from collections.abc import Iterable, Sequence
+
+import click
+from msgspec import Raw
+
+from tenure.api.redaction import Redaction
+from tenure.api.schedule_shapes import ScheduleItem, TickItem, schedule_item
+from tenure.core.schedule.schedule import Schedule
+from tenure.core.values.text import plain
+from tenure.surfaces.cli.output import moment, styled, table
+
+
+def item_of(schedule: Schedule, redaction: Redaction) -> ScheduleItem:
+    """A schedule as HTTP sends it."""
+    return schedule_item(schedule, Raw(redaction.document(schedule.asked.job.params)))
+
+
+def rule_of(item: ScheduleItem) -> str:
+    """When it fires, in short."""
+    if item.cron is None:
+        return f"every {item.every_seconds:g} s"
+    return item.cron if item.timezone == "UTC" else f"{item.cron} {item.timezone}"
+
+
+def print_list(items: Iterable[ScheduleItem]) -> None:
+    """A line for each schedule."""
+    titles = ("schedule", "rule", "definition", "next", "last", "state")
+    rows = [
+        (
+            one.id if one.namespace == "default" else f"{one.namespace}/{one.id}",
+            rule_of(one),
+            one.definition_key,
+            moment(one.next_at),
+            moment(one.last_at),
+            _state(one),
+        )
+        for one in items
+    ]
+    for line in table(titles, rows):
+        click.echo(line)
+
+
+def print_schedule(item: ScheduleItem, coming: Sequence[str], ticks: Sequence[TickItem]) -> None:
+    """One schedule: what it is, its next ticks, and what became of the last ones."""
+    version = "newest" if item.definition_version is None else str(item.definition_version)
+    facts = {
+        "schedule": item.id,
+        "rule": rule_of(item),
+        "state": _state(item),
+        "definition": f"{item.definition_key}, version {version}",
+        "params": plain(bytes(item.params).decode()),
+        "missed runs": item.missed,
+        "overlap": item.overlap,
+        "jitter": f"up to {item.jitter_seconds:g} s" if item.jitter_seconds else "none",
+        "runs left": "any number" if item.remaining is None else str(item.remaining),
+        "ends": moment(item.ends_at),
+        "from": item.source,
+        "revision": str(item.revision),
+    }
+    width = max(map(len, facts)) + 2
+    for name, text in facts.items():
+        click.echo(f"{name:<{width}}{text}")
+    click.echo("\nnext runs")
+    for line in coming or ["none"]:
+        click.echo(f"  {line}")
+    if ticks:
+        click.echo()
+        print_ticks(ticks)
+
+
+def print_ticks(ticks: Sequence[TickItem]) -> None:
+    """A line for each tick, newest first."""
+    rows = [
+        (
+            moment(one.at),
+            one.outcome if one.count == 1 else f"{one.outcome} x {one.count}, until {moment(one.until)}",
+            "-" if one.job_id is None else str(one.job_id),
+            one.job_status or "-",
+            plain(one.problem) if one.problem else "-",
+        )
+        for one in ticks
+    ]
+    titles = ("tick", "outcome", "job", "state", "problem")
+    for line in table(titles, rows, paint=lambda title, cell: styled(cell) if title == "state" else cell):
+        click.echo(line)
+
+
+def _state(item: ScheduleItem) -> str:
+    if item.paused:
+        return f"paused by {plain(item.paused_by or '')}" + (f": {plain(item.reason)}" if item.reason else "")
+    return "on" if item.next_at is not None else "over"

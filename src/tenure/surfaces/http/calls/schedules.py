@@ -1,0 +1,217 @@
+"""The control API's calls about schedules."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from struct import pack
+
+from msgspec import UNSET, Raw
+
+from tenure.api.schedule_shapes import (
+    Coming,
+    ComingItem,
+    NewScheduleBody,
+    ResumeBody,
+    ScheduleChange,
+    ScheduleGone,
+    ScheduleItem,
+    SchedulePage,
+    TickPage,
+    TriggerBody,
+    schedule_item,
+    tick_item,
+    tick_items,
+)
+from tenure.core.errors import InvalidInput, NoRoom
+from tenure.core.model.job import USUAL_NAMESPACE
+from tenure.core.model.states import State
+from tenure.core.schedule.schedule import Schedule, ScheduleName
+from tenure.core.values.bounds import named
+from tenure.engine.schedules.schedules import (
+    ScheduleChanged,
+    ScheduleInCode,
+    ScheduleNotFound,
+    ScheduleOfTask,
+    ScheduleTaken,
+)
+from tenure.surfaces.http.app import cursors
+from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.problems import Refusal
+from tenure.surfaces.http.calls.intent import document, no_room
+from tenure.surfaces.http.calls.operate import USUAL_PAGE, reason_of
+from tenure.surfaces.http.calls.schedule_bodies import changed_schedule, new_schedule
+
+USUAL_COUNT = 10
+_PAGES = b"schedules"
+_TICKS = b"ticks"
+_SEPARATOR = "\n"  # no name contains it
+_MICROS = ">q"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_REVISION = re.compile(r'"?([0-9]{1,9})"?')
+
+
+async def create(context: AppContext, request: Request) -> Response:
+    """Record a schedule."""
+    body: NewScheduleBody = request.body
+    async with _refusals():
+        asked = new_schedule(
+            body, request.marks["namespace"], request.caller.key, await context.client.schedules.now()
+        )
+        made = await context.client.schedules.create(asked, by=request.caller.name)
+    return _answer(context, made, 201, {"location": f"/v1/schedules/{made.asked.id}"})
+
+
+async def page(context: AppContext, request: Request) -> Response:
+    """Schedules by name."""
+    limit = request.query.get("limit", USUAL_PAGE)
+    after = _after(request.query["cursor"]) if "cursor" in request.query else None
+    found = await context.client.schedules.page(
+        namespace=request.caller.namespace,
+        definition=request.query.get("definitionKey"),
+        after=after,
+        limit=limit,
+    )
+    cursor = None
+    if len(found) == limit:
+        cursor = cursors.write(_SEPARATOR.join(found[-1].name).encode(), _PAGES)
+    return Response(200, SchedulePage(items=[_item(context, one) for one in found], next_cursor=cursor))
+
+
+async def get(context: AppContext, request: Request) -> Response:
+    """One schedule."""
+    async with _refusals():
+        return _answer(context, await context.client.schedules.get(_name(request)))
+
+
+async def edit(context: AppContext, request: Request) -> Response:
+    """Change parts of a schedule, if it is still as it was read."""
+    body: ScheduleChange = request.body
+    revision = _revision(request)
+    async with _refusals():
+        known = await context.client.schedules.get(_name(request))
+        changed = changed_schedule(known.asked, body, request.caller.key)
+        return _answer(context, await context.client.schedules.edit(changed, revision=revision))
+
+
+async def delete(context: AppContext, request: Request) -> Response:
+    """Remove a schedule with its ticks."""
+    name = _name(request)
+    async with _refusals():
+        await context.client.schedules.delete(name)
+    return Response(200, ScheduleGone(name.name))
+
+
+async def pause(context: AppContext, request: Request) -> Response:
+    """Let a schedule fire no more."""
+    reason = reason_of(request.body) if request.body else None
+    async with _refusals():
+        paused = await context.client.schedules.pause(_name(request), by=request.caller.name, reason=reason)
+        return _answer(context, paused)
+
+
+async def resume(context: AppContext, request: Request) -> Response:
+    """Let a paused schedule fire again."""
+    body: ResumeBody = request.body or ResumeBody()
+    async with _refusals():
+        resumed = await context.client.schedules.resume(_name(request), catch_up=body.catch_up)
+        return _answer(context, resumed)
+
+
+async def trigger(context: AppContext, request: Request) -> Response:
+    """Run a schedule now."""
+    body: TriggerBody = request.body or TriggerBody()
+    params = None if body.params is UNSET else document(body.params, "/params")
+    async with _refusals():
+        tick = await context.client.schedules.trigger(_name(request), params=params)
+    return Response(202, tick_item(tick, State.QUEUED), {"location": f"/v1/jobs/{tick.job}"})
+
+
+async def coming(context: AppContext, request: Request) -> Response:
+    """The next ticks of a schedule."""
+    async with _refusals():
+        found = await context.client.schedules.coming(_name(request), request.query.get("count", USUAL_COUNT))
+    return Response(200, Coming([ComingItem(at=one.at, starts_at=one.starts_at) for one in found]))
+
+
+async def ticks(context: AppContext, request: Request) -> Response:
+    """What became of the ticks of a schedule, newest first."""
+    name = _name(request)
+    limit = request.query.get("limit", USUAL_PAGE)
+    list_id = _TICKS + _SEPARATOR.join(name).encode()
+    before = None
+    if "cursor" in request.query:
+        before = _before(request.query["cursor"], list_id)
+    async with _refusals():
+        found = await context.client.schedules.ticks(name, before=before, limit=limit)
+    cursor = None
+    if len(found) == limit:
+        cursor = cursors.write(pack(_MICROS, (found[-1].tick.at - _EPOCH) // _MICROSECOND), list_id)
+    return Response(200, TickPage(items=tick_items(found), next_cursor=cursor))
+
+
+def target(request: Request) -> str:
+    """The name of the schedule that is created, for the audit log."""
+    body: NewScheduleBody = request.body
+    return body.id
+
+
+def _name(request: Request) -> ScheduleName:
+    name = request.path["name"]
+    try:
+        named("id", name)
+    except InvalidInput:
+        raise Refusal("not-found", "no schedule can have this name") from None
+    return ScheduleName(request.caller.namespace or USUAL_NAMESPACE, name)
+
+
+def _after(cursor: str) -> ScheduleName:
+    namespace, _, name = cursors.read(cursor, _PAGES).decode(errors="replace").partition(_SEPARATOR)
+    return ScheduleName(namespace, name)
+
+
+def _before(cursor: str, list_id: bytes) -> datetime:
+    [micros] = cursors.read_numbers(cursor, list_id, _MICROS)
+    try:
+        return _EPOCH + micros * _MICROSECOND
+    except OverflowError:
+        raise Refusal("invalid-cursor", "start again without a cursor") from None
+
+
+def _revision(request: Request) -> int:
+    sent = request.headers.get("if-match")
+    if sent is None:
+        raise Refusal("revision-required", "send If-Match with the schedule's revision, as you have read it")
+    found = _REVISION.fullmatch(sent)
+    if not found:
+        raise Refusal("revision-mismatch", "If-Match is not a revision; read the schedule again")
+    return int(found[1])
+
+
+@asynccontextmanager
+async def _refusals() -> AsyncIterator[None]:
+    try:
+        yield
+    except ScheduleNotFound as error:
+        raise Refusal("not-found", str(error)) from None
+    except ScheduleTaken as error:
+        raise Refusal("schedule-exists", str(error)) from None
+    except ScheduleInCode as error:
+        raise Refusal("schedule-in-code", str(error)) from None
+    except ScheduleOfTask as error:
+        raise Refusal("schedule-of-task", str(error)) from None
+    except ScheduleChanged as error:
+        raise Refusal("revision-mismatch", str(error)) from None
+    except NoRoom:
+        raise no_room() from None
+
+
+def _answer(
+    context: AppContext, schedule: Schedule, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(status, _item(context, schedule), {"etag": f'"{schedule.revision}"', **(headers or {})})
+
+
+def _item(context: AppContext, schedule: Schedule) -> ScheduleItem:
+    return schedule_item(schedule, Raw(context.redaction.document(schedule.asked.job.params)))

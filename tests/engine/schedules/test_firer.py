@@ -1,0 +1,224 @@
+"""Schedules that fire: what becomes of ticks, on both stores, by a clock that the test moves."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
+from tenure.core.reports.reading import Filter
+from tenure.core.schedule.backlog import Missed
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import (
+    NewSchedule,
+    Overlap,
+    Schedule,
+    ScheduledJob,
+    ScheduleName,
+    Tick,
+    TickOutcome,
+)
+from tenure.core.signals import Signal
+from tenure.core.values.documents import Document
+from tenure.engine.client.admission import Admission
+from tenure.engine.client.quota import Quota
+from tenure.engine.client.registration import save_definitions
+from tenure.engine.client.registry import Registry
+from tenure.engine.schedules.firer import Firer
+from tenure.engine.schedules.job_maker import JobMaker
+from tenure.engine.schedules.schedules import Schedules
+from tenure.storage.contract.store import Store
+from tests.storage.backends import Backend
+from tests.storage.clock import Clock
+from tests.storage.verbs import claim, seconds, settle, succeeded
+
+MAIL = Spec(
+    key="mail",
+    params_schema=Document(
+        '{"type":"object","properties":{"to":{"type":"string"}},"additionalProperties":false}'
+    ),
+)
+START = datetime(2020, 1, 1, tzinfo=UTC)
+NAME = ScheduleName("default", "often")
+
+
+class Node:
+    """A process that fires schedules, and may change them."""
+
+    def __init__(self, store: Store, *, of_queue: int = 0) -> None:
+        self.store = store
+        self.signals: list[Signal] = []
+        jobs = JobMaker(Admission(store, Registry()), Quota(store, of_queue).admit)
+        self.firer = Firer(store, jobs, self.signals.append)
+        self.schedules = Schedules(store, jobs)
+
+    async def fire(self) -> None:
+        """Fire until nothing is due."""
+        for _ in range(20):
+            if not await self.firer.fire_due():
+                return
+        raise AssertionError("something is always due")
+
+    async def outcomes(self, name: ScheduleName = NAME) -> list[str]:
+        """What became of the ticks, oldest first."""
+        return [tick.outcome.value for tick in reversed(await self.ticks(name))]
+
+    async def ticks(self, name: ScheduleName = NAME) -> list[Tick]:
+        return [one.tick for one in await self.store.ticks(name)]
+
+
+@pytest.fixture
+async def node(store: Store) -> Node:
+    await save_definitions(store, [MAIL], "test")
+    return Node(store)
+
+
+def asked(every: float = 60, *, name: str = "often", params: str = "{}", **terms: Any) -> NewSchedule:
+    return NewSchedule(
+        id=name,
+        job=ScheduledJob(definition="mail", params=Document(params)),
+        recurrence=Recurrence(every=seconds(every), starts_at=START),
+        **terms,
+    )
+
+
+async def jobs_in(store: Store, *states: State) -> int:
+    page = await store.page(Filter(states=frozenset(states) or frozenset(State)), limit=200)
+    return len(page.jobs)
+
+
+async def test_each_tick_is_one_job_however_many_nodes_fire(node: Node, clock: Clock) -> None:
+    """S1.7, S1.16, S1.65: no leader is needed, and no tick is lost or doubled."""
+    await node.schedules.create(asked())
+    nodes = [node, *(Node(node.store) for _ in range(4))]
+    for _ in range(6):
+        await clock.advance(seconds(60))
+        await asyncio.gather(*(one.fire() for one in nodes))
+    assert await node.outcomes() == ["fired"] * 6
+    assert await jobs_in(node.store) == 6
+    assert len({tick.at for tick in await node.ticks()}) == 6
+
+
+@pytest.mark.parametrize("overlap", list(Overlap))
+@pytest.mark.parametrize("missed", list(Missed))
+async def test_what_fires_after_an_outage_follows_both_policies(
+    node: Node, clock: Clock, missed: Missed, overlap: Overlap
+) -> None:
+    """S1.66: three ticks passed; the table of the reference page, cell by cell."""
+    await node.schedules.create(asked(missed=missed, overlap=overlap))
+    await clock.advance(seconds(60 * 3 + 40))
+    await node.fire()
+    fires = {Missed.SKIP: 0, Missed.ONE: 1, Missed.ALL: 3}[missed]
+    expected = {
+        Overlap.ALLOW: ["fired"] * fires,
+        Overlap.QUEUE: ["fired"] * fires,
+        Overlap.SKIP: (["fired"] + ["overlapped"] * (fires - 1)) if fires else [],
+        Overlap.CANCEL: (["overlapped"] * (fires - 1) + ["fired"]) if fires else [],
+    }[overlap]
+    skipped = [] if missed is Missed.ALL else ["missed"]
+    assert await node.outcomes() == skipped + expected
+    assert sum(tick.count for tick in await node.ticks()) == 3
+
+
+@pytest.mark.parametrize(
+    ("overlap", "outcomes", "running"),
+    [
+        (Overlap.ALLOW, ["fired", "fired"], 2),
+        (Overlap.SKIP, ["fired", "overlapped"], 1),
+        (Overlap.QUEUE, ["fired", "fired"], 1),
+        (Overlap.CANCEL, ["fired", "fired"], 0),
+    ],
+)
+async def test_a_tick_that_meets_a_running_job_of_the_last_one(
+    node: Node, clock: Clock, overlap: Overlap, outcomes: list[str], running: int
+) -> None:
+    """S1.66: they run side by side, or the new one is left out, waits, or ends the old one."""
+    await node.schedules.create(asked(overlap=overlap))
+    await clock.advance(seconds(60))
+    await node.fire()
+    [first] = await claim(node.store, lease_for=seconds(3600))
+    await clock.advance(seconds(60))
+    await node.fire()
+    assert await node.outcomes() == outcomes
+    await claim(node.store, lease_for=seconds(3600))
+    assert await jobs_in(node.store, State.RUNNING) == running
+    assert (await jobs_in(node.store, State.CANCELLING) == 1) is (overlap is Overlap.CANCEL)
+    await settle(node.store, [succeeded(first)])
+    assert len(await claim(node.store)) == (overlap in {Overlap.QUEUE, Overlap.CANCEL})
+
+
+async def test_a_schedule_ends_with_its_count_or_its_date(node: Node, clock: Clock) -> None:
+    """S4.29: repeated so often, or until then."""
+    ending = Recurrence(every=seconds(60), starts_at=START, ends_at=await node.store.now() + seconds(130))
+    await node.schedules.create(asked(remaining=2))
+    await node.schedules.create(
+        NewSchedule(id="until", job=ScheduledJob(definition="mail"), recurrence=ending)
+    )
+    for _ in range(5):
+        await clock.advance(seconds(60))
+        await node.fire()
+    assert await node.outcomes() == ["fired"] * 2
+    assert await node.outcomes(ScheduleName("default", "until")) == ["fired"] * 2
+    assert [one.next_at for one in await node.store.schedules()] == [None, None]
+
+
+async def test_a_job_that_is_refused_is_noted_and_stops_no_other(node: Node, clock: Clock) -> None:
+    """A definition that has changed, or is gone: the tick says so, and the schedule goes on."""
+    await node.schedules.create(asked(params='{"to":"ada"}'))
+    await node.schedules.create(asked(name="fine"))
+    strict = Document('{"type":"object","properties":{"cc":{}},"additionalProperties":false}')
+    await save_definitions(node.store, [Spec(key="mail", params_schema=strict)], "test")
+    later = Node(node.store)
+    await clock.advance(seconds(60))
+    await later.fire()
+    [failed] = await later.ticks()
+    assert failed.outcome is TickOutcome.FAILED
+    assert failed.problem == "mail@1: params/to: is not known"
+    assert await later.outcomes(ScheduleName("default", "fine")) == ["fired"]
+    schedule = await node.store.schedule(NAME)
+    assert schedule is not None
+    assert schedule.next_at is not None
+    assert schedule.next_at > await node.store.now()
+
+
+async def test_a_full_queue_leaves_a_tick_out(node: Node, clock: Clock) -> None:
+    await node.schedules.create(asked())
+    await clock.advance(seconds(60))
+    await node.fire()
+    await clock.advance(seconds(60))
+    await Node(node.store, of_queue=1).fire()
+    assert await node.outcomes() == ["fired", "full"]
+
+
+async def test_a_row_that_makes_no_sense_stops_no_other(node: Node, clock: Clock, backend: Backend) -> None:
+    await node.schedules.create(asked(name="bad"))
+    await node.schedules.create(asked())
+    await backend.sql("UPDATE tenure.schedule SET spec = '{}' WHERE name = 'bad'")
+    await clock.advance(seconds(60))
+    await node.fire()
+    assert await node.outcomes() == ["fired"]
+    assert await node.outcomes(ScheduleName("default", "bad")) == ["failed"]
+    assert (await node.store.outlook([])).next_tick is not None
+
+
+async def test_jitter_delays_the_job_and_not_the_tick(node: Node, clock: Clock) -> None:
+    await node.schedules.create(asked(jitter=seconds(30)))
+    await clock.advance(seconds(60))
+    await node.fire()
+    [tick] = await node.ticks()
+    assert tick.job is not None
+    job = await node.store.get(tick.job)
+    assert job is not None
+    [coming] = await node.schedules.coming(NAME, 1)
+    assert job.run_at is None or timedelta() <= job.run_at - tick.at < seconds(30)
+    assert timedelta() <= coming.starts_at - coming.at < seconds(30)
+
+
+async def test_the_duty_sleeps_until_the_next_tick(node: Node, clock: Clock) -> None:
+    outlook = await node.store.outlook([])
+    assert outlook.next_tick is None
+    created: Schedule = await node.schedules.create(asked())
+    assert (await node.store.outlook([])).next_tick == created.next_at
+    assert await node.firer.fire_due() is False
