@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from tenure.api.redaction import USUAL, Redaction
 from tenure.api.shapes import MILLIS, Name, Planned, Reason, Timeout, Version
 from tenure.core.model.states import State
 from tenure.core.schedule.schedule import Schedule, Tick, TickOnRecord
@@ -199,7 +200,7 @@ def schedule_item(schedule: Schedule, params: Raw) -> ScheduleItem:
     )
 
 
-def tick_item(tick: Tick, state: State | None) -> TickItem:
+def tick_item(tick: Tick, state: State | None, redaction: Redaction = USUAL) -> TickItem:
     """A tick as it is sent."""
     return TickItem(
         at=tick.at,
@@ -208,11 +209,11 @@ def tick_item(tick: Tick, state: State | None) -> TickItem:
         job_status=state,
         count=tick.count,
         until=tick.until,
-        problem=tick.problem,
+        problem=tick.problem and redaction.text(tick.problem),
         noted_at=tick.noted_at,
     )
 
 
-def tick_items(ticks: Sequence[TickOnRecord]) -> list[TickItem]:
+def tick_items(ticks: Sequence[TickOnRecord], redaction: Redaction = USUAL) -> list[TickItem]:
     """Ticks as they are sent."""
-    return [tick_item(one.tick, one.state) for one in ticks]
+    return [tick_item(one.tick, one.state, redaction) for one in ticks]

@@ -160,7 +160,7 @@ class JobDefinition(Generic[D_contra, R_co]):
         """Call the function once the job has ended, however it ended, as `hook(ctx)`."""
         return self._add("on_end", hook)
 
-    def schedule(self, name: str, params: object = None, **terms: "Unpack[ScheduleTerms]") -> None:
+    def schedule(self, name: str, params: D_contra | None = None, **terms: "Unpack[ScheduleTerms]") -> None:
         """Let workers of the app make a job of this definition again and again: by `cron=` or `every=`.
 
         Workers announce it when they start. Operators can pause it and run it by hand; it is changed here.

@@ -83,7 +83,9 @@ def show(parts: Parts, name: ScheduleName, database: str, as_json: bool) -> None
     if as_json:
         print_json(item)
     else:
-        print_schedule(item, [moment(one.starts_at) for one in coming], tick_items(ticks))
+        print_schedule(
+            item, [moment(one.starts_at) for one in coming], tick_items(ticks, redaction_in_force())
+        )
 
 
 @schedules.command("next")
@@ -116,9 +118,9 @@ def ticks(parts: Parts, name: ScheduleName, limit: int, database: str, as_json: 
     """List what became of the ticks of a schedule, newest first."""
     found = with_client(parts, database, lambda client: client.schedules.ticks(name, limit=limit))
     if as_json:
-        print_json({"items": tick_items(found)})
+        print_json({"items": tick_items(found, redaction_in_force())})
     elif found:
-        print_ticks(tick_items(found))
+        print_ticks(tick_items(found, redaction_in_force()))
     elif is_terminal():
         click.echo("no ticks yet", err=True)
 

@@ -17,6 +17,8 @@ _PAGES = {
     "unserved": "/ui/queues",
     "paused": "/ui/queues",
     "aside": "/ui/jobs",
+    "schedule-idle": "/ui/schedules",
+    "schedule-failed": "/ui/schedules",
     "overdue": list_address(status=[State.RUNNING, State.CANCELLING]),
     DEAD_LETTERS: "/ui/dead-letters",
 }

@@ -125,7 +125,9 @@ async def trigger(context: AppContext, request: Request) -> Response:
     params = None if body.params is UNSET else document(body.params, "/params")
     async with _refusals():
         tick = await context.client.schedules.trigger(_name(request), params=params)
-    return Response(202, tick_item(tick, State.QUEUED), {"location": f"/v1/jobs/{tick.job}"})
+    return Response(
+        202, tick_item(tick, State.QUEUED, context.redaction), {"location": f"/v1/jobs/{tick.job}"}
+    )
 
 
 async def coming(context: AppContext, request: Request) -> Response:
@@ -148,7 +150,7 @@ async def ticks(context: AppContext, request: Request) -> Response:
     cursor = None
     if len(found) == limit:
         cursor = cursors.write(pack(_MICROS, (found[-1].tick.at - _EPOCH) // _MICROSECOND), list_id)
-    return Response(200, TickPage(items=tick_items(found), next_cursor=cursor))
+    return Response(200, TickPage(items=tick_items(found, context.redaction), next_cursor=cursor))
 
 
 def target(request: Request) -> str:
