@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,7 @@ def crowd() -> Iterator[list[int]]:
 
 def test_who_waits_for_a_processor_is_starved_and_who_sleeps_is_not(crowd: list[int]) -> None:
     with subprocess.Popen(["sleep", str(2 * PATIENCE)]) as sleeper:
+        until_sync(lambda: _is_asleep(sleeper.pid))  # to start it takes a processor
         machine, began = Machine(), time.monotonic()
 
         def are_starved() -> bool:
@@ -66,3 +68,8 @@ def test_who_comes_too_late_himself_knows_that_everybody_was_kept_waiting() -> N
 
 def test_no_time_counts_twice() -> None:
     assert merged([(3.0, 4.0), (0.0, 2.0), (1.0, 2.5), (1.5, 1.6)]) == [(0.0, 2.5), (3.0, 4.0)]
+
+
+def _is_asleep(pid: int) -> bool:
+    comm, _, rest = Path(f"/proc/{pid}/stat").read_text().partition(") ")
+    return comm.endswith("(sleep") and rest.startswith("S")

@@ -49,7 +49,7 @@ async def test_the_context_logs_with_fields_and_forges_no_line(lane: ProcessLane
         ("error", "four\\nlines\\x1b[31m"),
     ]
     fields = [None if line.fields is None else json.loads(line.fields) for line in recorder.lines]
-    assert fields == [None, {"count": "2", "path": "/x"}, {"values": [1, None]}, None]
+    assert fields == [None, {"count": 2, "path": "/x"}, {"values": [1, None]}, None]
     assert recorder.progresses == [Progress(0.5, "half")]
     assert [(note.type, note.payload) for note in recorder.notes] == [
         ("custom:paid", '{"amount":3}'),

@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from tenure.core.model.job import JobStanding
 from tenure.core.model.lease import Claimed, Line, Order
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
@@ -156,7 +157,7 @@ async def test_a_job_whose_lease_was_deleted_goes_on_though_its_worker_is_dead(
     other = await enqueue_one(store, state.value, limits=(Limit("narrow", "", 1),))
     await backend.sql("DELETE FROM tenure.lease")
     [finding] = await store.inspect()
-    assert finding.cure == f"`tenure jobs put-back {job}`"
+    assert finding.cure == "`tenure doctor --mend` takes it from its lost owner"
     assert await claim(store, lines=lines) == []
 
     moved = [standing.moved for _ in range(2) if (standing := await store.put_back(job))]
@@ -179,17 +180,15 @@ async def test_nothing_is_said_of_jobs_that_verbs_have_moved(store: Store, clock
 
 
 async def test_an_inspection_says_the_way_out_and_it_leads_out(store: Store, backend: Backend) -> None:
-    """S0.11: what was moved by hand is cancelled, and replayed as a job that runs."""
+    """S0.11: what was moved by hand is put back in line, and runs."""
     moved = await enqueue_one(store, delay=seconds(60))
     await move(backend, moved, State.QUEUED)
     [finding] = await store.inspect()
-    assert f"`tenure jobs cancel {moved}`" in str(finding)
-    assert f"`tenure jobs replay {moved}`" in str(finding)
+    assert "`tenure doctor --mend` puts it back in line" in str(finding)
 
-    [standing] = await store.cancel([moved])
-    assert standing.state is State.CANCELLED
-    [replayed] = await store.replay([moved])
-    assert [one.lease.job for one in await claim(store)] == [replayed.replay]
+    assert await store.mend_place(moved) == JobStanding(moved, State.QUEUED, moved=True)
+    [claimed] = await claim(store)
+    assert (claimed.lease.job, claimed.queued_at) == (moved, await store.now())
     assert await store.inspect() == []
 
 

@@ -257,7 +257,8 @@ LOOKS = [route for route in ROUTES if route.method == "GET" and not route.path.s
 async def test_what_only_looks_changes_nothing(api: Api, store: Store, route: Route) -> None:
     """S0.48, S0.53, and row 92: no GET has an effect, and asked again it says the same."""
     job = (await api.post("/v1/jobs", {"definitionKey": "mail"})).json["jobId"]
-    path = route.path.format(jobId=job, key="mail")
+    await api.post("/v1/schedules", {"id": "nightly", "definitionKey": "mail", "cron": "0 3 * * *"})
+    path = route.path.format(jobId=job, key="mail", name="nightly")
     before = await _all_that_can_change(store)
     bodies = [(await api.get(path)).body for _ in range(2)]
     assert bodies[0] == bodies[1]

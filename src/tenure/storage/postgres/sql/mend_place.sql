@@ -7,6 +7,10 @@ SELECT id AS job, state FROM tenure.job_state WHERE id = :job::uuid FOR UPDATE;
 
 -- part: mend
 -- A statement of its own: it sees what the lock waited for. If the place is another job's, the database refuses it.
+-- A job that was queued by hand does not know since when, and a claim tells that.
+WITH dated AS (
+    UPDATE tenure.job_state SET queued_at = tenure.now() WHERE id = :job::uuid AND state = 'queued' AND queued_at IS NULL
+)
 INSERT INTO tenure.ready (line, rank, seq, job)
 SELECT s.line, s.rank, s.seq, s.id
   FROM tenure.job_state s

@@ -5,6 +5,10 @@
 -- There is one writer at a time: nothing moves the job from here on.
 SELECT id AS job, state FROM tenure_job_state WHERE id = :job;
 
+-- part: dated
+-- A job that was queued by hand does not know since when, and a claim tells that.
+UPDATE tenure_job_state SET queued_at = :now WHERE id = :job AND state = 'queued' AND queued_at IS NULL;
+
 -- part: mend
 -- If the place is another job's, the database refuses it.
 INSERT INTO tenure_ready (line, rank, seq, job)

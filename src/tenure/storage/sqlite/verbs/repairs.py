@@ -19,7 +19,7 @@ class Mending(Database):
     """Rows that are missing, and places that nobody frees."""
 
     async def mend_place(self, job: UUID) -> JobStanding | None:
-        return await self._mend_row("mend_place", job, "mend")
+        return await self._mend_row("mend_place", job, "dated", "mend")
 
     async def mend_timer(self, job: UUID) -> JobStanding | None:
         return await self._mend_row("mend_timer", job, "dated", "mend")
