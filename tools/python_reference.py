@@ -10,13 +10,14 @@ from tenure.api.job_options import Options
 from tenure.core import errors as core_errors
 from tenure.core.errors import Directive
 from tenure.core.model import aside
-from tenure.core.model.job import Enqueued, Event, Job
-from tenure.core.reports.reading import FeedEntry
+from tenure.core.model.job import Enqueued
+from tenure.core.model.lease import Progress
 from tenure.core.reports.why import Why
 from tenure.core.values.failure import Failure
 from tenure.execution.handler.context import Cancellation, Log
 from tenure.execution.handler.metrics import Metrics
 from tenure.surfaces.library.definition import JobDefinition
+from tenure.surfaces.library.records import EventRecord, FeedRecord, JobRecord
 from tenure.surfaces.library.terms import DefinitionTerms
 from tenure.surfaces.remote import errors as remote_errors
 from tools.python_source import Field, Method, constructor, fields, method, methods, paragraphs, twins
@@ -45,7 +46,8 @@ MADE_BY_USERS = {Tenure, Client}
 ELSEWHERE = {"Tenure": {"job"}}
 """Methods that have a section of their own."""
 
-VALUES = (Job, Event, FeedEntry, Enqueued, Why, Failure, tenure.RemoteJob, tenure.RemoteEvent)
+_RECORDS = (JobRecord, Progress, EventRecord, FeedRecord, Enqueued, Why, Failure)
+VALUES = (*_RECORDS, tenure.RemoteJob, tenure.RemoteEvent)
 """What methods return, listed by their fields."""
 
 
@@ -74,7 +76,7 @@ REMEDIES = {
     "JobsAside": "try again; the jobs in `asides` need a person",
     "SchemaMismatch": "run `tenure migrate`, or update the program",
     "StoreRestored": "stop everything, then run `tenure migrate --after-restore`",
-    "StoreForbidden": "in a handler, write `ctx.enqueue(…)`",
+    "StoreForbidden": "in a handler, write `await ctx.enqueue(…)`, in a plain `def` `ctx.enqueue_sync(…)`",
     "ProgramFailed": "look at the job's log; `retry_on` and `fatal_on` know its `kinds`",
     "ProcessStartFailed": "mend what the hook needs; `retry_on` and `fatal_on` may name it or its cause",
     "LeaseLost": "nothing: another attempt has the job, or will",

@@ -216,7 +216,7 @@ async def test_cancelling(store: Store) -> None:
             f"It failed for good at {AT}:00:00 UTC, after 1 attempt, with ValueError: boom.",
         ),
         (State.CANCELLED, "It was cancelled at"),
-        (State.BURIED, "It lost its worker at"),
+        (State.BURIED, "Its worker was lost, or stopped before it ended, at"),
     ],
 )
 async def test_finished(store: Store, state: State, text: str) -> None:

@@ -293,8 +293,8 @@ class StoreForbidden(StoreError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a handler cannot reach the store by itself: write `await ctx.enqueue(other.new_job(...))`,"
-            " which its worker does for it as long as the lease holds"
+            "a handler cannot reach the store by itself: write `await ctx.enqueue(other, params)`, or in a"
+            " plain def `ctx.enqueue_sync(other, params)`; its worker does it as long as the lease holds"
         )
 
 

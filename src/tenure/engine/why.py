@@ -84,7 +84,10 @@ def _finished(found: Obstacles) -> Obstacle:
         case State.CANCELLED:
             how = f"It was cancelled at {moment(job.finished_at)}."
         case State.BURIED:
-            how = f"It lost its worker at {moment(job.finished_at)} and must not run twice, so it was buried."
+            how = (
+                f"Its worker was lost, or stopped before it ended, at {moment(job.finished_at)}, and it "
+                "must not run twice, so it was buried."
+            )
         case _:
             last = "" if error is None else f", with {error_text(error)}"
             tries = counted(job.attempt, "attempt")

@@ -78,7 +78,7 @@ def test_a_definition_is_given_what_it_names_but_never_the_way_to_the_store() ->
     ],
 )
 def test_the_worker_says_what_its_handlers_see(allowed: list[str], said: str) -> None:
-    notice = made(*allowed).notice
+    notice = made(*allowed, PYTHONDONTWRITEBYTECODE="1", TENURE_TRACING="otlp").notice  # set here: not told
     assert notice.endswith(said)
     assert "the address" not in notice
     is_open = "*" in allowed

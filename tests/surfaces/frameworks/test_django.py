@@ -12,14 +12,12 @@ from tests.surfaces.frameworks.pages import python, write
 VIEWS = """
 import json
 import mysite.worker  # sets Django up
-from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
 from shop.jobs import Confirm, app, confirm
 from shop.models import Order
 from tenure import InvalidInput, JobNotFound
 
-call_command("migrate", run_syncdb=True, verbosity=0)
 made = Client(headers={"host": "localhost"}).post("/orders", {"email": "ada@example.com"})
 
 def kept(job):
@@ -62,7 +60,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_the_project_of_the_page_passes_its_own_test(project: Path, migrated_postgres: str) -> None:
-    printed = python(project, "manage.py", "test", DATABASE_URL=migrated_postgres)
+    printed = python(project, "manage.py", "test", DATABASE_URL=migrated_postgres, SECRET_KEY="s")
     assert "Ran 1 test" in printed
     assert not (project / "tenure.db").exists()
 
@@ -70,10 +68,12 @@ def test_the_project_of_the_page_passes_its_own_test(project: Path, migrated_pos
 def test_a_job_of_a_view_commits_with_its_order_and_a_worker_runs_it(
     project: Path, migrated_postgres: str, start: Start
 ) -> None:
-    around = {"DATABASE_URL": migrated_postgres, "TENURE_DATABASE": migrated_postgres}
+    around = {"DATABASE_URL": migrated_postgres, "TENURE_DATABASE": migrated_postgres, "SECRET_KEY": "s"}
+    for command in (["makemigrations", "shop"], ["migrate"]):
+        python(project, "manage.py", *command, **around)
     status, state, taken_back, refusal = json.loads(python(project, "-c", VIEWS, **around))
     assert (status, state, taken_back) == (202, "queued", [None, None])
     assert refusal == "connection: has no open transaction; use it inside `with transaction.atomic():`"
     [(job,)] = sql(migrated_postgres, "SELECT id FROM tenure.job")
-    start("worker", "mysite.worker:app", TENURE_CHILD_ENV="DATABASE_URL", **around)
+    start("worker", "mysite.worker:app", TENURE_CHILD_ENV="*,DATABASE_URL", **around)
     assert python(project, "-c", WAIT, str(job), **around) == "ada@example.com True\n"

@@ -125,6 +125,7 @@ def test_the_type_of_a_programs_params_is_its_schema(app: Tenure) -> None:
         (["cat"], {"fatal_codes": ["3"]}, "fatal_codes", "a whole number"),
         (["cat"], {"lane": "warm"}, "lane", "leave it out"),
         (["cat"], {"params": int}, "params", "no JSON object"),
+        (["ffprobe", "{name}"], {"params": Film}, "arguments", "from standard input"),
     ],
 )
 def test_what_cannot_be_a_program_is_refused(

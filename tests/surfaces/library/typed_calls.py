@@ -77,7 +77,7 @@ async def loose(params: Any, ctx: Context) -> Any:
 
 
 probe = app.command("probe", ["ffprobe"])
-convert = app.command("convert", ["convert"], params=Thumb)
+convert = app.command("convert", ["convert"], params=Thumb, retry_on=ConnectionError, fatal_on="ExitCode3")
 
 
 async def the_results_have_the_types_that_functions_return() -> None:

@@ -43,6 +43,7 @@ class ChildEnvironment:
         self._variables = {**variables, **(set_here or {})}
         self._names = frozenset((*BASE, *(name for name in allowed if "*" not in name), *(set_here or {})))
         self._patterns = tuple(name for name in allowed if "*" in name)
+        self._allowed = tuple(allowed)
         self._is_secret = is_secret
         self.shared = {
             name: value
@@ -87,7 +88,8 @@ class ChildEnvironment:
         return error
 
     def _spelled_out(self) -> list[str]:
-        return sorted(name for name in self._names if name not in BASE and not name.startswith(OURS))
+        names = {name for name in self._allowed if "*" not in name and name not in BASE}
+        return sorted(name for name in names if not name.startswith(OURS))
 
     def _is_matched(self, name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in self._patterns) and not self._withheld_for(name)

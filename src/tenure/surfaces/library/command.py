@@ -6,7 +6,7 @@ from typing import Any
 
 from tenure.core.errors import InvalidInput
 from tenure.core.values.bounds import whole
-from tenure.core.values.documents import Document
+from tenure.core.values.documents import Document, read
 from tenure.engine.client.registry import Code
 from tenure.execution.handler.program import Program
 from tenure.surfaces.library.params import params_of
@@ -21,6 +21,7 @@ def command_of(
     program = Program(_texts(arguments), _codes(fatal_codes))
     is_free = params is dict or params is Any or params is None
     typed = params_of(dict[str, Any] if is_free else params)
+    _refuse_placeholders(program.arguments, read(typed.schema).get("properties", {}))
     origin = f"the program {program.arguments[0]}"
     return typed.schema, Code(program.run, typed.decode, origin, is_program=True)
 
@@ -38,6 +39,13 @@ def _texts(arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
         if not isinstance(text, str) or "\x00" in text:
             raise InvalidInput("arguments", f"hold {text!r:.64}", "give texts without NUL")
     return texts
+
+
+def _refuse_placeholders(arguments: Sequence[str], fields: Collection[str]) -> None:
+    for name in fields:
+        if f"{{{name}}}" in arguments:
+            problem = f"hold {{{name}}}, but params are never put into arguments"
+            raise InvalidInput("arguments", problem, "let the program read JSON from standard input")
 
 
 def _codes(given: Collection[int]) -> Collection[int]:

@@ -26,7 +26,9 @@ def memory_size(value: int | str | None) -> int | None:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def exception_names(field: str, kinds: Iterable[type[BaseException] | str]) -> tuple[str, ...]:
+def exception_names(
+    field: str, kinds: Iterable[type[BaseException] | str] | type[BaseException] | str
+) -> tuple[str, ...]:
     """The names by which a policy knows exceptions; names are kept as they are."""
     if isinstance(kinds, type | str):
         kinds = (kinds,)

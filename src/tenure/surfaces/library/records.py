@@ -10,7 +10,11 @@ from tenure.core.values.documents import Document, read
 
 
 class JobRecord(Job, frozen=True, kw_only=True):
-    """One job in full, as the database has it at the moment of the question."""
+    """One job in full, as the database has it at the moment of the question.
+
+    `params` and `result` are plain values: dicts, lists, texts, numbers. `progress` is a `Progress` or None,
+    `error` a `Failure` or None.
+    """
 
     params: Any
     """The params as plain values: dicts, lists, texts, numbers, whatever the handler's type is."""
@@ -19,7 +23,11 @@ class JobRecord(Job, frozen=True, kw_only=True):
 
 
 class EventRecord(Event, frozen=True, kw_only=True):
-    """An event of a job, with the payload that the handler gave it as plain values."""
+    """An event of a job, with the payload that the handler gave it as plain values.
+
+    `n` counts a job's events 1, 2, 3 … without gaps. Most events are steps. A handler's own note does not
+    move the job: source and target are the same.
+    """
 
     payload: Any = None
 

@@ -16,7 +16,7 @@ from tenure.core.values.other_words import TERMS, unknown_option
 from tenure.settings.settings import Settings
 from tenure.surfaces.library.options import backoff, exception_names, memory_size
 
-Exceptions = Iterable[type[BaseException] | str]
+Exceptions = Iterable[type[BaseException] | str] | type[BaseException] | str
 
 
 class DefinitionTerms(TypedDict, total=False):
@@ -45,6 +45,7 @@ class DefinitionTerms(TypedDict, total=False):
     Default: 10, or `grace_seconds` of the settings."""
     on_lost: Literal["retry", "bury"]
     """What becomes of a job whose worker was lost: "retry" runs it again, "bury" never does.
+    With "bury" it has one attempt, whatever `max_attempts` says, so an exception ends it too.
     Default: "retry"."""
     concurrency: int
     """How many of its jobs may run at once, on all machines together; 0 for no limit. Default: 0."""

@@ -36,7 +36,9 @@ def test_a_queue_is_paused_listed_and_resumed(tmp_path: Path, migrated: str) -> 
         tmp_path, "queues", "pause", "default", "--until", "+1h", "--reason", "a fire", "--database", migrated
     )
     assert (paused.returncode, paused.stdout, paused.stderr) == (0, "queue default is paused\n", "")
-    tenure(tmp_path, "queues", "pause", "unborn", "--database", migrated)
+    unborn_paused = tenure(tmp_path, "queues", "pause", "unborn", "--database", migrated)
+    assert unborn_paused.stdout == "queue unborn is paused\n"
+    assert unborn_paused.stderr == "no job or worker knows this queue yet: unborn\n"
     listed = tenure(tmp_path, "queues", "list", "--database", migrated)
     titles, default, slow, unborn = listed.stdout.splitlines()
     assert titles.split() == ["queue", "queued", "oldest", "running", "in/min", "ended/min", "paused"]

@@ -90,7 +90,7 @@ async def test_a_schedule_tells_its_rules_its_next_runs_and_what_became_of_the_l
     await clock.advance(known.next_at - clock.now + timedelta(hours=1))
     ticks = [
         DueTick(at=known.next_at - timedelta(days=4), outcome=TickOutcome.MISSED, count=3, until=START),
-        DueTick(at=known.next_at, outcome=TickOutcome.FAILED, problem="no <b>template</b>"),
+        DueTick(at=known.next_at, outcome=TickOutcome.FAILED, problem="no <b>template</b>, password=hunter2"),
     ]
     after = new.recurrence.next_after(await store.now())
     firing = Firing(

@@ -68,13 +68,15 @@ def pause(
     """
     named("queue", queue)
 
-    async def work(changes: Changes) -> None:
+    async def work(changes: Changes) -> bool:
         async def one() -> None:
             await changes.client.pauses.pause(PauseScope(queue), until=until, by=operator(), reason=reason)
 
         await changes.make("queues pause", queue, one)
+        return any(known.line.queue == queue for known in await changes.client.lines())
 
-    with_changes(parts, database, work)
+    if not with_changes(parts, database, work):
+        click.echo(f"no job or worker knows this queue yet: {queue}", err=True)
     _show(queue, paused=True, as_json=as_json)
 
 

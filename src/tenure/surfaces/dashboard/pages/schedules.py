@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from tenure.api.redaction import Redaction
 from tenure.core.errors import InvalidInput
 from tenure.core.schedule.schedule import Schedule, ScheduleName, TickOnRecord
 from tenure.core.values.bounds import named
@@ -82,6 +83,7 @@ async def schedule(context: AppContext, request: Request) -> Response:
     name = _name(request)
     async with _refusals():
         known = await context.client.schedules.get(name)
+        ticks = await context.client.schedules.ticks(name, limit=HISTORY)
         return render(
             request,
             "schedule.html",
@@ -93,7 +95,7 @@ async def schedule(context: AppContext, request: Request) -> Response:
             address=schedule_address(name),
             params=preview(known.asked.job.params, context.redaction),
             coming=await context.client.schedules.coming(name, COMING),
-            ticks=await context.client.schedules.ticks(name, limit=HISTORY),
+            ticks=[_redacted(one, context.redaction) for one in ticks],
             most=HISTORY,
         )
 
@@ -137,6 +139,12 @@ async def _with_last_tick(context: AppContext, known: Schedule) -> ShownSchedule
     except ScheduleNotFound:  # deleted meanwhile
         ticks = []
     return ShownSchedule(known, rule_text(known.asked.recurrence), ticks[0] if ticks else None)
+
+
+def _redacted(one: TickOnRecord, redaction: Redaction) -> TickOnRecord:
+    """A tick whose problem, which may quote params, shows no secrets."""
+    problem = one.tick.problem and redaction.text(one.tick.problem)
+    return structs.replace(one, tick=structs.replace(one.tick, problem=problem))
 
 
 def _name(request: Request) -> ScheduleName:
