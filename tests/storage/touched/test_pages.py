@@ -1,6 +1,8 @@
 """What a page touches does not grow with history: every address that reads, over real requests."""
 
 from tenure.core.model.spec import Spec
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
 from tests.storage.clock import START
 from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
@@ -18,8 +20,13 @@ NAMES = {
     "queue": "default",
     "tag": "red",
     "fingerprint": "mail:000000000001",
+    "namespace": "default",
+    "name": "nightly",
     "moment": START.strftime("%Y-%m-%dT%H:%M:%SZ"),
 }
+NIGHTLY = NewSchedule(
+    id="nightly", job=ScheduledJob(definition="mail"), recurrence=Recurrence(cron="@daily", starts_at=START)
+)
 
 
 async def test_what_a_page_touches_does_not_grow_with_history(make: Make) -> None:
@@ -42,6 +49,7 @@ async def _costs(made: Made, way: str) -> dict[tuple[str, int], Costs]:
     store = backend.store()
     await store.open()
     await register(store, Spec(key="mail"))
+    await store.add_schedule(NIGHTLY, next_at=None)
     await store.close()
     costs = {}
     async with backend.watched(way) as (watched, so_far):

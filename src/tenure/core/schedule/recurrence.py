@@ -9,7 +9,7 @@ matching time: in both passes of a repeated hour, not in a skipped one. Interval
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import takewhile
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ from tenure.core.errors import InvalidInput
 from tenure.core.schedule.cron import Cron, parse
 from tenure.core.schedule.wall_clock import after_gap, moments, shown, zone_named
 from tenure.core.values.bounds import CALENDAR, HORIZON, whole_millis, within
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 SHORTEST_INTERVAL = timedelta(seconds=1)
 _DAY = timedelta(days=1)
@@ -58,7 +61,7 @@ class Recurrence(Struct, frozen=True, kw_only=True):
             start = self.starts_at.astimezone(UTC)
             found: datetime | None = start + ((after - start) // self.every + 1) * self.every
         else:
-            found = _next_by_cron(parse(self.cron or ""), ZoneInfo(self.timezone), after)
+            found = _next_by_cron(parse(self.cron or ""), zone_named(self.timezone), after)
         if found is None or found > (self.ends_at or CALENDAR[1]):
             return None
         return found
@@ -81,7 +84,7 @@ class Recurrence(Struct, frozen=True, kw_only=True):
             tick = self.next_after(tick)
 
 
-def _next_by_cron(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+def _next_by_cron(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
     local = after.astimezone(zone)
     wall = cron.next_on_clock(local.replace(tzinfo=None))
     if wall is None:
@@ -94,7 +97,7 @@ def _next_by_cron(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | Non
     return _nearest(cron, zone, after)
 
 
-def _nearest(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+def _nearest(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
     """The first tick after a moment, with all changes of clocks.
 
     Where clocks are put back across midnight, ticks of one day may come after those of the next. So the
@@ -111,7 +114,7 @@ def _nearest(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
     return min(found, default=None)
 
 
-def _ticks_of(cron: Cron, zone: ZoneInfo, day: date) -> set[datetime]:
+def _ticks_of(cron: Cron, zone: "ZoneInfo", day: date) -> set[datetime]:
     ticks = set[datetime]()
     for at in cron.times_from(time.min):
         here = moments(day, at, zone)

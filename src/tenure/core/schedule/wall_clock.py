@@ -1,16 +1,22 @@
 """Wall clocks of time zones: which moments show a time of day, where clocks skip an hour or repeat it."""
 
 from datetime import UTC, date, datetime, time, timedelta
-from difflib import get_close_matches
 from functools import lru_cache
-from zoneinfo import ZoneInfo, available_timezones
+from typing import TYPE_CHECKING
 
 from tenure.core.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
 
 @lru_cache(1024)  # the names are files in folders, which are all read
-def zone_named(name: str) -> ZoneInfo:
+def zone_named(name: str) -> "ZoneInfo":
     """The time zone of an IANA name. Raises InvalidInput if there is none of that name."""
+    # Not at the top: most programs that load this module never ask for a zone.
+    from difflib import get_close_matches
+    from zoneinfo import ZoneInfo, available_timezones
+
     problem = f"{name!r:.80} is not a time zone"
     if not name.isprintable() or len(name) > 255:
         raise InvalidInput("timezone", problem, "give a name such as Europe/Berlin or UTC")
@@ -25,14 +31,14 @@ def zone_named(name: str) -> ZoneInfo:
     )
 
 
-def moments(day: date, at: time, zone: ZoneInfo) -> list[datetime]:
+def moments(day: date, at: time, zone: "ZoneInfo") -> list[datetime]:
     """The moments at which clocks show this time: two where it is repeated, none where it is skipped."""
     wall = datetime.combine(day, at, tzinfo=zone)
     both = [wall.replace(fold=fold).astimezone(UTC) for fold in (0, 1)]
     return [one for one in dict.fromkeys(both) if shown(one, zone) == wall.replace(tzinfo=None)]
 
 
-def after_gap(day: date, at: time, zone: ZoneInfo) -> datetime:
+def after_gap(day: date, at: time, zone: "ZoneInfo") -> datetime:
     """For a time that clocks skip: the moment at which they do."""
     wall = datetime.combine(day, at, tzinfo=zone)
     # By the offset before the gap the moment lies after it, by the one after the gap before it.
@@ -47,6 +53,6 @@ def after_gap(day: date, at: time, zone: ZoneInfo) -> datetime:
     return late.replace(microsecond=0)
 
 
-def shown(moment: datetime, zone: ZoneInfo) -> datetime:
+def shown(moment: datetime, zone: "ZoneInfo") -> datetime:
     """What clocks of the zone show, without its zone."""
     return moment.astimezone(zone).replace(tzinfo=None)

@@ -88,9 +88,10 @@ async def get(context: AppContext, request: Request) -> Response:
 async def edit(context: AppContext, request: Request) -> Response:
     """Change parts of a schedule, if it is still as it was read."""
     body: ScheduleChange = request.body
+    name = _name(request)
     revision = _revision(request)
     async with _refusals():
-        known = await context.client.schedules.get(_name(request))
+        known = await context.client.schedules.get(name)
         changed = changed_schedule(known.asked, body, request.caller.key)
         return _answer(context, await context.client.schedules.edit(changed, revision=revision))
 

@@ -9,7 +9,7 @@ from tenure.surfaces.http.calls import schedules
 from tenure.surfaces.http.calls.tables.audiences import operator, reader
 
 _IF_MATCH = Header(name="if-match", text="the schedule's `revision` as it was read, in quotes")
-_PLANNED = ("quota", "unknown-definition")
+_PLANNED = ("quota", "unknown-definition", "validation")
 
 
 def _of_one(method: str, path: str, **rest: Any) -> Route:
