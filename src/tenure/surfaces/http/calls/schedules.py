@@ -188,7 +188,7 @@ def _revision(request: Request) -> int:
         raise Refusal("revision-required", "send If-Match with the schedule's revision, as you have read it")
     found = _REVISION.fullmatch(sent)
     if not found:
-        raise Refusal("revision-mismatch", "If-Match is not a revision; read the schedule again")
+        raise Refusal("validation", "If-Match: is not a revision; send the number in quotes, as it was read")
     return int(found[1])
 
 
