@@ -70,3 +70,12 @@ def test_the_end_is_the_end() -> None:
     ending = Recurrence(cron="* * * * *", starts_at=START, ends_at=at(2))
     judged = due(ending, at(1), at(30), Missed.ONE)
     assert (judged.fires, judged.gap, judged.next_at) == ((at(2),), Gap(at(1), at(1), 1), None)
+
+
+def test_a_tick_of_an_earlier_rule_is_noted_when_the_new_one_has_ticks_since() -> None:
+    """S1.66: fired or noted, but never forgotten."""
+    often = Recurrence(every=10 * SECOND, starts_at=START + 5 * SECOND)
+    judged = due(often, START, START + 26 * SECOND, Missed.ONE)
+    assert judged.fires == (START + 25 * SECOND,)
+    assert judged.gap == Gap(START, START + 15 * SECOND, 3)
+    assert due(often, START, START + 26 * SECOND, Missed.ALL).fires[0] == START

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tenure.core.model.spec import Spec
 from tenure.core.model.states import State
@@ -222,3 +223,38 @@ async def test_the_duty_sleeps_until_the_next_tick(node: Node, clock: Clock) -> 
     created: Schedule = await node.schedules.create(asked())
     assert (await node.store.outlook([])).next_tick == created.next_at
     assert await node.firer.fire_due() is False
+
+
+async def test_an_edit_neither_counts_runs_anew_nor_revives_a_schedule_that_is_over(
+    node: Node, clock: Clock
+) -> None:
+    """S4.29: as many runs are left as before, unless the edit says otherwise."""
+    created = await node.schedules.create(asked(remaining=3))
+    for _ in range(2):
+        await clock.advance(seconds(60))
+        await node.fire()
+    changed = replace(created.asked, jitter=seconds(1))
+    edited = await node.schedules.edit(changed, revision=1)
+    assert edited.remaining == 1
+    await clock.advance(seconds(60))
+    await node.fire()
+    over = await node.schedules.edit(created.asked, revision=2)
+    assert (over.remaining, over.next_at) == (0, None)
+    again = await node.schedules.edit(created.asked, revision=3, recounts=True)
+    assert again.remaining == 3
+    assert again.next_at is not None
+
+
+async def test_a_run_is_cancelled_only_for_one_that_takes_its_place(node: Node, clock: Clock) -> None:
+    """S1.66: a job whose successor is refused goes on."""
+    await node.schedules.create(asked(params='{"to":"ada"}', overlap=Overlap.CANCEL))
+    await clock.advance(seconds(60))
+    await node.fire()
+    await claim(node.store, lease_for=seconds(3600))
+    strict = Document('{"type":"object","properties":{"cc":{}},"additionalProperties":false}')
+    await save_definitions(node.store, [Spec(key="mail", params_schema=strict)], "test")
+    later = Node(node.store)
+    await clock.advance(seconds(60))
+    await later.fire()
+    assert await later.outcomes() == ["fired", "failed"]
+    assert await jobs_in(node.store, State.RUNNING) == 1

@@ -55,9 +55,11 @@ def due(recurrence: Recurrence, expected: datetime, now: datetime, missed: Misse
     A tick is missed if a later one is due as well, or if it is older than its grace.
     """
     before = expected - _INSTANT
-    latest = recurrence.latest(MOST_AT_ONCE if missed is Missed.ALL else 1, after=before, until=now)
+    most = MOST_AT_ONCE if missed is Missed.ALL else 1
+    latest = recurrence.latest(most, after=before, until=now)
     # An edit may have left a tick that the present rule does not have: it is due all the same.
-    latest = latest or [expected]
+    if len(latest) < most and expected not in latest:
+        latest = [expected, *latest]
     following = recurrence.next_after(latest[-1])
     fires = tuple(latest)
     if missed is Missed.SKIP and _is_late(latest[-1], following, now):
@@ -79,8 +81,8 @@ def _is_late(tick: datetime, following: datetime | None, now: datetime) -> bool:
 def _gap(recurrence: Recurrence, first: datetime, before: datetime) -> Gap | None:
     if first >= before:
         return None
-    ticks = takewhile(before.__gt__, recurrence.ticks_after(first - _INSTANT))
-    counted = list(islice(ticks, MOST_COUNTED)) or [first]
+    ticks = takewhile(before.__gt__, recurrence.ticks_after(first))
+    counted = [first, *islice(ticks, MOST_COUNTED - 1)]
     last = counted[-1]
     if len(counted) == MOST_COUNTED:
         last = recurrence.latest(1, after=last - _INSTANT, until=before - _INSTANT)[-1]

@@ -4,13 +4,14 @@ Any number of nodes may do this at once. What was decided counts only if the sch
 the store checks that in the transaction that records ticks and jobs.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from tenure.core.errors import DataRefused, InvalidInput, NoRoom
+from tenure.core.errors import DataRefused, InvalidInput, NoRoom, StoreBusy, StoreRefused
 from tenure.core.schedule.backlog import Gap, due
 from tenure.core.schedule.schedule import (
     DueSchedule,
@@ -47,18 +48,28 @@ class Firer:
         if not found:
             return False
         read_at, began = found[0].now, time.monotonic()
-        firings = [
-            _put_off(one) if isinstance(one, UnreadableSchedule) else await self._decide(one) for one in found
-        ]
+        firings = [firing for one in found if (firing := await self._decide_safely(one)) is not None]
+        if not firings:
+            return False
         return await self._fire(firings, lambda: read_at + timedelta(seconds=time.monotonic() - began))
+
+    async def _decide_safely(self, one: DueSchedule | UnreadableSchedule) -> Firing | None:
+        """What a schedule does now; None if it has to wait. Whatever is wrong with it keeps no other."""
+        await asyncio.sleep(0)  # to find ticks takes a while, and heartbeats must not wait for all of them
+        if isinstance(one, UnreadableSchedule):
+            return _put_off(one)
+        try:
+            return await self._decide(one)
+        except StoreBusy:
+            return None
+        except StoreRefused as error:
+            problem = f"the database refused to cancel the run before it: {error}"
+            return _refused(one, problem)
 
     async def _decide(self, one: DueSchedule) -> Firing:
         schedule, asked = one.schedule, one.schedule.asked
         expected = schedule.next_at or one.now
         judged = due(asked.recurrence, expected, one.now, asked.missed)
-        if asked.overlap is Overlap.CANCEL and judged.fires and one.open_jobs:
-            # Before the tick is recorded: if this process dies here, another one cancels again and fires.
-            await self._store.cancel(one.open_jobs, actor=f"schedule:{asked.id}")
         ticks = [] if judged.gap is None else [_missed(judged.gap)]
         left = schedule.remaining
         for tick, is_overlapped in _with_overlap(asked, judged.fires, has_open=bool(one.open_jobs)):
@@ -67,6 +78,10 @@ class Firer:
             noted = await self._tick(asked, tick, judged.next_at, is_overlapped)
             ticks.append(noted)
             left = None if left is None else left - (noted.outcome is TickOutcome.FIRED)
+        fires = any(tick.outcome is TickOutcome.FIRED for tick in ticks)
+        if asked.overlap is Overlap.CANCEL and fires and one.open_jobs:
+            # Before the tick is recorded: if this process dies here, another one cancels again and fires.
+            await self._store.cancel(one.open_jobs, actor=f"schedule:{asked.id}")
         return Firing(
             namespace=asked.namespace,
             schedule=asked.id,
@@ -137,6 +152,20 @@ def _put_off(one: UnreadableSchedule) -> Firing:
         expected=one.expected,
         next_at=one.now + LOOK_AGAIN,
         ticks=[DueTick(at=one.expected, outcome=TickOutcome.FAILED, problem=one.problem)],
+    )
+
+
+def _refused(one: DueSchedule, problem: str) -> Firing:
+    """The tick is noted as failed, and the schedule goes on."""
+    asked, expected = one.schedule.asked, one.schedule.next_at or one.now
+    return Firing(
+        namespace=asked.namespace,
+        schedule=asked.id,
+        revision=one.schedule.revision,
+        expected=expected,
+        next_at=asked.recurrence.next_after(max(expected, one.now)),
+        ticks=[DueTick(at=expected, outcome=TickOutcome.FAILED, problem=problem)],
+        tracks_jobs=asked.overlap is not Overlap.ALLOW,
     )
 
 

@@ -114,8 +114,10 @@ class Schedules:
             namespace=namespace, definition=definition, after=after, limit=limit
         )
 
-    async def edit(self, changed: NewSchedule, *, revision: int) -> Schedule:
+    async def edit(self, changed: NewSchedule, *, revision: int, recounts: bool = False) -> Schedule:
         """Replace what a schedule was asked for, if it has this revision still.
+
+        `recounts` says that the number of runs is given anew; else as many are left as before.
 
         Raises InvalidInput, ScheduleNotFound, ScheduleChanged, ScheduleInCode, or ScheduleOfTask.
         """
@@ -126,7 +128,7 @@ class Schedules:
         if known.asked.source is Source.TASK:
             raise ScheduleOfTask(name)
         await self._check(changed)
-        return await self._replace(changed, revision)
+        return await self._replace(changed, revision, recounts=recounts)
 
     async def pause(self, name: ScheduleName, *, by: str = "api", reason: str | None = None) -> Schedule:
         """Let it fire no more until it is resumed. Raises ScheduleNotFound.
@@ -223,15 +225,18 @@ class Schedules:
             if declared == replace(known.asked, is_paused=declared.is_paused, creator=declared.creator):
                 return None
             try:
-                await self._replace(declared, known.revision)
+                recounts = declared.remaining != known.asked.remaining
+                await self._replace(declared, known.revision, recounts=recounts)
             except ScheduleChanged:
                 continue
             return None
         return f"the schedule {name.name} changes all the time"
 
-    async def _replace(self, changed: NewSchedule, revision: int) -> Schedule:
+    async def _replace(self, changed: NewSchedule, revision: int, *, recounts: bool) -> Schedule:
         next_at = await self._first_tick(changed)
-        answer = await self._store.change_schedule(changed, revision=revision, next_at=next_at)
+        answer = await self._store.change_schedule(
+            changed, revision=revision, next_at=next_at, recounts=recounts
+        )
         if answer is None:
             raise ScheduleChanged(ScheduleName(changed.namespace, changed.id))
         return answer

@@ -28,11 +28,12 @@ class ScheduleStore(Protocol):
         """Record a schedule that waits for a tick; None if one of that name exists, which stays as it is."""
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None
+        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
     ) -> Schedule | None:
         """Replace what a schedule was asked for, if it has this revision; else None.
 
-        A tick that is due stays due: it fires, or is noted, and only then the new rule goes on.
+        A tick that is due stays due: it fires, or is noted, and only then the new rule goes on. The number of
+        runs that are left is set anew only if the change `recounts`.
         """
 
     async def schedule(self, name: ScheduleName) -> Schedule | None:

@@ -58,6 +58,11 @@ ONLY_REFUSED = {
     "POST /v1/jobs/{jobId}/release": "and so may those that are held",
     "POST /v1/jobs/{jobId}/put-back": "no job is aside",
     "POST /tasks/{jobId}/abort": "and so may those whose time is ahead",
+    "POST /v1/schedules": "of `cron` and `everySeconds` it takes one, and random bodies mostly have both",
+    **dict.fromkeys(
+        (name for name in BY_NAME if "/v1/schedules/{name}" in name),
+        "the schedule may have been deleted, by a request for that",
+    ),
 }
 """Routes that may find nothing to do, and why."""
 

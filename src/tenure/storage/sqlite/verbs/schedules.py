@@ -49,11 +49,15 @@ class ScheduleVerbs(Creation):
         )
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None
+        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
     ) -> Schedule | None:
         return _first(
             await self._write(
-                "change_schedule", **mapping.columns(changed), revision=revision, next_at=_micros(next_at)
+                "change_schedule",
+                **mapping.columns(changed),
+                recounts=recounts,
+                revision=revision,
+                next_at=_micros(next_at),
             )
         )
 

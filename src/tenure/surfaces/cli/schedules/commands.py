@@ -156,7 +156,9 @@ def edit(parts: Parts, /, name: ScheduleName, database: str, as_json: bool, **te
 
     async def work(schedules: Schedules) -> Schedule:
         known = await schedules.get(name)
-        return await schedules.edit(changed_by(known.asked, terms), revision=known.revision)
+        changed = changed_by(known.asked, terms)
+        recounts = terms["remaining"] is not None
+        return await schedules.edit(changed, revision=known.revision, recounts=recounts)
 
     _change(parts, database, "edit", name, work, as_json, "fires next at")
 

@@ -162,6 +162,11 @@ def _name(request: Request) -> ScheduleName:
 
 def _after(cursor: str, list_id: bytes) -> ScheduleName:
     namespace, _, name = cursors.read(cursor, list_id).decode(errors="replace").partition(_SEPARATOR)
+    try:
+        named("namespace", namespace)
+        named("schedule", name)
+    except InvalidInput:
+        raise Refusal("invalid-cursor", "start again without a cursor") from None
     return ScheduleName(namespace, name)
 
 

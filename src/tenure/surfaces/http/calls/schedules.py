@@ -93,7 +93,9 @@ async def edit(context: AppContext, request: Request) -> Response:
     async with _refusals():
         known = await context.client.schedules.get(name)
         changed = changed_schedule(known.asked, body, request.caller.key)
-        return _answer(context, await context.client.schedules.edit(changed, revision=revision))
+        recounts = body.remaining is not UNSET
+        edited = await context.client.schedules.edit(changed, revision=revision, recounts=recounts)
+        return _answer(context, edited)
 
 
 async def delete(context: AppContext, request: Request) -> Response:
@@ -171,6 +173,11 @@ def _name(request: Request) -> ScheduleName:
 
 def _after(cursor: str) -> ScheduleName:
     namespace, _, name = cursors.read(cursor, _PAGES).decode(errors="replace").partition(_SEPARATOR)
+    try:
+        named("namespace", namespace)
+        named("id", name)
+    except InvalidInput:
+        raise Refusal("invalid-cursor", "start again without a cursor") from None
     return ScheduleName(namespace, name)
 
 
