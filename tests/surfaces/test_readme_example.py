@@ -77,9 +77,10 @@ def test_the_calls_of_the_readme_are_answered_by_the_command_above_them(tmp_path
         serving.communicate(timeout=60)
     assert [answer.status_code for answer in answers] == [202, 200, 200, 409]
     assert answers[2].json()["result"] == {"sent": "ada@example.com", "attempt": 1}
-    (sent, _), (delayed, read, aborted) = others
+    (sent, _), (delayed, read, aborted), (repeated,) = others
     assert sent.keys() == {"jobId", "status"}
     assert [answer["state"] for answer in (delayed, read, aborted)] == ["Delayed", "Delayed", "Aborted"]
+    assert repeated["state"] == "Delayed"
 
 
 def _consoles(page: str) -> list[list[list[str]]]:
