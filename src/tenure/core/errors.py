@@ -37,7 +37,8 @@
         └── Fatal               give up at once
 
 Expected refusals (a lost lease, a job already finished) are return values, not errors. All of these stand
-here but JobsAside, which stands beside the values that it carries, in `core.model.aside`.
+here but JobsAside, which stands beside the values that it carries, in `core.model.aside`, and refusals
+about schedules, in `engine.schedules.schedules`.
 """
 
 from collections.abc import Sequence

@@ -63,6 +63,8 @@ async def test_pages_go_on_where_the_last_one_ended(api: Api) -> None:
     second = (await api.get(f"/v1/schedules?limit=3&cursor={first['nextCursor']}")).json
     assert [one["id"] for one in second["items"]] == ["d"]
     assert (await api.get("/v1/schedules?definitionKey=mail")).json["items"] == []
+    elsewhere = await api.get(f"/v1/schedules?definitionKey=mail&cursor={first['nextCursor']}")
+    assert (elsewhere.status, elsewhere.kind) == (400, "invalid-cursor")
 
 
 async def test_only_what_was_read_can_be_changed(api: Api) -> None:

@@ -2,7 +2,7 @@
 
 -- part: move
 -- Only a schedule that is as it was read moves; another node may have been quicker. Answers with those that moved.
--- They are locked in the order of their names, so that no two nodes wait for each other.
+-- One that another node holds is passed over, so that no two nodes wait for each other.
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:namespaces::text[], :schedules::text[], :revisions::integer[], :expected::timestamptz[],
@@ -17,7 +17,6 @@ held AS MATERIALIZED (
                             AND schedule.revision = given.revision AND schedule.next_at = given.expected
                             AND schedule.paused_at IS NULL
                             FOR UPDATE SKIP LOCKED) own
-     ORDER BY given.namespace, given.name
 )
 UPDATE tenure.schedule
    SET next_at   = held.next_at,

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from tenure.api.schedule_shapes import ComingItem, ScheduleItem, tick_item, tick_items
+from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import State
 from tenure.core.schedule.schedule import Schedule, ScheduleName
 from tenure.core.values.bounds import LARGEST_PAGE, named
@@ -26,7 +27,7 @@ def _name(text: str) -> ScheduleName:
     named("schedule", name)
     if slash:
         named("namespace", namespace)
-    return ScheduleName(namespace if slash else "default", name)
+    return ScheduleName(namespace if slash else USUAL_NAMESPACE, name)
 
 
 name_argument = click.argument("name", metavar="[NAMESPACE/]NAME", callback=read_by(_name))

@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from tenure.api.redaction import Redaction
 from tenure.api.schedule_shapes import ScheduleItem, TickItem, schedule_item
+from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.schedule.schedule import Schedule
 from tenure.core.values.text import plain
 from tenure.surfaces.cli.output import moment, styled, table
@@ -29,7 +30,7 @@ def print_list(items: Iterable[ScheduleItem]) -> None:
     titles = ("schedule", "rule", "definition", "next", "last", "state")
     rows = [
         (
-            one.id if one.namespace == "default" else f"{one.namespace}/{one.id}",
+            one.id if one.namespace == USUAL_NAMESPACE else f"{one.namespace}/{one.id}",
             rule_of(one),
             one.definition_key,
             moment(one.next_at),

@@ -1,7 +1,5 @@
 """Schedules: when they fire, what became of it, and buttons to pause, resume, run and delete them."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from urllib.parse import urlencode
 
 from msgspec import Struct, structs
@@ -10,7 +8,7 @@ from tenure.api.redaction import Redaction
 from tenure.core.errors import InvalidInput
 from tenure.core.schedule.schedule import Schedule, ScheduleName, TickOnRecord
 from tenure.core.values.bounds import named
-from tenure.engine.schedules.schedules import ScheduleChanged, ScheduleNotFound
+from tenure.engine.schedules.schedules import ScheduleNotFound
 from tenure.surfaces.dashboard.formats import preview
 from tenure.surfaces.dashboard.pages.addresses import SCHEDULES, schedule_address
 from tenure.surfaces.dashboard.pages.rule_text import rule_text
@@ -19,11 +17,11 @@ from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import Refusal
+from tenure.surfaces.http.calls.schedule_names import place_in, place_of, refusals
 
 PAGE = 50
 COMING = 10
 HISTORY = 50
-_SEPARATOR = "\n"  # no name contains it
 
 
 class ReasonForm(Form, frozen=True, kw_only=True):
@@ -57,14 +55,14 @@ async def schedules(context: AppContext, request: Request) -> Response:
     if definition is not None:
         named("definition", definition)
     list_id = f"schedules {definition or ''}".encode()
-    after = _after(request.query["cursor"], list_id) if "cursor" in request.query else None
+    after = place_in(request.query["cursor"], list_id) if "cursor" in request.query else None
     found = await context.client.schedules.page(
         namespace=request.caller.namespace, definition=definition, after=after, limit=PAGE + 1
     )
     shown = [await _with_last_tick(context, one) for one in found[:PAGE]]
     further = None
     if len(found) > PAGE:
-        place = _SEPARATOR.join(found[PAGE - 1].name).encode()
+        place = place_of(found[PAGE - 1].name)
         words = {"definition": definition or "", "cursor": cursors.write(place, list_id)}
         further = f"{SCHEDULES}?{urlencode(words)}"
     return render(
@@ -81,7 +79,7 @@ async def schedules(context: AppContext, request: Request) -> Response:
 async def schedule(context: AppContext, request: Request) -> Response:
     """The page of one schedule."""
     name = _name(request)
-    async with _refusals():
+    async with refusals():
         known = await context.client.schedules.get(name)
         ticks = await context.client.schedules.ticks(name, limit=HISTORY)
         return render(
@@ -104,7 +102,7 @@ async def pause(context: AppContext, request: Request) -> Response:
     """Let a schedule fire no more."""
     form: ReasonForm = request.body
     name = _name(request)
-    async with _refusals():
+    async with refusals():
         await context.client.schedules.pause(name, by=request.caller.name, reason=form.reason)
     return see_other(schedule_address(name))
 
@@ -113,7 +111,7 @@ async def resume(context: AppContext, request: Request) -> Response:
     """Let a paused schedule fire again."""
     form: ResumeForm = request.body
     name = _name(request)
-    async with _refusals():
+    async with refusals():
         await context.client.schedules.resume(name, catch_up=form.catch_up)
     return see_other(schedule_address(name))
 
@@ -121,14 +119,14 @@ async def resume(context: AppContext, request: Request) -> Response:
 async def trigger(context: AppContext, request: Request) -> Response:
     """Run a schedule now."""
     name = _name(request)
-    async with _refusals():
+    async with refusals():
         await context.client.schedules.trigger(name)
     return see_other(schedule_address(name))
 
 
 async def delete(context: AppContext, request: Request) -> Response:
     """Remove a schedule with its ticks."""
-    async with _refusals():
+    async with refusals():
         await context.client.schedules.delete(_name(request))
     return see_other(SCHEDULES)
 
@@ -158,23 +156,3 @@ def _name(request: Request) -> ScheduleName:
     if request.caller.namespace not in {None, name.namespace}:
         raise Refusal("not-found", str(ScheduleNotFound(name)))
     return name
-
-
-def _after(cursor: str, list_id: bytes) -> ScheduleName:
-    namespace, _, name = cursors.read(cursor, list_id).decode(errors="replace").partition(_SEPARATOR)
-    try:
-        named("namespace", namespace)
-        named("schedule", name)
-    except InvalidInput:
-        raise Refusal("invalid-cursor", "start again without a cursor") from None
-    return ScheduleName(namespace, name)
-
-
-@asynccontextmanager
-async def _refusals() -> AsyncIterator[None]:
-    try:
-        yield
-    except ScheduleNotFound as error:
-        raise Refusal("not-found", str(error)) from None
-    except ScheduleChanged as error:
-        raise Refusal("revision-mismatch", str(error)) from None

@@ -1,8 +1,6 @@
 """The control API's calls about schedules."""
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from struct import pack
 
@@ -23,29 +21,22 @@ from tenure.api.schedule_shapes import (
     tick_item,
     tick_items,
 )
-from tenure.core.errors import InvalidInput, NoRoom
+from tenure.core.errors import InvalidInput
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import State
 from tenure.core.schedule.schedule import Schedule, ScheduleName
 from tenure.core.values.bounds import named
-from tenure.engine.schedules.schedules import (
-    ScheduleChanged,
-    ScheduleInCode,
-    ScheduleNotFound,
-    ScheduleOfTask,
-    ScheduleTaken,
-)
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
-from tenure.surfaces.http.calls.intent import document, no_room
+from tenure.surfaces.http.calls.intent import document
 from tenure.surfaces.http.calls.operate import USUAL_PAGE, reason_of
 from tenure.surfaces.http.calls.schedule_bodies import changed_schedule, new_schedule
+from tenure.surfaces.http.calls.schedule_names import place_in, place_of, refusals
 
 USUAL_COUNT = 10
 _PAGES = b"schedules"
 _TICKS = b"ticks"
-_SEPARATOR = "\n"  # no name contains it
 _MICROS = ">q"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -55,7 +46,7 @@ _REVISION = re.compile(r'"?([0-9]{1,9})"?')
 async def create(context: AppContext, request: Request) -> Response:
     """Record a schedule."""
     body: NewScheduleBody = request.body
-    async with _refusals():
+    async with refusals():
         asked = new_schedule(
             body, request.marks["namespace"], request.caller.key, await context.client.schedules.now()
         )
@@ -66,22 +57,24 @@ async def create(context: AppContext, request: Request) -> Response:
 async def page(context: AppContext, request: Request) -> Response:
     """Schedules by name."""
     limit = request.query.get("limit", USUAL_PAGE)
-    after = _after(request.query["cursor"]) if "cursor" in request.query else None
+    definition = request.query.get("definitionKey")
+    list_id = _PAGES + (definition or "").encode()
+    after = place_in(request.query["cursor"], list_id) if "cursor" in request.query else None
     found = await context.client.schedules.page(
         namespace=request.caller.namespace,
-        definition=request.query.get("definitionKey"),
+        definition=definition,
         after=after,
         limit=limit,
     )
     cursor = None
     if len(found) == limit:
-        cursor = cursors.write(_SEPARATOR.join(found[-1].name).encode(), _PAGES)
+        cursor = cursors.write(place_of(found[-1].name), list_id)
     return Response(200, SchedulePage(items=[_item(context, one) for one in found], next_cursor=cursor))
 
 
 async def get(context: AppContext, request: Request) -> Response:
     """One schedule."""
-    async with _refusals():
+    async with refusals():
         return _answer(context, await context.client.schedules.get(_name(request)))
 
 
@@ -90,7 +83,7 @@ async def edit(context: AppContext, request: Request) -> Response:
     body: ScheduleChange = request.body
     name = _name(request)
     revision = _revision(request)
-    async with _refusals():
+    async with refusals():
         known = await context.client.schedules.get(name)
         changed = changed_schedule(known.asked, body, request.caller.key)
         recounts = body.remaining is not UNSET
@@ -101,7 +94,7 @@ async def edit(context: AppContext, request: Request) -> Response:
 async def delete(context: AppContext, request: Request) -> Response:
     """Remove a schedule with its ticks."""
     name = _name(request)
-    async with _refusals():
+    async with refusals():
         await context.client.schedules.delete(name)
     return Response(200, ScheduleGone(name.name))
 
@@ -109,7 +102,7 @@ async def delete(context: AppContext, request: Request) -> Response:
 async def pause(context: AppContext, request: Request) -> Response:
     """Let a schedule fire no more."""
     reason = reason_of(request.body) if request.body else None
-    async with _refusals():
+    async with refusals():
         paused = await context.client.schedules.pause(_name(request), by=request.caller.name, reason=reason)
         return _answer(context, paused)
 
@@ -117,7 +110,7 @@ async def pause(context: AppContext, request: Request) -> Response:
 async def resume(context: AppContext, request: Request) -> Response:
     """Let a paused schedule fire again."""
     body: ResumeBody = request.body or ResumeBody()
-    async with _refusals():
+    async with refusals():
         resumed = await context.client.schedules.resume(_name(request), catch_up=body.catch_up)
         return _answer(context, resumed)
 
@@ -126,7 +119,7 @@ async def trigger(context: AppContext, request: Request) -> Response:
     """Run a schedule now."""
     body: TriggerBody = request.body or TriggerBody()
     params = None if body.params is UNSET else document(body.params, "/params")
-    async with _refusals():
+    async with refusals():
         tick = await context.client.schedules.trigger(_name(request), params=params)
     return Response(
         202, tick_item(tick, State.QUEUED, context.redaction), {"location": f"/v1/jobs/{tick.job}"}
@@ -135,7 +128,7 @@ async def trigger(context: AppContext, request: Request) -> Response:
 
 async def coming(context: AppContext, request: Request) -> Response:
     """The next ticks of a schedule."""
-    async with _refusals():
+    async with refusals():
         found = await context.client.schedules.coming(_name(request), request.query.get("count", USUAL_COUNT))
     return Response(200, Coming([ComingItem(at=one.at, starts_at=one.starts_at) for one in found]))
 
@@ -144,11 +137,11 @@ async def ticks(context: AppContext, request: Request) -> Response:
     """What became of the ticks of a schedule, newest first."""
     name = _name(request)
     limit = request.query.get("limit", USUAL_PAGE)
-    list_id = _TICKS + _SEPARATOR.join(name).encode()
+    list_id = _TICKS + place_of(name)
     before = None
     if "cursor" in request.query:
         before = _before(request.query["cursor"], list_id)
-    async with _refusals():
+    async with refusals():
         found = await context.client.schedules.ticks(name, before=before, limit=limit)
     cursor = None
     if len(found) == limit:
@@ -171,16 +164,6 @@ def _name(request: Request) -> ScheduleName:
     return ScheduleName(request.caller.namespace or USUAL_NAMESPACE, name)
 
 
-def _after(cursor: str) -> ScheduleName:
-    namespace, _, name = cursors.read(cursor, _PAGES).decode(errors="replace").partition(_SEPARATOR)
-    try:
-        named("namespace", namespace)
-        named("id", name)
-    except InvalidInput:
-        raise Refusal("invalid-cursor", "start again without a cursor") from None
-    return ScheduleName(namespace, name)
-
-
 def _before(cursor: str, list_id: bytes) -> datetime:
     [micros] = cursors.read_numbers(cursor, list_id, _MICROS)
     try:
@@ -197,24 +180,6 @@ def _revision(request: Request) -> int:
     if not found:
         raise Refusal("validation", "If-Match: is not a revision; send the number in quotes, as it was read")
     return int(found[1])
-
-
-@asynccontextmanager
-async def _refusals() -> AsyncIterator[None]:
-    try:
-        yield
-    except ScheduleNotFound as error:
-        raise Refusal("not-found", str(error)) from None
-    except ScheduleTaken as error:
-        raise Refusal("schedule-exists", str(error)) from None
-    except ScheduleInCode as error:
-        raise Refusal("schedule-in-code", str(error)) from None
-    except ScheduleOfTask as error:
-        raise Refusal("schedule-of-task", str(error)) from None
-    except ScheduleChanged as error:
-        raise Refusal("revision-mismatch", str(error)) from None
-    except NoRoom:
-        raise no_room() from None
 
 
 def _answer(

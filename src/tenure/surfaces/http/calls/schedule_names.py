@@ -1,0 +1,55 @@
+"""Names of schedules in cursors, and how refusals about schedules are answered; for pages as well."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tenure.core.errors import InvalidInput, NoRoom
+from tenure.core.schedule.schedule import ScheduleName
+from tenure.core.values.bounds import named
+from tenure.engine.schedules.schedules import (
+    ScheduleChanged,
+    ScheduleInCode,
+    ScheduleNotFound,
+    ScheduleOfTask,
+    ScheduleTaken,
+)
+from tenure.surfaces.http.app import cursors
+from tenure.surfaces.http.app.problems import Refusal
+from tenure.surfaces.http.calls.intent import no_room
+
+_SEPARATOR = "\n"  # no name contains it
+
+
+def place_of(name: ScheduleName) -> bytes:
+    """A schedule's place in a list, for a cursor."""
+    return _SEPARATOR.join(name).encode()
+
+
+def place_in(cursor: str, list_id: bytes) -> ScheduleName:
+    """The schedule after which a list continues. Raises Refusal as `cursors.read` does."""
+    namespace, _, name = cursors.read(cursor, list_id).decode(errors="replace").partition(_SEPARATOR)
+    try:
+        named("namespace", namespace)
+        named("id", name)
+    except InvalidInput:
+        raise Refusal("invalid-cursor", "start again without a cursor") from None
+    return ScheduleName(namespace, name)
+
+
+@asynccontextmanager
+async def refusals() -> AsyncIterator[None]:
+    """Answer what the engine refuses as the problem that it is."""
+    try:
+        yield
+    except ScheduleNotFound as error:
+        raise Refusal("not-found", str(error)) from None
+    except ScheduleTaken as error:
+        raise Refusal("schedule-exists", str(error)) from None
+    except ScheduleInCode as error:
+        raise Refusal("schedule-in-code", str(error)) from None
+    except ScheduleOfTask as error:
+        raise Refusal("schedule-of-task", str(error)) from None
+    except ScheduleChanged as error:
+        raise Refusal("revision-mismatch", str(error)) from None
+    except NoRoom:
+        raise no_room() from None
