@@ -10,10 +10,10 @@ from uuid import UUID
 
 from chaos.evidence import Clocks, Evidence, Outage, Sighting, Stay
 from chaos.ledger import Entry
+from tenure.core.model import trail
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.outcome import Attempt
-from tenure.core.model.trail import CUSTOM, HOOK_FAILED
 
 Finding = tuple[UUID | None, str]
 """Something broken: by which job (None: by the run as a whole), and how that shows."""
@@ -154,7 +154,7 @@ class Casebook:
 
 def is_note(event: Event) -> bool:
     """Whether an event is no step."""
-    return event.type.startswith(CUSTOM) or event.type == HOOK_FAILED
+    return trail.is_note(event.type)
 
 
 def in_seconds(span: timedelta) -> str:
