@@ -105,7 +105,7 @@ async def test_it_leaves_a_note_with_both_times_and_who_did_it(store: Store, clo
 
 
 async def test_a_repeat_changes_nothing(store: Store, clock: Clock) -> None:
-    """An answer may have been lost: asked again for the same, the job stays as it is, without a second note."""
+    """An answer may have been lost: asked again for the same, the job stays as it is, without a note."""
     later, now = [await job_in(store, State.SCHEDULED) for _ in range(2)]
     await store.reschedule([later], run_at=START + seconds(90))
     await store.reschedule([now])

@@ -44,8 +44,8 @@ timed AS (
 recorded AS (
     INSERT INTO tenure.event (job, n, type, source, target, attempt, fence, at, actor, payload, mark)
     SELECT id, n, 'rescheduled', state, state, attempt, fence, at, :actor::text,
-           json_build_object('from', to_char(before AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-                             'to', to_char(due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, mark
+           '{"from":' || coalesce('"' || to_char(before AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"', 'null')
+           || ',"to":"' || to_char(due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"}', mark
       FROM moved
 )
 SELECT id AS job, state, is_aside, is_given_up, id IN (SELECT id FROM moving) AS moved FROM found;

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import click
 
 from tenure.core.errors import TenureError
+from tenure.core.model import trail
 from tenure.core.model.job import Event
 from tenure.core.model.states import State, is_legal
-from tenure.core.model import trail
 from tenure.surfaces.cli.output import COLOURS
 
 
