@@ -39,6 +39,7 @@ ASKED = {
     "given up": NewJob(definition="mail", key="given up"),
     "dropped": NewJob(definition="mail", key="dropped"),
     "delayed": NewJob(definition="mail", key="delayed", delay=seconds(20)),
+    "moved": NewJob(definition="mail", key="moved", delay=seconds(3600)),
     "unserved": NewJob(definition="wire", key="unserved"),
 }
 BATCH = {
@@ -176,11 +177,12 @@ async def play(scene: Scene) -> Evidence:
     scene.wrote(held["stopped"], "start")
     await settle(store, [stopped(held["stopped"])])
     await scene.cancel("given up")
+    await store.reschedule([scene.jobs["moved"]], delay=seconds(2))
     await scene.wait(25)
     await store.promote(10)
     await store.reap(10)
     await scene.wait(1)
-    held = await scene.claim("b", "twin", "other twin", "retried", "delayed", "rescued")
+    held = await scene.claim("b", "twin", "other twin", "retried", "moved", "delayed", "rescued")
     await scene.succeed("b", *held.values())
     await scene.replay("poison", "again")
     await scene.enqueue({"busy": NewJob(definition="mail", key="busy")})

@@ -110,7 +110,7 @@ class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RescheduleBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """When the job is to run instead: at a time, or so many seconds from now. One that has passed means now."""
+    """When the job is to run: at a time, or so many seconds from now. A time that has passed means now."""
 
     run_at: Planned | UnsetType = UNSET
     delay_seconds: Seconds | UnsetType = UNSET

@@ -84,7 +84,7 @@ async def faults(backend: Backend) -> list[str]:
 
 
 def _is_whole(steps: list[tuple[int, State, State, str]], state: State, n: int) -> bool:
-    """Whether the events lead from a first state to where the job is, numbered from two, with one end at most.
+    """Whether events lead from a first state to where the job is, numbered from two, with at most one end.
 
     The first event of a job is its creation, which has no row of its own.
     """

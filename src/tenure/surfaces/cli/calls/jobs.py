@@ -9,7 +9,7 @@ from uuid import UUID
 import click
 
 from tenure.api import inputs, views
-from tenure.core.errors import JobIsAside, JobNotFound, JobNotWaiting, NoResult, TenureError
+from tenure.core.errors import InvalidInput, JobIsAside, JobNotFound, JobNotWaiting, NoResult, TenureError
 from tenure.core.model.job import Job, JobStanding
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
@@ -137,7 +137,8 @@ def reschedule(
     Their attempts stay as they are. A job that waits for no time is a failure, and stays as it is.
     """
     if (at is None) == (delay is None):
-        raise click.UsageError("give either --at TIME or --in DURATION", ctx)
+        problem = "is missing" if at is None else "cannot be combined with --in"
+        raise InvalidInput("--at", problem, "give one of --at TIME and --in DURATION")
     _reschedule(ctx, database, jobs, at, delay, as_json=as_json)
 
 
