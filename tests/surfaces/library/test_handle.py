@@ -127,7 +127,7 @@ async def test_a_job_that_waits_is_moved_or_run_now(work: Works, store: Store) -
     assert refused.value.state is State.QUEUED
     for wrong in ({}, {"run_at": at, "delay": 1}, {"run_at": "soon"}, {"run_at": at.replace(tzinfo=None)}):
         with pytest.raises(InvalidInput):
-            await job.reschedule(**wrong)  # type: ignore[arg-type]
+            await job.reschedule(**wrong)
 
 
 async def test_a_result_that_is_not_there_yet_is_not_waited_for(work: Works) -> None:
