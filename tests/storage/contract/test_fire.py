@@ -166,8 +166,8 @@ async def test_jobs_of_earlier_ticks_that_have_not_ended_are_told(store: Store, 
 
 async def test_a_run_by_hand_is_on_record_and_moves_nothing(store: Store, clock: Clock) -> None:
     schedule = await added(store)
-    first = await store.trigger_schedule(NIGHTLY, NewJob(definition="mail"), is_open=False)
-    second = await store.trigger_schedule(NIGHTLY, NewJob(definition="mail"), is_open=False)
+    first = await store.trigger_schedule(NIGHTLY, NewJob(definition="mail"), revision=1, is_open=False)
+    second = await store.trigger_schedule(NIGHTLY, NewJob(definition="mail"), revision=1, is_open=False)
     assert first is not None
     assert second is not None
     assert second.at > first.at, "the clock stands still, and both are on record"
@@ -176,7 +176,10 @@ async def test_a_run_by_hand_is_on_record_and_moves_nothing(store: Store, clock:
     assert [one.outcome for one in noted] == [TickOutcome.BY_HAND] * 2
     assert [await state_of(store, one.job) for one in noted if one.job] == [State.QUEUED] * 2
     assert (
-        await store.trigger_schedule(ScheduleName("x", "y"), NewJob(definition="mail"), is_open=False) is None
+        await store.trigger_schedule(
+            ScheduleName("x", "y"), NewJob(definition="mail"), revision=1, is_open=False
+        )
+        is None
     )
     assert len(await claim(store, limit=10)) == 2
 

@@ -66,7 +66,7 @@ class JobClient:
         self._store = store
         self._completions = Completions(store)
         self._admission = Admission(store, registry)
-        self.schedules = Schedules(store, JobMaker(self._admission, self._quota.admit))
+        self.schedules = Schedules(store, JobMaker(self._admission, self._quota))
         # These four are calls of `Admission`.
         self.spec, self.validate = self._admission.spec, self._admission.validate
         self.register, self.override = self._admission.register, self._admission.override

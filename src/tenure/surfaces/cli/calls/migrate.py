@@ -1,5 +1,6 @@
 """`tenure migrate`: brings a database's schema up to this version's, or prints what that takes."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import click
@@ -10,6 +11,7 @@ from tenure.storage.mapping.findings import MOST
 from tenure.storage.schema.ledger import LEDGERS, by_hand
 from tenure.storage.schema.migration import Applied, Fit
 from tenure.surfaces.cli.calls import after_restore as restored
+from tenure.surfaces.cli.calls import reset_clock as clock
 from tenure.surfaces.cli.database import Parts, database_option, with_store
 
 
@@ -35,9 +37,15 @@ from tenure.surfaces.cli.database import Parts, database_option, with_store
     " that were given out after the backup. Refused while a worker was seen in the last 35 seconds.",
 )
 @click.option(
+    "--reset-clock",
+    is_flag=True,
+    help="Set the clock of a SQLite file that is ahead of this machine's back to it, once all workers and"
+    " servers are stopped. Refused while a worker was seen in the last 35 seconds.",
+)
+@click.option(
     "--workers-stopped",
     is_flag=True,
-    help="With --after-restore: do so although a worker was seen lately, since its row came with the backup.",
+    help="With --after-restore or --reset-clock: do so although a worker was seen lately, since none runs.",
 )
 @click.pass_obj
 def migrate(
@@ -47,6 +55,7 @@ def migrate(
     sql: bool,
     kind: str | None,
     after_restore: bool,
+    reset_clock: bool,
     workers_stopped: bool,
 ) -> None:
     """Apply the missing migrations to a database.
@@ -56,10 +65,10 @@ def migrate(
     otherwise is refused with exit code 6. So is one that was restored into another PostgreSQL server: stop
     all workers and servers, then run this with --after-restore.
     """
-    if check + sql + after_restore > 1:
-        raise click.UsageError("--check, --sql and --after-restore exclude each other")
-    if workers_stopped and not after_restore:
-        raise click.UsageError("--workers-stopped needs --after-restore")
+    if check + sql + after_restore + reset_clock > 1:
+        raise click.UsageError("--check, --sql, --after-restore and --reset-clock exclude each other")
+    if workers_stopped and not (after_restore or reset_clock):
+        raise click.UsageError("--workers-stopped needs --after-restore or --reset-clock")
     if kind and not sql:
         raise click.UsageError("--for needs --sql")
     if kind:
@@ -67,8 +76,9 @@ def migrate(
     elif sql:
         click.echo(with_store(parts.store_for(database, create=False), _sql), nl=False)
     else:
-        may_create = not (check or after_restore)
-        work = _check if check else partial(_migrate, after_restore=after_restore, forced=workers_stopped)
+        may_create = not (check or after_restore or reset_clock)
+        then = restored.resume if after_restore else clock.reset if reset_clock else None
+        work = _check if check else partial(_migrate, then=then, forced=workers_stopped)
         fit = with_store(parts.store_for(database, create=may_create), work)
         click.echo(f"{masked(database)} is {_said(fit)}")
 
@@ -79,10 +89,10 @@ def _said(fit: Fit) -> str:
     return f"newer, and compatible: it has schema {fit.found}, this version of tenure knows {fit.known}"
 
 
-async def _migrate(store: Store, *, after_restore: bool, forced: bool) -> Fit:
+async def _migrate(store: Store, *, then: Callable[..., Awaitable[None]] | None, forced: bool) -> Fit:
     await store.migrate(_print_applied)
-    if after_restore:
-        await restored.resume(store, forced=forced)
+    if then is not None:
+        await then(store, forced=forced)
     return await store.verify()
 
 
