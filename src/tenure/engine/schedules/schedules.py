@@ -233,13 +233,16 @@ class Schedules:
         return f"the schedule {name.name} changes all the time"
 
     async def _replace(self, changed: NewSchedule, revision: int, *, recounts: bool) -> Schedule:
-        next_at = await self._first_tick(changed)
-        answer = await self._store.change_schedule(
-            changed, revision=revision, next_at=next_at, recounts=recounts
-        )
-        if answer is None:
-            raise ScheduleChanged(ScheduleName(changed.namespace, changed.id))
-        return answer
+        name = ScheduleName(changed.namespace, changed.id)
+        for _ in range(TRIES):  # it may fire meanwhile, and then another tick is the next one
+            read = await self._store.schedule(name)
+            if read is None or read.revision != revision:
+                break
+            next_at = await self._first_tick(changed)
+            answer = await self._store.change_schedule(read, changed, next_at=next_at, recounts=recounts)
+            if answer is not None:
+                return answer
+        raise ScheduleChanged(name)
 
     async def _check(self, new: NewSchedule) -> None:
         """Raise InvalidInput unless it would make a valid job, some time."""

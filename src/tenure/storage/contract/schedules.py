@@ -28,9 +28,9 @@ class ScheduleStore(Protocol):
         """Record a schedule that waits for a tick; None if one of that name exists, which stays as it is."""
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
+        self, read: Schedule, changed: NewSchedule, *, next_at: datetime | None, recounts: bool = False
     ) -> Schedule | None:
-        """Replace what a schedule was asked for, if it has this revision; else None.
+        """Replace what a schedule was asked for; None if it has changed or fired since it was read.
 
         A tick that is due stays due: it fires, or is noted, and only then the new rule goes on. The number of
         runs that are left is set anew only if the change `recounts`.

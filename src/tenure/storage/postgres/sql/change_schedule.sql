@@ -1,5 +1,6 @@
--- Replace what a schedule was asked for, if it still has the revision that was read. A tick that is due stays due: it
--- fires, or is noted, by the new rule. How many runs are left changes only if that is asked for.
+-- Replace what a schedule was asked for, if it still has the revision that was read and waits for the same tick: the next
+-- one was computed then, and must not be one that has fired since. A tick that is due stays due: it fires, or is noted,
+-- by the new rule. How many runs are left changes only if that is asked for.
 UPDATE tenure.schedule
    SET definition = :definition::text,
        spec       = :spec::text,
@@ -11,4 +12,5 @@ UPDATE tenure.schedule
        revision   = revision + 1,
        updated_at = tenure.now()
  WHERE namespace = :namespace::text AND name = :name::text AND revision = :revision::integer
+   AND next_at IS NOT DISTINCT FROM :expected::timestamptz
 RETURNING *;

@@ -42,14 +42,15 @@ class ScheduleVerbs(Creation):
         return self._changed(added)
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
+        self, read: Schedule, changed: NewSchedule, *, next_at: datetime | None, recounts: bool = False
     ) -> Schedule | None:
         return self._changed(
             await self._pool.run(
                 "change_schedule",
                 **mapping.columns(changed),
                 recounts=recounts,
-                revision=revision,
+                revision=read.revision,
+                expected=read.next_at,
                 next_at=next_at,
             )
         )

@@ -49,14 +49,15 @@ class ScheduleVerbs(Creation):
         )
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
+        self, read: Schedule, changed: NewSchedule, *, next_at: datetime | None, recounts: bool = False
     ) -> Schedule | None:
         return _first(
             await self._write(
                 "change_schedule",
                 **mapping.columns(changed),
                 recounts=recounts,
-                revision=revision,
+                revision=read.revision,
+                expected=_micros(read.next_at),
                 next_at=_micros(next_at),
             )
         )
