@@ -62,7 +62,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=60.0, help="for how long they are harmed and changed"
     )
-    parser.add_argument("--ticks", type=int, default=0, help="go on until so many have fired")
+    parser.add_argument("--ticks", type=int, default=0, help="go on until they have made so many jobs")
     parser.add_argument("--processes", type=int, default=5, help="how many fire them")
     parser.add_argument("--keep", type=Path, help="keep the evidence of every run in this folder")
     return parser.parse_args()

@@ -40,7 +40,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     schedules: int = 200
     seconds: float = 60.0
     ticks: int = 0
-    """It goes on until so many ticks have fired."""
+    """It goes on until there are so many jobs, each of a tick."""
     processes: int = 5
     strike_every: float = 0.4
     change_every: float = 0.04
