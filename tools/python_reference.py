@@ -61,6 +61,7 @@ REMEDIES = {
     "IdempotencyConflict": "repeat the first request unchanged, or use a new key; `job` has the old one",
     "JobNotFound": "check the id and the database; inside your own transaction, commit first",
     "JobIsAside": "mend its rows, then `job.put_back()`",
+    "JobNotWaiting": "the message names the way out: release, wait, cancel or replay",
     "NoResult": "catch it to catch the four below",
     "JobUnfinished": "`await job.wait()`, or ask again later",
     "JobFailed": "look at `error`; mend the cause, then replay the job",

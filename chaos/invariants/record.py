@@ -11,6 +11,7 @@ from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.outcome import Attempt, Ending
 from tenure.core.model.states import FINAL, STEPS, State
+from tenure.core.model.trail import RESCHEDULED
 from tenure.core.values.bounds import MOST_HAND_BACKS
 
 _ENDINGS = {
@@ -24,6 +25,7 @@ _ENDINGS = {
     Ending.LOST: {State.QUEUED, State.BURIED, State.FAILED, State.CANCELLED},
 }
 """Where the ending of an attempt may lead its job."""
+_WAITING = {State.SCHEDULED, State.RETRYING}
 _LEGAL = {(step.source, step.target, step.event) for step in STEPS}
 _BY = {
     (source, target, event): {step.by for step in STEPS if step[:3] == (source, target, event)}
@@ -32,8 +34,14 @@ _BY = {
 
 
 def i7_legal_moves_only(book: Casebook) -> Iterator[Finding]:
-    """I7: every step is in the table, begins where the one before ended, and is taken by who may take it."""
+    """I7: every step is in the table, begins where the one before ended, and is taken by who may take it.
+
+    Notes move nothing, and only a job that waits for a time is given another.
+    """
     for life in book.lives.values():
+        for note in filter(is_note, life.events):
+            if note.source is not note.target or (note.type == RESCHEDULED and note.source not in _WAITING):
+                yield life.id, f"{_told(note)} moves it, or is of a job that does not wait"
         state: State | None = None
         for step in life.steps:
             move = (step.source, step.target, step.type)

@@ -1,5 +1,6 @@
 """Time: the store's alone, and nothing before it."""
 
+import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -9,6 +10,7 @@ from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt, Ending
 from tenure.core.model.policy import RetryPolicy
 from tenure.core.model.states import State
+from tenure.core.model.trail import RESCHEDULED
 
 
 def i18_store_clock_only(book: Casebook) -> Iterator[Finding]:
@@ -40,12 +42,13 @@ def i23_never_early(book: Casebook) -> Iterator[Finding]:
     """I23: nothing starts before its time: neither the first attempt, nor one that has to wait."""
     for job, life in book.known():
         first = next((step for step in life.steps if step.type == "started"), None)
-        if first is not None and job.run_at is not None and first.at < job.run_at:
-            yield job.id, f"was claimed {in_seconds(job.run_at - first.at)} before its time"
-        if job.run_at is not None and book.time:
+        run_at = _moved_to(life, 0, first.n if first else len(life.events) + 1) or job.run_at
+        if first is not None and run_at is not None and first.at < run_at:
+            yield job.id, f"was claimed {in_seconds(run_at - first.at)} before its time"
+        if run_at is not None and book.time:
             for entry in life.entries:
-                if book.time.latest(entry.at) + book.terms.fuzz < job.run_at:
-                    yield job.id, f"wrote its {entry.kind} before its time, {job.run_at}"
+                if book.time.latest(entry.at) + book.terms.fuzz < run_at:
+                    yield job.id, f"wrote its {entry.kind} before its time, {run_at}"
         yield from _waited_too_little(life)
         if book.terms.backoff_by_policy:
             yield from _backed_off_otherwise(job, life)
@@ -61,13 +64,25 @@ def _ended(attempt: Attempt) -> datetime:
     return attempt.ended_at or attempt.started_at
 
 
+def _moved_to(life: Life, after: int, before: int) -> datetime | None:
+    """The last time that the job was given between two of its events by an operator; None if it was not."""
+    notes = [event for event in life.events if after < event.n < before and event.type == RESCHEDULED]
+    return datetime.fromisoformat(json.loads(notes[-1].payload or "")["to"]) if notes else None
+
+
 def _waited_too_little(life: Life) -> Iterator[Finding]:
-    """A wait that was seen with its end lasts until then; only being given up cuts it short."""
+    """A wait lasts until the end that it was seen with, or moved to; only being given up cuts it short."""
+    for begun, ended in pairwise(life.steps):
+        to = _moved_to(life, begun.n, ended.n)
+        if to is not None and ended.target is State.QUEUED and ended.at < to:
+            yield life.id, f"was moved to {to}, and {ended.type} at {ended.at}"
     for sighting in life.sightings:
         seen = sighting.job
         if seen.state not in {State.SCHEDULED, State.RETRYING, State.SUSPENDED} or seen.due_at is None:
             continue
         next_ = next((step for step in life.steps if step.n > seen.events), None)
+        if next_ is not None and _moved_to(life, seen.events, next_.n) is not None:
+            continue
         if next_ is not None and next_.target is State.QUEUED and next_.at < seen.due_at:
             yield life.id, f"was {seen.state} until {seen.due_at}, and {next_.type} at {next_.at}"
             break
@@ -75,7 +90,8 @@ def _waited_too_little(life: Life) -> Iterator[Finding]:
 
 def _backed_off_otherwise(job: Job, life: Life) -> Iterator[Finding]:
     for failed, next_ in pairwise(life.steps):
-        if failed.type == "retrying" and next_.target is State.QUEUED:
+        is_moved = _moved_to(life, failed.n, next_.n) is not None
+        if failed.type == "retrying" and next_.target is State.QUEUED and not is_moved:
             least, _ = _bounds(job.policy.retry, failed.attempt)
             if next_.at - failed.at < least:
                 yield job.id, f"was tried again after {in_seconds(next_.at - failed.at)}, not {least}"

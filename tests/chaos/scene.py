@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gather
 from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
+from chaos.schedules.calls import ScheduleCall
 from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line
@@ -39,6 +40,7 @@ ASKED = {
     "given up": NewJob(definition="mail", key="given up"),
     "dropped": NewJob(definition="mail", key="dropped"),
     "delayed": NewJob(definition="mail", key="delayed", delay=seconds(20)),
+    "moved": NewJob(definition="mail", key="moved", delay=seconds(3600)),
     "unserved": NewJob(definition="wire", key="unserved"),
 }
 BATCH = {
@@ -57,6 +59,7 @@ class Scene:
     ledger: list[Entry] = field(default_factory=list)
     history: list[Call] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
+    schedule_calls: list[ScheduleCall] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -124,7 +127,13 @@ class Scene:
     async def evidence(self, terms: Terms = TERMS, stays: Sequence[Stay] = ()) -> Evidence:
         """All there is to judge the run by."""
         gathered = await gather(
-            self.store, terms, watch=self.watch, ledger=self.ledger, history=self.history, stays=stays
+            self.store,
+            terms,
+            watch=self.watch,
+            ledger=self.ledger,
+            history=self.history,
+            stays=stays,
+            schedule_calls=self.schedule_calls,
         )
         return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
 
@@ -176,11 +185,12 @@ async def play(scene: Scene) -> Evidence:
     scene.wrote(held["stopped"], "start")
     await settle(store, [stopped(held["stopped"])])
     await scene.cancel("given up")
+    await store.reschedule([scene.jobs["moved"]], delay=seconds(2))
     await scene.wait(25)
     await store.promote(10)
     await store.reap(10)
     await scene.wait(1)
-    held = await scene.claim("b", "twin", "other twin", "retried", "delayed", "rescued")
+    held = await scene.claim("b", "twin", "other twin", "retried", "moved", "delayed", "rescued")
     await scene.succeed("b", *held.values())
     await scene.replay("poison", "again")
     await scene.enqueue({"busy": NewJob(definition="mail", key="busy")})

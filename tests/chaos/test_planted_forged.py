@@ -27,6 +27,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.core.values.failure import Failure
+from tests.chaos import test_planted_ticks
 from tests.chaos.forged_evidence import Forger
 from tests.chaos.scene import TERMS, WIRE, Scene, play
 from tests.storage.backends import SqliteBackend
@@ -39,6 +40,8 @@ LATER = START + HOUR
 ALIVE = {"stop_at": None, "ended_at": None, "killed": False, "exit_code": None}
 ALL = frozenset({MAIL, WIRE})
 NARROW = {"limits": (Limit("api", size=1),)}
+MOVED = {"type": "rescheduled", "payload": Document(f'{{"from":null,"to":"{START.isoformat()}"}}')}
+TOO_LATE = Document(f'{{"from":null,"to":"{LATER.isoformat()}"}}')
 CANARY = "planted-5d81c0"
 RISING = [(float(n), 100.0 + n + 5 * sin(n)) for n in range(60)]
 LEVEL = [(float(n), 100.0 + 5 * sin(n)) for n in range(60)]
@@ -171,6 +174,7 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I7"}, "a step of another name", lambda f: f.event("retried", 4, type="accepted")),
     ({"I7"}, "a step by somebody who may not", lambda f: f.event("dropped", 2, actor="clock")),
     ({"I7"}, "a step from elsewhere", lambda f: f.event("delayed", 2, source=State.RETRYING)),
+    ({"I7"}, "a time given where none is waited for", lambda f: f.event("good", 3, **MOVED)),
     ({"I8"}, "a row that counts otherwise", lambda f: f.job("good", failures=1)),
     ({"I8"}, "a claim without its attempt", no_attempt),
     ({"I8"}, "a step of another attempt", lambda f: f.event("given up", 4, attempt=3)),
@@ -206,6 +210,7 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I22"}, "two starts of one claim", lambda f: f.entry("start", "again", 1, 37.5)),
     ({"I23"}, "a start before its time", lambda f: f.job("delayed", run_at=START + seconds(33))),
     ({"I23"}, "a wait cut short", lambda f: f.sighting("retried", 3, due_at=LATER)),
+    ({"I23"}, "a start before the time it was moved to", lambda f: f.event("moved", 2, payload=TOO_LATE)),
     ({"I23"}, "a wait by no policy", lambda f: f.terms(backoff_by_policy=True)),
     ({"I24"}, "an effect twice", lambda f: f.entry("effect", "again", 1, 37.5)),
     ({"I24"}, "a success without effect", lambda f: f.unwritten("good", "effect")),
@@ -325,4 +330,8 @@ def broken_by(forger: Forger) -> set[str]:
 
 
 def test_every_invariant_has_been_seen_broken() -> None:
-    assert {number for broken, _, _ in FORGERIES for number in broken} == set(INVARIANTS)
+    everywhere = [
+        *(broken for broken, _, _ in FORGERIES),
+        *(broken for broken, _, _ in test_planted_ticks.FORGERIES),
+    ]
+    assert {number for broken in everywhere for number in broken} == set(INVARIANTS)

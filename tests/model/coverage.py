@@ -76,6 +76,9 @@ def all_landmarks() -> list[str]:
         "accept": [state for state in State if state is not State.CREATED],
         "cancel": [state for state in State if state is State.CANCELLING or state.is_final],
         "give_up": list(State),  # one that is retrying, too, when it was given up already
+        "reschedule": list(
+            State
+        ),  # one that waits, too, when it waits for that time already, or was given up
     }
     return [
         # The doctor's need rows that were changed by hand: tests/storage/contract/test_mend.py.
@@ -86,6 +89,12 @@ def all_landmarks() -> list[str]:
             for work in ("the same", "other")
         ),
         *(f"{verb}: left {state}" for verb, states in left_alone.items() for state in states),
+        "reschedule: the same time",
+        *(
+            f"reschedule: {state} {when}"
+            for state in ("scheduled", "retrying")
+            for when in ("later", "sooner")
+        ),
         *(f"{verb}: unknown job" for verb in (*left_alone, *_BY_LEASE)),
         *(f"{verb}: lease {why}" for verb in _BY_LEASE for why in LOST),
         *(f"settle: {outcome}: {way}" for outcome, ways in _ENDED.items() for way in ways),

@@ -6,7 +6,7 @@ insists that the choice is a legal one, and follows it. A new verb of the store 
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from tenure.core.model.job import Enqueued, Job, JobStanding, NewJob, StepTaken
 from tenure.core.model.lease import Beat, Claimed, Lease, Order, Pulse
 from tenure.core.model.outcome import Ending, Outcome, Recoverable, Report, Settled, Succeeded, Suspended
 from tenure.core.model.states import State
+from tenure.core.model.trail import RESCHEDULED
 from tenure.core.model.turn import TurnResult
 from tenure.core.values.failure import Failure
 from tests.model import decisions
@@ -108,6 +109,32 @@ class Model(Lines):
             return True
 
         return self._answers("give_up", ids, marked)
+
+    def reschedule(
+        self, ids: Sequence[UUID], *, run_at: datetime | None, delay: timedelta | None, actor: str
+    ) -> list[JobStanding]:
+        asked = run_at or self.now + (delay or timedelta(0))
+
+        def moved(job: Job) -> bool:
+            if job.state not in {State.SCHEDULED, State.RETRYING} or job.id in self._given_up:
+                return False
+            assert job.due_at is not None
+            due_at = max(asked, self.now)
+            if max(job.due_at, self.now) == due_at:
+                self.visited("reschedule: the same time")
+                return False
+            times = {"from": _written(job.due_at), "to": _written(due_at)}
+            self.note(job, RESCHEDULED, actor, times, due_at=due_at)
+            self.visited(f"reschedule: {job.state} {'later' if due_at > job.due_at else 'sooner'}")
+            return True
+
+        answers = self._answers("reschedule", ids, moved)
+        return [
+            replace(one, is_given_up=True)
+            if one.state is State.RETRYING and one.job in self._given_up
+            else one
+            for one in answers
+        ]
 
     def _answers(self, verb: str, ids: Sequence[UUID], moves: Callable[[Job], bool]) -> list[JobStanding]:
         """One answer for each job that exists, in the order given."""
@@ -264,3 +291,7 @@ class Model(Lines):
             passed_over = [other.id for other in left.values() if goes_before(other, job)]
             assert not passed_over, f"{verb}: took {job.id} before {passed_over}"
         self.visited(f"{verb}: {'nothing' if not taken else 'some' if left else 'all'}")
+
+
+def _written(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"

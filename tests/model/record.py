@@ -12,6 +12,7 @@ from tenure.core.model.job import Event, Job, NewJob
 from tenure.core.model.lease import Lease
 from tenure.core.model.outcome import Attempt, Ending
 from tenure.core.model.states import State
+from tenure.core.values.documents import write
 from tenure.core.values.failure import Failure
 from tests.model import coverage
 
@@ -118,6 +119,25 @@ class Record:
             )
         )
         return after
+
+    def note(self, job: Job, kind: str, actor: str, payload: object, **changed: Any) -> None:
+        """Put on record what is not a step."""
+        after = replace(job, events=job.events + 1, updated_at=self.now, **changed)
+        self.jobs[job.id] = after
+        self._events[job.id].append(
+            Event(
+                job=job.id,
+                n=after.events,
+                type=kind,
+                source=job.state,
+                target=job.state,
+                attempt=job.attempt,
+                fence=job.fence,
+                at=self.now,
+                actor=actor,
+                payload=write(payload),
+            )
+        )
 
     def end(self, job: Job, ending: Ending, error: Failure | None = None) -> None:
         """Put on record how the attempt under way ended."""

@@ -83,6 +83,23 @@ class GiveUp(NamedTuple):
         side.compare("answer to give_up", await side.store.give_up(ids), side.model.give_up(ids))
 
 
+class Reschedule(NamedTuple):
+    """To so many seconds from now, asked for as a time or as a delay; without them, at once."""
+
+    jobs: list[int]
+    seconds: int | None
+    as_time: bool = False
+
+    async def make(self, side: Side) -> None:
+        ids = side.ids(self.jobs)
+        delay = None if self.seconds is None else timedelta(seconds=self.seconds)
+        asked: dict[str, Any] = {"run_at": None, "delay": delay, "actor": "somebody"}
+        if self.as_time and delay is not None:
+            asked |= {"run_at": side.model.now + delay, "delay": None}
+        answer = await side.store.reschedule(ids, **asked)
+        side.compare("answer to reschedule", answer, side.model.reschedule(ids, **asked))
+
+
 class SettleAndClaim(NamedTuple):
     by: str
     ended: list[tuple[Held, str]]
@@ -171,6 +188,8 @@ class JobInEveryState(NamedTuple):
         # In vain, so that every refusal is seen wherever there is a job to be refused.
         await Accept([before + job for job in range(1, 16)]).make(side)
         await GiveUp([before + job for job in range(1, 18) if job != 4]).make(side)
+        for soon in (40, 20, 20):
+            await Reschedule([before + job for job in range(1, 18)], soon).make(side)
         await Cancel([before + job for job in (1, 2, 6, 7, 8, 9, 14)], reason=None).make(side)
         await HandBack("a", unstarted=[Held(before + 11, 1)], killed=[]).make(side)
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from tenure.core.model import trail as trails
 from tenure.core.model.job import Event, Job, NewJob, StepTaken
 from tenure.core.model.lease import Claimed, Lease, Line, Order
 from tenure.core.model.outcome import (
@@ -23,7 +24,7 @@ from tenure.core.model.outcome import (
 )
 from tenure.core.model.policy import OnLost, Policy
 from tenure.core.model.states import FIRST, State, is_legal
-from tenure.core.model.trail import CUSTOM, HOOK_FAILED, LogLine, Note, Trail, Usage
+from tenure.core.model.trail import CUSTOM, LogLine, Note, Trail, Usage
 from tenure.core.reports.reading import FeedEntry, Filter, Listed, Position
 from tenure.core.reports.retention import Pruned
 from tenure.core.values.documents import Document
@@ -230,7 +231,7 @@ def hold_together(events: Sequence[Event]) -> bool:
 
 def is_note(event: Event) -> bool:
     """Whether an event is not a step."""
-    return event.source is event.target and (event.type.startswith(CUSTOM) or event.type == HOOK_FAILED)
+    return event.source is event.target and trails.is_note(event.type)
 
 
 async def spoil_next_event(backend: Backend, key: str) -> None:

@@ -63,10 +63,29 @@ def checked(options: Options, caller: str = "enqueue", schema: Document | None =
     for field in ("delay", "timeout"):
         if given.get(field) is not None:
             given[field] = duration(field, given[field])
-    if given.get("run_at") is not None and not isinstance(given["run_at"], datetime):
-        problem, remedy = f"is {given['run_at']!r:.64}", "give an aware datetime; delay= takes seconds"
-        raise InvalidInput("run_at", problem, remedy)
+    _require_datetime(given.get("run_at"))
     return given
+
+
+class NewTime(TypedDict):
+    """Another time for a job: one of the two."""
+
+    run_at: datetime | None
+    delay: timedelta | None
+
+
+def new_time(run_at: datetime | None, delay: Duration | None) -> NewTime:
+    """Another time for a job that waits. Raises InvalidInput unless one of the two is given."""
+    if run_at is None and delay is None:
+        raise InvalidInput("run_at", "is missing", "give it, or delay=; delay=0 means now")
+    _require_datetime(run_at)
+    return {"run_at": run_at, "delay": None if delay is None else duration("delay", delay)}
+
+
+def _require_datetime(run_at: object) -> None:
+    if run_at is not None and not isinstance(run_at, datetime):
+        problem, remedy = f"is {run_at!r:.64}", "give an aware datetime; delay= takes seconds"
+        raise InvalidInput("run_at", problem, remedy)
 
 
 def _unknown(caller: str, names: list[str], schema: Document | None) -> TypeError:

@@ -109,6 +109,13 @@ class Reason(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: Annotated[str, Meta(max_length=255, extra_json_schema=_PRINTABLE)] | UnsetType = UNSET
 
 
+class RescheduleBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """When the job is to run: at a time, or so many seconds from now. A time that has passed means now."""
+
+    run_at: Planned | UnsetType = UNSET
+    delay_seconds: Seconds | UnsetType = UNSET
+
+
 class ReplayBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Other params than the first time; `force` replays even while an earlier replay has not ended.
 

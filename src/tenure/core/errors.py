@@ -9,6 +9,7 @@
     │   └── IdempotencyConflict the key was used before, with another request
     ├── JobNotFound             there is no such job, or no longer
     ├── JobIsAside              the database refuses to move the job; it is aside until it is put back
+    ├── JobNotWaiting           the job does not wait for a time, so it cannot be given another one
     ├── NoResult                the job that was waited for has no result
     │   ├── JobUnfinished       not yet
     │   ├── JobFailed           it is a dead letter; `error` says why
@@ -153,6 +154,19 @@ class JobIsAside(TenureError):
     def __str__(self) -> str:
         reason = f" ({self.why})" if self.why else ""
         return f"job {self.job} is aside: the database refuses to move it{reason}; mend it, then put it back"
+
+
+class JobNotWaiting(TenureError):
+    """A job that does not wait for a time cannot be given another one. `state` is where it is."""
+
+    def __init__(self, job: UUID, state: str, remedy: str) -> None:
+        super().__init__(job, state, remedy)
+        self.job = job
+        self.state = state
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"job {self.job} is {self.state} and cannot be rescheduled: {self.remedy}"
 
 
 class NoResult(TenureError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -173,16 +174,20 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
                 job.updated_at,
             )
         case State.SCHEDULED:
-            text = soon if _is_due(found) else f"It is scheduled for {when}."
+            text = soon if _is_due(found) else f"It is scheduled for {when}. {_sooner(job.id)}"
             yield Obstacle(WhyCode.SCHEDULED, text, job.updated_at, until)
         case State.RETRYING:
             error = "" if found.error is None else f" with {error_text(found.error)}"
-            text = soon if _is_due(found) else f"It is tried again at {when}."
+            text = soon if _is_due(found) else f"It is tried again at {when}. {_sooner(job.id)}"
             failed = f"Attempt {job.attempt} of {job.max_attempts} failed{error}."
             yield Obstacle(WhyCode.BACKING_OFF, f"{failed} {text}", job.updated_at, until)
         case State.SUSPENDED:
             text = soon if _is_due(found) else f"It gave its slot back and sleeps until {when}."
             yield Obstacle(WhyCode.SLEEPING, text, job.updated_at, until)
+
+
+def _sooner(job: UUID) -> str:
+    return f"`tenure jobs run-now {job}` does not wait for that."
 
 
 def _paused(pause: Pause, *, is_fenced: bool) -> Obstacle:

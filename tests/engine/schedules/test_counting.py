@@ -34,7 +34,8 @@ async def test_a_tick_on_record_is_no_run_and_ends_nothing(node: Node, clock: Cl
     created = await node.schedules.create(asked(remaining=2))
     await clock.advance(seconds(60))
     await node.fire()
-    again = await node.store.change_schedule(created.asked, revision=1, next_at=created.next_at)
+    moved = await node.schedules.get(NAME)
+    again = await node.store.change_schedule(moved, created.asked, next_at=created.next_at)
     assert again is not None
     assert again.next_at == created.next_at
     await node.fire()
@@ -52,8 +53,9 @@ async def test_of_several_due_ticks_as_many_fire_as_runs_are_left(node: Node, cl
     created = await node.schedules.create(asked(remaining=3, missed=Missed.ALL))
     await clock.advance(seconds(60))
     await node.fire()
+    moved = await node.schedules.get(NAME)
     await node.store.change_schedule(
-        replace(created.asked, remaining=1), revision=1, next_at=created.next_at, recounts=True
+        moved, replace(created.asked, remaining=1), next_at=created.next_at, recounts=True
     )
     await clock.advance(seconds(60 * 3))
     await node.fire()

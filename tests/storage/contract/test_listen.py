@@ -126,7 +126,9 @@ async def test_whatever_puts_a_job_in_line_elsewhere_wakes(
     assert len(await claim(store)) == 1
 
 
-@pytest.mark.parametrize("way", ["enqueue", "settle", "suspend", "give_up", "accept", "cancel", "pause"])
+@pytest.mark.parametrize(
+    "way", ["enqueue", "settle", "suspend", "give_up", "reschedule", "accept", "cancel", "pause"]
+)
 async def test_whatever_changes_the_outlook_elsewhere_wakes_who_asked_for_it(
     store: Store, other: Store, way: str
 ) -> None:
@@ -143,6 +145,7 @@ async def test_whatever_changes_the_outlook_elsewhere_wakes_who_asked_for_it(
         "settle": lambda: settle(other, [recoverable(owned[0])]),
         "suspend": lambda: settle(other, [suspended(owned[0])]),
         "give_up": lambda: other.give_up([late]),
+        "reschedule": lambda: other.reschedule([late]),
         "accept": lambda: other.accept([held]),
         "cancel": lambda: other.cancel([late]),
         "pause": lambda: other.pause(MAIL, until=START + seconds(60)),

@@ -54,6 +54,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "accept": lambda store: store.accept([JOB]),
     "cancel": lambda store: store.cancel([JOB]),
     "give_up": lambda store: store.give_up([JOB]),
+    "reschedule": lambda store: store.reschedule([JOB]),
     "replay": lambda store: store.replay([JOB]),
     "settle_and_claim": claim,
     "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[LEASE])),

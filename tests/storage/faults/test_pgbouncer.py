@@ -64,6 +64,7 @@ async def live(store: Store, worker: str) -> None:
     half = {owned.lease: Progress(0.5)}
     assert (await store.heartbeat(Pulse(worker=worker, leases=[owned.lease], progress=half))).kept
     assert (await settle(store, [recoverable(owned, seconds(0))], worker)).lost == []
+    assert [standing.moved for standing in await store.reschedule([held], delay=seconds(5))] == [True]
     assert [standing.moved for standing in await store.give_up([held])] == [True]
 
     assert (await found(store, held)).state is State.RETRYING

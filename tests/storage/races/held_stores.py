@@ -27,7 +27,9 @@ Item = TypeVar("Item")
 
 STEPPING = {
     "enqueue": ("enqueue.record", "enqueue.one", "enqueue.alike"),
+    "give_up": ("give_up.mark",),
     "replay": ("replay.record",),
+    "reschedule": ("reschedule.move",),
     "set_limit": ("set_limit.size",),
     "settle_and_claim": ("settle_and_claim.turn",),
 }

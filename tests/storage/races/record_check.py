@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from tenure.core.model.states import FIRST, State, is_legal
+from tenure.core.model.trail import is_note
 from tests.storage.backends import Backend
 
 _STRAYS = {
@@ -64,11 +65,11 @@ async def faults(backend: Backend) -> list[str]:
 
     A history with a gap or an illegal step, a job that no verb will find, or one with rows missing.
     """
-    steps: dict[str, list[tuple[int, State, State]]] = defaultdict(list)
-    for job, n, source, target in await backend.sql(
-        "SELECT job, n, source, target FROM tenure.event ORDER BY job, n"
+    steps: dict[str, list[tuple[int, State, State, str]]] = defaultdict(list)
+    for job, n, source, target, kind in await backend.sql(
+        "SELECT job, n, source, target, type FROM tenure.event ORDER BY job, n"
     ):
-        steps[str(job)].append((n, State(source), State(target)))
+        steps[str(job)].append((n, State(source), State(target), kind))
     found = [
         f"{job}: {state} after {steps[str(job)]}"
         for job, state, n in await backend.sql("SELECT id, state, n FROM tenure.job_state")
@@ -82,17 +83,20 @@ async def faults(backend: Backend) -> list[str]:
     return found
 
 
-def _is_whole(steps: list[tuple[int, State, State]], state: State, n: int) -> bool:
-    """Whether the steps lead from a first state to where the job is, numbered from two, with one end at most.
+def _is_whole(steps: list[tuple[int, State, State, str]], state: State, n: int) -> bool:
+    """Whether events lead from a first state to where the job is, numbered from two, with at most one end.
 
     The first event of a job is its creation, which has no row of its own.
     """
-    path = [source for _, source, _ in steps] + [state]
-    numbers: list[Any] = [number for number, _, _ in steps]
+    path = [source for _, source, _, _ in steps] + [state]
+    numbers: list[Any] = [number for number, _, _, _ in steps]
     return (
         path[0] in FIRST
-        and all(following == target for following, (_, _, target) in zip(path[1:], steps, strict=True))
-        and all(is_legal(source, target) for _, source, target in steps)
+        and all(following == target for following, (_, _, target, _) in zip(path[1:], steps, strict=True))
+        and all(
+            is_legal(source, target) or (source is target and is_note(kind))
+            for _, source, target, kind in steps
+        )
         and numbers == list(range(2, n + 1))
         and sum(passed.is_final for passed in path) <= 1
     )

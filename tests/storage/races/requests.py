@@ -54,6 +54,14 @@ def cancels(ids: Sequence[UUID]) -> StoreCall:
     return StoreCall("cancel", (ids,))
 
 
+def gives_up(ids: Sequence[UUID]) -> StoreCall:
+    return StoreCall("give_up", (ids,))
+
+
+def reschedules(ids: Sequence[UUID], delay: timedelta) -> StoreCall:
+    return StoreCall("reschedule", (ids,), {"delay": delay})
+
+
 def beats(worker: str, leases: Sequence[Lease]) -> StoreCall:
     """Prolong leases for five minutes, and write progress under each."""
     progress = dict.fromkeys(leases, Progress(0.5))

@@ -13,8 +13,19 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
 from tests.storage.races import limit_pairs, mend_pairs, prune_pairs, schedule_pairs
 from tests.storage.races.collision import BATCH, ONCE, Collision, Ground, Pair, claimed_by, jobs_of
-from tests.storage.races.requests import beats, cancels, claims, enqueues, promotes, reaps, settles, turns
-from tests.storage.verbs import recoverable, seconds, succeeded
+from tests.storage.races.requests import (
+    beats,
+    cancels,
+    claims,
+    enqueues,
+    gives_up,
+    promotes,
+    reaps,
+    reschedules,
+    settles,
+    turns,
+)
+from tests.storage.verbs import recoverable, seconds, settle, succeeded
 
 
 async def two_claims(ground: Ground) -> Collision:
@@ -121,6 +132,31 @@ async def promoting_and_cancelling(ground: Ground) -> Collision:
     return Collision(promotes(at=ground.later(10)), cancels(ground.shuffled(jobs)), agree)
 
 
+async def rescheduling_and_promoting(ground: Ground) -> Collision:
+    """In line already, or moved to a later time: never both."""
+    jobs = await ground.enqueue(delay=seconds(10))
+
+    def agree(one: Any, two: Any) -> bool:
+        moved = {it.job for it in one if it.moved}
+        return moved.isdisjoint(jobs_of(two)) and all(it.moved or it.state is State.QUEUED for it in one)
+
+    calls = reschedules(ground.shuffled(jobs), seconds(3600)), promotes(at=ground.later(10))
+    return Collision(*calls, agree)
+
+
+async def rescheduling_and_giving_up(ground: Ground) -> Collision:
+    """Moved first or not: all are given up, and none is lost between two times."""
+    batch = await ground.owned()
+    await settle(ground.store, map(recoverable, batch))
+    jobs = [owned.lease.job for owned in batch]
+
+    def agree(one: Any, two: Any) -> bool:
+        return all(it.moved is not it.is_given_up for it in one) and all(it.moved for it in two)
+
+    calls = reschedules(ground.shuffled(jobs), seconds(3600)), gives_up(ground.shuffled(jobs))
+    return Collision(*calls, agree)
+
+
 async def a_turn_and_a_bulk_cancel(ground: Ground) -> Collision:
     """Settling and claiming in one statement against a cancel of all that it might touch, and more."""
     batch = await ground.owned()
@@ -145,6 +181,8 @@ PAIRS: tuple[Pair, ...] = (
     beating_and_cancelling,
     two_enqueues,
     promoting_and_cancelling,
+    rescheduling_and_promoting,
+    rescheduling_and_giving_up,
     a_turn_and_a_bulk_cancel,
     *limit_pairs.PAIRS,
     *mend_pairs.PAIRS,

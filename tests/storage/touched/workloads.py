@@ -110,6 +110,10 @@ async def _give_up(store: Store, scene: Scene) -> int:
     return len(await store.give_up(scene.retrying))
 
 
+async def _reschedule(store: Store, scene: Scene) -> int:
+    return sum(standing.moved for standing in await store.reschedule(scene.retrying))
+
+
 async def _replay(store: Store, scene: Scene) -> int:
     return sum(replayed.fresh for replayed in await store.replay(scene.failed))
 
@@ -260,6 +264,7 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "accept": (_accept, 20),
     "cancel": (_cancel, 60),
     "give up": (_give_up, 20),
+    "reschedule": (_reschedule, 20),
     "replay": (_replay, 20),
     "enqueue": (_enqueue, _MANY),
     "enqueue all or none": (_strictly, _MANY + len(KEYED)),

@@ -22,6 +22,7 @@ def test_each_job_that_a_command_changes_has_an_entry_with_its_outcome(tmp_path:
     for command, *jobs in (
         ("cancel", queued, done, NOBODY),
         ("accept", there[State.CREATED]),
+        ("run-now", waits, done),
         ("give-up", waits, done),
         ("replay", done, there[State.RUNNING]),
         ("put-back", waits),
@@ -32,6 +33,8 @@ def test_each_job_that_a_command_changes_has_an_entry_with_its_outcome(tmp_path:
         ("jobs cancel", done, "refused wrong-state"),
         ("jobs cancel", NOBODY, "refused job-not-found"),
         ("jobs accept", there[State.CREATED], "done"),
+        ("jobs run-now", waits, "done"),
+        ("jobs run-now", done, "refused job-not-waiting"),
         ("jobs give-up", waits, "done"),
         ("jobs give-up", done, "refused wrong-state"),
         ("jobs replay", done, "done"),

@@ -2,18 +2,21 @@
 
 import asyncio
 import inspect
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from tenure import (
+    InvalidInput,
     JobBuried,
     JobCancelled,
     JobFailed,
     JobHandle,
     JobIsAside,
     JobNotFound,
+    JobNotWaiting,
     JobsAside,
     JobUnfinished,
     NoResult,
@@ -104,6 +107,27 @@ async def test_a_handle_tells_why_its_job_does_not_run(work: Works, store: Store
     assert [one.code for one in why.data.also] == ["in-line"]
     await settle(store, [succeeded(await claim_one(store))])
     assert (await job.why()).code == "finished"
+
+
+async def test_a_job_that_waits_is_moved_or_run_now(work: Works, store: Store) -> None:
+    """By time or by delay, in plain code too; one that waits for no time is refused, with a way out."""
+    job = await work.enqueue(delay=3600)
+    at = datetime(2035, 1, 31, tzinfo=UTC)
+    assert await job.reschedule(run_at=at) is State.SCHEDULED
+    assert (await job.get()).due_at == at
+    assert await asyncio.to_thread(job.reschedule_sync, delay=timedelta(hours=2)) is State.SCHEDULED
+    assert await job.run_now() is State.SCHEDULED
+    moved = [event for event in await job.events() if event.type == "rescheduled"]
+    assert [(event.actor, sorted(event.payload)) for event in moved] == [("library", ["from", "to"])] * 3
+    assert [step.job for step in await store.promote(10)] == [job.id]
+    with pytest.raises(
+        JobNotWaiting, match="is queued and cannot be rescheduled: its time has come"
+    ) as refused:
+        await job.reschedule(delay=5)
+    assert refused.value.state is State.QUEUED
+    for wrong in ({}, {"run_at": at, "delay": 1}, {"run_at": "soon"}, {"run_at": at.replace(tzinfo=None)}):
+        with pytest.raises(InvalidInput):
+            await job.reschedule(**wrong)
 
 
 async def test_a_result_that_is_not_there_yet_is_not_waited_for(work: Works) -> None:

@@ -110,6 +110,7 @@ async def test_what_is_asked_of_a_job_is_done_once_wherever_the_connection_is_cu
         assert (await cut(client.get(again))).replay_of == ended
         assert await cut(client.release(held)) is State.QUEUED
         assert await cut(client.cancel(held, "no more")) is State.CANCELLED
+        assert await cut(client.run_now(waiting)) is State.RETRYING
         assert await cut(client.give_up(waiting)) is State.RETRYING
         assert await cut(client.put_back(aside)) is State.SUCCEEDED
         assert {job.job_id async for job in client.list()} == await ids(store)

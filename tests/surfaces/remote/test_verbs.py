@@ -15,6 +15,7 @@ from tenure import (
     AsyncClient,
     Client,
     Conflict,
+    InvalidInput,
     JobBuried,
     JobCancelled,
     JobFailed,
@@ -56,6 +57,24 @@ async def test_a_job_is_created_as_it_was_asked_for(client: Any, store: Store) -
     held = await client.create("bill", hold=True)
     assert (later.status, held.status) == (State.SCHEDULED, State.CREATED)
     assert await client.release(held) is State.QUEUED
+
+
+async def test_a_job_that_waits_is_moved_or_run_now(client: Any, store: Store) -> None:
+    later = await client.create("bill", delay=timedelta(hours=1))
+    at = datetime(2035, 1, 31, tzinfo=UTC)
+    assert await client.reschedule(later, run_at=at) is State.SCHEDULED
+    assert (await client.get(later)).scheduled_at == at
+    assert await client.reschedule(later, delay=7200) is State.SCHEDULED
+    assert await client.run_now(later) is State.SCHEDULED
+    assert [step.job for step in await store.promote(10)] == [later.job_id]
+    with pytest.raises(Conflict) as refused:
+        await client.run_now(later)
+    assert refused.value.problem.job_status is State.QUEUED
+    for wrong in ({}, {"run_at": at.replace(tzinfo=None)}, {"delay": -1}):
+        with pytest.raises(InvalidInput):
+            await client.reschedule(later, **wrong)
+    with pytest.raises(NotFound):
+        await client.run_now(NOBODY)
 
 
 async def test_a_key_of_the_caller_s_own_names_one_job(client: Any) -> None:

@@ -86,14 +86,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
             distinct("tags", self.tags, MOST_TAGS)
             for tag in self.tags:
                 named("tags", tag)
-        if self.run_at is not None and self.delay is not None:
-            raise InvalidInput("delay", "cannot be combined with run_at", "give one of the two")
-        if is_naive(self.run_at):
-            raise InvalidInput("run_at", "has no time zone", AN_AWARE_ONE)
-        if self.run_at is not None:
-            within("run_at", self.run_at, *CALENDAR)
-        if self.delay is not None:
-            within("delay", self.delay, timedelta(0), HORIZON)
+        check_time(self.run_at, self.delay)
 
     @property
     def namespaced_limits(self) -> tuple[Limit, ...]:
@@ -101,6 +94,18 @@ class NewJob(Struct, frozen=True, kw_only=True):
         if not self.limits or self.namespace == USUAL_NAMESPACE:
             return self.limits
         return tuple(limit.in_namespace(self.namespace) for limit in self.limits)
+
+
+def check_time(run_at: datetime | None, delay: timedelta | None) -> None:
+    """Refuse a time, or a delay, that a job cannot be given, and the two together."""
+    if run_at is not None and delay is not None:
+        raise InvalidInput("delay", "cannot be combined with run_at", "give one of the two")
+    if is_naive(run_at):
+        raise InvalidInput("run_at", "has no time zone", AN_AWARE_ONE)
+    if run_at is not None:
+        within("run_at", run_at, *CALENDAR)
+    if delay is not None:
+        within("delay", delay, timedelta(0), HORIZON)
 
 
 def following(job: NewJob, traceparent: str) -> NewJob:
@@ -155,20 +160,22 @@ class StepTaken(Struct, frozen=True):
 class JobStanding(Struct, frozen=True):
     """The state of a job after a request, and whether this request moved it.
 
-    A job that is aside, because the database refuses to move it, is moved by `put_back` only.
+    A job that is aside, because the database refuses to move it, is moved by `put_back` only. One that is
+    given up is still `retrying`, until the clock has ended it.
     """
 
     job: UUID
     state: State
     moved: bool
     is_aside: bool = False
+    is_given_up: bool = False
 
 
 class Event(Struct, frozen=True, kw_only=True):
     """An event of a job. `n` counts a job's events 1, 2, 3 … without gaps.
 
-    Most events are steps. A handler's own note does not move the job: source and target are the same, and
-    `payload` is the handler's.
+    Most events are steps. A note does not move the job: source and target are the same, and `payload` says
+    more. It is a handler's own, or tells that a hook failed or that the job was given another time.
     """
 
     job: UUID

@@ -20,9 +20,16 @@ LEVELS = ("debug", "info", "warning", "error", "stdout", "stderr")
 
 CUSTOM = "custom:"
 HOOK_FAILED = "hook_failed"
+RESCHEDULED = "rescheduled"
+"""A note of the store's own: the job was given another time. It does not count among those of handlers."""
 
 _NO_TIME = timedelta(0)
 _MOST_CPU = timedelta(days=365_000)
+
+
+def is_note(type_of_event: str) -> bool:
+    """Whether events of this type are notes, which move no job."""
+    return type_of_event in {HOOK_FAILED, RESCHEDULED} or type_of_event.startswith(CUSTOM)
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -66,7 +73,7 @@ class LogLine(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """An event that is not a step: `custom:<name>` from a handler, or `hook_failed`."""
+    """A note of an attempt, an event that is not a step: `custom:<name>` from a handler, or `hook_failed`."""
 
     type: str
     payload: Document | None = None

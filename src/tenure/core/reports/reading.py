@@ -11,11 +11,11 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.job import Event
 from tenure.core.model.lease import Line
 from tenure.core.model.states import STEPS, State
-from tenure.core.model.trail import CUSTOM, HOOK_FAILED
+from tenure.core.model.trail import CUSTOM, HOOK_FAILED, RESCHEDULED
 from tenure.core.values import fingerprint
 from tenure.core.values.bounds import CALENDAR, LARGEST_NUMBER, named, whole, within
 
-EVENT_TYPES = tuple(dict.fromkeys([*(step.event for step in STEPS), HOOK_FAILED]))
+EVENT_TYPES = tuple(dict.fromkeys([*(step.event for step in STEPS), RESCHEDULED, HOOK_FAILED]))
 """The types of events, beside `custom:<name>`."""
 
 BEGINNING = "0"

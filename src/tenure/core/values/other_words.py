@@ -105,6 +105,8 @@ _METHODS = {
         ("join return_value latest_result value", "wait(), and wait_sync() in plain code"),
         ("task_id job_id", "id"),
         ("retry requeue", "the command `tenure jobs replay ID`"),
+        ("perform_now enqueue_now add_to_queue promote", "run_now(), and run_now_sync() in plain code"),
+        ("postpone defer snooze schedule", "reschedule(run_at=…), and reschedule_sync() in plain code"),
     ),
     "Context": _table(
         ("retry", _RAISE),

@@ -1,6 +1,7 @@
 """What every surface calls to enqueue jobs, read them, wait for them and stop them."""
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import structs
@@ -29,6 +30,7 @@ from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
+from tenure.engine.client.rescheduling import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
 from tenure.engine.health.checkup import StoreHealth
@@ -192,6 +194,21 @@ class JobClient:
         for standing in await self._store.give_up([job]):
             return standing
         raise JobNotFound(job)
+
+    async def reschedule(
+        self,
+        job: UUID,
+        *,
+        run_at: datetime | None = None,
+        delay: timedelta | None = None,
+        actor: str = "api",
+    ) -> JobStanding:
+        """Move a job that waits for a time, or for another attempt, to another time; without one, to now.
+
+        A job that waits for that time already stays as it is. Raises JobNotFound, JobIsAside, JobNotWaiting
+        for a job in any other state, and InvalidInput for a time that no job may have.
+        """
+        return await reschedule(self._store, job, run_at=run_at, delay=delay, actor=actor)
 
     async def replay(
         self, job: UUID, *, params: Document | None = None, forced: bool = False, key: str | None = None

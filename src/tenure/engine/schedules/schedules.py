@@ -272,17 +272,17 @@ class Schedules:
 
     async def _replace(self, changed: NewSchedule, revision: int, *, recounts: bool) -> Schedule:
         name = ScheduleName(changed.namespace, changed.id)
-        for _ in range(TRIES):
+        for _ in range(TRIES):  # it may fire meanwhile, and then another tick is the next one
             now = await self._store.now()
-            known = await self._store.schedule(name)
-            if not isinstance(known, Schedule) or known.revision != revision:
+            read = await self._store.schedule(name)
+            if not isinstance(read, Schedule) or read.revision != revision:
                 break
             missed = None
-            if known.paused_at is not None and known.next_at is not None and known.next_at <= now:
-                missed = gap_until(known.asked.recurrence, known.next_at, now)
+            if read.paused_at is not None and read.next_at is not None and read.next_at <= now:
+                missed = gap_until(read.asked.recurrence, read.next_at, now)
             answer = await self._store.change_schedule(
+                read,
                 changed,
-                revision=revision,
                 next_at=changed.recurrence.next_after(now),
                 recounts=recounts,
                 seen_at=now,

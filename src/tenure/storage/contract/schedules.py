@@ -34,15 +34,15 @@ class ScheduleStore(Protocol):
 
     async def change_schedule(
         self,
+        read: Schedule,
         changed: NewSchedule,
         *,
-        revision: int,
         next_at: datetime | None,
         recounts: bool = False,
         seen_at: datetime | None = None,
         missed: Gap | None = None,
     ) -> Schedule | None:
-        """Replace what a schedule was asked for, if it has this revision; else None.
+        """Replace what a schedule was asked for; None if it has changed or fired since it was read.
 
         A tick that is due stays due: it fires, or is noted, and only then the new rule goes on. The number of
         runs that are left is set anew only if the change `recounts`. Of a paused schedule, ticks that passed

@@ -20,7 +20,7 @@ The contract suite in tests/storage/contract, one file a verb, is the definition
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
@@ -184,6 +184,24 @@ class Store(
 
         `moved` says whether this call set the mark; the state is still `retrying` then. One answer for each
         job that exists, in the order given.
+        """
+
+    async def reschedule(
+        self,
+        ids: Sequence[UUID],
+        *,
+        run_at: datetime | None = None,
+        delay: timedelta | None = None,
+        actor: str = "api",
+    ) -> list[JobStanding]:
+        """Move `scheduled` and `retrying` jobs to another time; the state and the attempt stay.
+
+        To `run_at`, or to `delay` from now, by default none; a time that has passed means now. The next
+        `promote` at or after that time queues them. Each leaves a note `rescheduled` with the times `from`
+        and `to`, which does not count among the notes that a job may have. A job that waits for that time
+        already, or is due where now was asked for, stays as it is and leaves none: a repeat changes nothing.
+        So do jobs in other states, those that were given up, and those aside. One answer for each job that
+        exists, in the order given; `moved` says whether this call moved it.
         """
 
     async def replay(

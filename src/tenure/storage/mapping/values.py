@@ -105,8 +105,8 @@ def standings(ids: Iterable[UUID], rows: Iterable[Row]) -> list[JobStanding]:
 
 
 def _standing(row: Row) -> JobStanding:
-    is_aside = "is_aside" in set(row.keys()) and bool(row["is_aside"])
-    return JobStanding(row["job"], State(row["state"]), bool(row["moved"]), is_aside)
+    also = {name: bool(row[name]) for name in {"is_aside", "is_given_up"} & set(row.keys())}
+    return JobStanding(row["job"], State(row["state"]), bool(row["moved"]), **also)
 
 
 def reaped_from(rows: Iterable[Row]) -> list[StepTaken]:

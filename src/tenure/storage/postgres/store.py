@@ -4,12 +4,13 @@ Here are the verbs that move jobs one by one; `verbs/` holds the others by subje
 """
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import asyncpg
 
 from tenure.core.errors import DataRefused
-from tenure.core.model.job import JobStanding, StepTaken
+from tenure.core.model.job import JobStanding, StepTaken, check_time
 from tenure.core.model.lease import Beat, Lease, Line, Pulse
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import UNFINISHED, State
@@ -90,7 +91,23 @@ class PostgresStore(
         return values.standings(ids, answer)
 
     async def give_up(self, ids: Sequence[UUID]) -> list[JobStanding]:
-        answer = await self._pool.run("give_up", ids=sorted(set(ids)))
+        named: dict[str, object] = {"ids": sorted(set(ids))}
+        *_, answer = await self._pool.run_all(("give_up.lock", named), ("give_up.mark", named))
+        self._wakeups.timed()
+        return values.standings(ids, answer)
+
+    async def reschedule(
+        self,
+        ids: Sequence[UUID],
+        *,
+        run_at: datetime | None = None,
+        delay: timedelta | None = None,
+        actor: str = "api",
+    ) -> list[JobStanding]:
+        check_time(run_at, delay)
+        named: dict[str, object] = {"ids": sorted(set(ids))}
+        to = {"run_at": run_at, "delay": delay, "actor": storable(actor)}
+        *_, answer = await self._pool.run_all(("reschedule.lock", named), ("reschedule.move", named | to))
         self._wakeups.timed()
         return values.standings(ids, answer)
 

@@ -8,7 +8,7 @@ CREATE TEMP TABLE given (
 ) WITHOUT ROWID;
 CREATE TEMP TABLE moving (
     position INTEGER PRIMARY KEY, id, line, source, target, n, attempt, fence, seq, due_at, started_at, worker, ending,
-    result, error, place, cpu_ms, peak_bytes, exit_code, signal, kind
+    result, error, place, cpu_ms, peak_bytes, exit_code, signal, kind, to_at
 );
 CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, actor, n, lines, notes, asked, taken);
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);

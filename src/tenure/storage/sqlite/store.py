@@ -4,11 +4,12 @@ Here are the verbs that move jobs one by one; `verbs/` has the others by subject
 """
 
 from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
 from tenure.core.errors import DataRefused
-from tenure.core.model.job import JobStanding, StepTaken
+from tenure.core.model.job import JobStanding, StepTaken, check_time
 from tenure.core.model.lease import Beat, Lease, Line, Pulse
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import UNFINISHED, State
@@ -77,6 +78,24 @@ class SqliteStore(
 
     async def give_up(self, ids: Sequence[UUID]) -> list[JobStanding]:
         return values.standings(ids, await self._run("give_up", _ids(ids)))
+
+    async def reschedule(
+        self,
+        ids: Sequence[UUID],
+        *,
+        run_at: datetime | None = None,
+        delay: timedelta | None = None,
+        actor: str = "api",
+    ) -> list[JobStanding]:
+        check_time(run_at, delay)
+        answer = await self._run(
+            "reschedule",
+            _ids(ids),
+            run_at=None if run_at is None else rows.micros(run_at),
+            delay=rows.duration(delay),
+            actor=storable(actor),
+        )
+        return values.standings(ids, answer)
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))

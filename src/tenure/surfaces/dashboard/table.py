@@ -36,8 +36,8 @@ def action(path: str, **rest: Any) -> Route:
     return _route("POST", path, **{"scope": "operate", "answers": {303: str}, **rest})
 
 
-def _of_job(name: str, handler: Handler, summary: str) -> Route:
-    return action(f"/ui/jobs/{{jobId}}/{name}", handler=handler, summary=summary, form=NoFields)
+def _of_job(name: str, handler: Handler, summary: str, form: type[Form] = NoFields) -> Route:
+    return action(f"/ui/jobs/{{jobId}}/{name}", handler=handler, summary=summary, form=form)
 
 
 def _of_schedule(name: str, handler: Handler, summary: str, form: type[Form] = NoFields) -> Route:
@@ -117,6 +117,10 @@ PAGES = (
     _of_job("release", one_job.release, "Release a held job"),
     _of_job("put-back", one_job.put_back, "Put back a job that is aside"),
     _of_job("give-up", one_job.give_up, "Make a job a dead letter"),
+    _of_job("run-now", one_job.run_now, "Let a job that waits run now"),
+    _of_job(
+        "reschedule", one_job.reschedule, "Move a job that waits to another time", one_job.RescheduleForm
+    ),
     page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
     page(
         "/ui/schedules",

@@ -1,10 +1,11 @@
 """A handle on one job: ask for its state, wait for it, stop it."""
 
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
-from tenure.api.job_options import Duration, duration
+from tenure.api.job_options import Duration, duration, new_time
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
@@ -81,6 +82,22 @@ class JobHandle(Generic[R_co]):
         standing = await self._runtimes.here().call(lambda client: client.accept(self.id))
         return standing.state
 
+    async def reschedule(self, *, run_at: datetime | None = None, delay: Duration | None = None) -> State:
+        """Move a job that waits for its time, or for another attempt, to `run_at`, or to `delay` from now.
+
+        A time that has passed means now. Its attempts stay, and so does its state, which is returned. Raises
+        JobNotWaiting if it waits for no time, JobIsAside if the database refuses to move it.
+        """
+        to = new_time(run_at, delay)
+        standing = await self._runtimes.here().call(
+            lambda client: client.reschedule(self.id, **to, actor="library")
+        )
+        return standing.state
+
+    async def run_now(self) -> State:
+        """Do not let a job wait for its time, or for another attempt, any longer; raises as `reschedule`."""
+        return await self.reschedule(delay=0)
+
     async def put_back(self) -> State:
         """Let a job that was put aside continue, once it is repaired, and return its new state.
 
@@ -102,6 +119,8 @@ class JobHandle(Generic[R_co]):
     result_sync = sync_method(result)
     cancel_sync = sync_method(cancel)
     accept_sync = sync_method(accept)
+    reschedule_sync = sync_method(reschedule)
+    run_now_sync = sync_method(run_now)
     put_back_sync = sync_method(put_back)
     events_sync = sync_method(events)
 

@@ -9,8 +9,9 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from tenure.api import shapes, views, why_shapes
-from tenure.api.job_options import Duration, Options, checked, duration
+from tenure.api.job_options import Duration, Options, checked, duration, new_time
 from tenure.core.errors import NoResult, TenureError
+from tenure.core.model.job import check_time
 from tenure.core.model.states import State
 from tenure.core.reports.results import no_result
 from tenure.core.values.bounds import LARGEST_PAGE, MOST_TAGS, distinct
@@ -24,6 +25,9 @@ from tenure.surfaces.remote.wire import USUAL_SECONDS, Wire, WireReply, WireRequ
 
 LONGEST_POLL = 20.0
 """Seconds that one request waits for a job's end; the server allows thirty."""
+
+_STARTED = frozenset({State.QUEUED, State.RUNNING, State.SUCCEEDED, State.FAILED, State.BURIED})
+"""Where a job may be that was to run at once."""
 
 _BATCH_SECONDS = 75.0
 _SHORTEST_POLL = 0.2
@@ -132,6 +136,28 @@ async def put_back(wire: Wire, job: JobId) -> State:
 async def give_up(wire: Wire, job: JobId) -> State:
     """Make a job that waits for another attempt a dead letter; returns its state after that."""
     return await _change(wire, job, "give-up", met_by={State.FAILED})
+
+
+async def reschedule(
+    wire: Wire, job: JobId, *, run_at: datetime | None = None, delay: Duration | None = None
+) -> State:
+    """Move a job that waits for its time, or for another attempt, to `run_at`, or to `delay` from now.
+
+    A time that has passed means now. Returns its state, which stays. Raises Conflict if it waits for no time.
+    """
+    to = new_time(run_at, delay)
+    check_time(**to)
+    if run_at is not None:
+        return await _change(wire, job, "reschedule", {"runAt": run_at.isoformat()})
+    return await _change(wire, job, "reschedule", {"delaySeconds": _seconds(to["delay"])})
+
+
+async def run_now(wire: Wire, job: JobId) -> State:
+    """Do not let a job wait for its time, or for another attempt, any longer; returns its state after that.
+
+    Raises Conflict if it waits for no time.
+    """
+    return await _change(wire, job, "reschedule", {"delaySeconds": 0}, met_by=_STARTED)
 
 
 async def replay(

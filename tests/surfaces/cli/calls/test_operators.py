@@ -161,9 +161,40 @@ def test_jobs_in_other_states_are_not_given_up(tmp_path: Path, migrated: str) ->
     assert ran.stderr == f"Error: job {queued} does not wait for another attempt: it is queued\n"
 
 
+def test_jobs_that_wait_are_moved_or_run_now(tmp_path: Path, migrated: str) -> None:
+    """By a short id too; a job that waits for no time is named with a way out, and the others are moved."""
+    there = on(migrated, one_in_each_state)
+    waits, backs_off, queued = (there[state] for state in (State.SCHEDULED, State.RETRYING, State.QUEUED))
+    at = ("--at", "2035-01-31T08:30:00+02:00")
+    ran = tenure(tmp_path, "jobs", "reschedule", waits.hex[-8:], str(queued), *at, "--database", migrated)
+    assert (ran.returncode, ran.stdout) == (1, f"{waits} scheduled, due 2035-01-31 06:30:00 UTC\n")
+    assert ran.stderr == (
+        f"Error: job {queued} is queued and cannot be rescheduled: its time has come; it starts as soon as a "
+        "worker has room for it\n"
+    )
+    ran = tenure(tmp_path, "jobs", "run-now", str(waits), str(backs_off), "--json", "--database", migrated)
+    assert (ran.returncode, [json.loads(line)["status"] for line in ran.stdout.splitlines()]) == (
+        0,
+        ["scheduled", "retrying"],
+    )
+
+    async def promoted(store: Store) -> tuple[set[UUID], list[str]]:
+        moved = {step.job for step in await store.promote(10)}
+        return moved, [event.actor for event in await store.events(waits) if event.type == "rescheduled"]
+
+    assert on(migrated, promoted) == ({waits, backs_off}, ["cli", "cli"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
+        (("jobs", "reschedule", "0" * 8), 2, "--at: is missing; give one of --at TIME and --in"),
+        (
+            ("jobs", "reschedule", "0" * 8, "--in", "1h", "--at", "2030-01-31T08:30:00Z"),
+            2,
+            "--at: cannot be combined with --in",
+        ),
+        (("jobs", "run-now", "0" * 8), 1, "has an id that ends in 00000000"),
         (("queues", "pause", "q", "--until", "1999-01-01T00:00:00Z"), 2, "until: has passed already"),
         (("queues", "pause", "a b"), 2, "queue: is not a name"),
         (("queues", "resume", LONG), 2, "queue: is not a name"),

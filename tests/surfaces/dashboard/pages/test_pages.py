@@ -287,6 +287,8 @@ async def test_buttons_of_a_job_do_what_they_say(api: Api, store: Store) -> None
 
     for state, name in (
         (State.CREATED, "release"),
+        (State.SCHEDULED, "run-now"),
+        (State.RETRYING, "run-now"),
         (State.RETRYING, "give-up"),
         (State.QUEUED, "cancel"),
         (State.RUNNING, "cancel"),
@@ -296,10 +298,16 @@ async def test_buttons_of_a_job_do_what_they_say(api: Api, store: Store) -> None
     status, address = await press(State.FAILED, "replay")
     assert status == 303
     assert address != f"/ui/jobs/{jobs[State.FAILED]}"
-    for state, name in ((State.FAILED, "cancel"), (State.SUCCEEDED, "release"), (State.SCHEDULED, "replay")):
+    for state, name in (
+        (State.FAILED, "cancel"),
+        (State.SUCCEEDED, "release"),
+        (State.SCHEDULED, "replay"),
+        (State.RETRYING, "run-now"),  # it was given up
+        (State.SUSPENDED, "run-now"),
+    ):
         assert (await press(state, name))[0] == 409, (state, name)
     assert (await press(State.QUEUED, "replay"))[0] == 303
-    for name in ("cancel", "replay", "release", "give-up", "put-back"):
+    for name in ("cancel", "replay", "release", "give-up", "run-now", "put-back"):
         assert (await anybody.submit(f"/ui/jobs/{NOBODY}/{name}", token=token)).status == 404
 
 

@@ -153,6 +153,7 @@ async def test_answers_are_what_the_document_says(api: Api) -> None:
         ("PUT", "/v1/definitions/{key}/{version}", {"paramsSchema": {"type": "x"}}),
         ("POST", "/v1/jobs/{jobId}/replay", {}),
         ("POST", "/v1/jobs/{jobId}/give-up", None),
+        ("POST", "/v1/jobs/{jobId}/reschedule", {"delaySeconds": 5}),
         ("POST", "/v1/jobs/{jobId}/release", None),
         ("POST", "/v1/jobs/{jobId}/cancel", {"reason": "no need"}),
         ("POST", "/v1/jobs/{jobId}/replay", {}),

@@ -56,6 +56,7 @@ ONLY_REFUSED = {
     "GET /metrics/worker": "there is no worker in the server's process",
     "POST /v1/jobs/{jobId}/give-up": "jobs that wait may have been cancelled, by a request for all of them",
     "POST /v1/jobs/{jobId}/release": "and so may those that are held",
+    "POST /v1/jobs/{jobId}/reschedule": "and so may those whose time is ahead",
     "POST /v1/jobs/{jobId}/put-back": "no job is aside",
     "POST /tasks/{jobId}/abort": "and so may those whose time is ahead",
     "POST /v1/schedules": "of `cron` and `everySeconds` it takes one, and random bodies mostly have both",
@@ -76,6 +77,7 @@ MEANT_FOR = {
     "POST /tasks/{jobId}/abort": State.SCHEDULED,
     "POST /v1/jobs/{jobId}/give-up": State.RETRYING,
     "POST /v1/jobs/{jobId}/release": State.CREATED,
+    "POST /v1/jobs/{jobId}/reschedule": State.SCHEDULED,
     "POST /v1/jobs/{jobId}/replay": State.SUCCEEDED,
     "GET /v1/jobs/{jobId}/result": State.SUCCEEDED,
 }

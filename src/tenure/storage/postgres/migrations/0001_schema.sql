@@ -152,7 +152,7 @@ CREATE TABLE tenure.job_state (
     attempt              smallint     NOT NULL DEFAULT 0,
     failures             smallint     NOT NULL DEFAULT 0,
     hand_backs           smallint     NOT NULL DEFAULT 0,
-    notes                smallint     NOT NULL DEFAULT 0,       -- how many of the events are no steps
+    notes                smallint     NOT NULL DEFAULT 0,       -- how many of its events are notes of handlers or hooks
     has_result           boolean      NOT NULL DEFAULT false,   -- a result without it is no job's answer
     slots                text,                    -- numbers of slots, in the order of the line's limits
     progress             text,

@@ -1,5 +1,6 @@
--- Replace what a schedule was asked for, if it still has the revision that was read. How many runs are left changes only
--- if that is asked for.
+-- Replace what a schedule was asked for, if it still has the revision that was read and waits for the same tick: the next
+-- one was computed then, and must not be one that has fired since. How many runs are left changes only if that is asked
+-- for.
 
 -- part: missed
 -- Ticks that passed during a pause are noted: the new rule does not have them.
@@ -25,6 +26,7 @@ UPDATE tenure.schedule
        revision   = revision + 1,
        updated_at = tenure.now()
  WHERE namespace = :namespace::text AND name = :name::text AND revision = :revision::integer
+   AND next_at IS NOT DISTINCT FROM :expected::timestamptz
    AND (paused_at IS NULL OR next_at IS NULL OR next_at > :seen_at::timestamptz OR next_at = :noted_from::timestamptz)
 RETURNING *;
 

@@ -1,5 +1,11 @@
--- Mark backing-off jobs as given up: their timer is due at once and leads to `failed`.
--- Answers for every job found; `moved` says whether this statement set the mark.
+-- Mark backing-off jobs as given up: their timer is due at once and leads to `failed`. Two statements in one transaction: the
+-- first locks the jobs, so that the second sees a timer that was moved meanwhile. Answers for every job found; `moved` says
+-- whether this call set the mark.
+
+-- part: lock
+SELECT id FROM tenure.job_state WHERE id = ANY (:ids::uuid[]) ORDER BY id FOR UPDATE;
+
+-- part: mark
 WITH
 found AS MATERIALIZED (
     SELECT s.id, s.state, s.due_at, s.state = 'retrying' AND timer.kind IS NOT NULL AS marking,
@@ -7,8 +13,6 @@ found AS MATERIALIZED (
       FROM tenure.job_state s
       LEFT JOIN tenure.timer ON timer.due_at = s.due_at AND timer.job = s.id AND timer.kind = 'retry'
      WHERE s.id = ANY (:ids::uuid[])
-     ORDER BY s.id
-       FOR UPDATE OF s
 ),
 marked AS (
     UPDATE tenure.timer

@@ -48,9 +48,9 @@ class ScheduleVerbs(Creation):
 
     async def change_schedule(
         self,
+        read: Schedule,
         changed: NewSchedule,
         *,
-        revision: int,
         next_at: datetime | None,
         recounts: bool = False,
         seen_at: datetime | None = None,
@@ -60,7 +60,8 @@ class ScheduleVerbs(Creation):
         columns = {
             **mapping.columns(changed),
             "recounts": recounts,
-            "revision": revision,
+            "revision": read.revision,
+            "expected": read.next_at,
             "next_at": next_at,
             "seen_at": seen_at or await self.now(),
             "noted_from": missed and missed.first,
@@ -68,7 +69,7 @@ class ScheduleVerbs(Creation):
 
         async def change(run: Run) -> list[asyncpg.Record]:
             if missed is not None:
-                await run("change_schedule.missed", **named, revision=revision, **_gap(missed))
+                await run("change_schedule.missed", **named, revision=read.revision, **_gap(missed))
             found = await run("change_schedule.change", **columns)
             if found and changed.overlap is not Overlap.ALLOW:
                 await run("change_schedule.open", **named)

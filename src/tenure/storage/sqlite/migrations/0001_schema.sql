@@ -109,7 +109,7 @@ CREATE TABLE tenure_job_state (
     attempt              INTEGER NOT NULL DEFAULT 0,
     failures             INTEGER NOT NULL DEFAULT 0,
     hand_backs           INTEGER NOT NULL DEFAULT 0,
-    notes                INTEGER NOT NULL DEFAULT 0,   -- how many of the events are no steps
+    notes                INTEGER NOT NULL DEFAULT 0,   -- how many of its events are notes of handlers or hooks
     has_result           INTEGER NOT NULL DEFAULT 0,   -- a result without it is no job's answer
     progress             TEXT,
     CONSTRAINT lease_while_owned CHECK ((state IN ('running', 'cancelling')) = (lease IS NOT NULL)),

@@ -1,5 +1,6 @@
--- Replace what a schedule was asked for, if it still has the revision that was read. How many runs are left changes only
--- if that is asked for.
+-- Replace what a schedule was asked for, if it still has the revision that was read and waits for the same tick: the next
+-- one was computed then, and must not be one that has fired since. How many runs are left changes only if that is asked
+-- for.
 
 -- part: missed
 -- Ticks that passed during a pause are noted: the new rule does not have them.
@@ -22,7 +23,7 @@ UPDATE tenure_schedule
                          WHEN remaining = 0 AND NOT :recounts THEN NULL ELSE :next_at END,
        revision   = revision + 1,
        updated_at = :now
- WHERE namespace = :namespace AND name = :name AND revision = :revision
+ WHERE namespace = :namespace AND name = :name AND revision = :revision AND next_at IS :expected
    AND (paused_at IS NULL OR next_at IS NULL OR next_at > :seen_at OR next_at = :noted_from)
 RETURNING *;
 

@@ -54,9 +54,9 @@ class ScheduleVerbs(Creation):
 
     async def change_schedule(
         self,
+        read: Schedule,
         changed: NewSchedule,
         *,
-        revision: int,
         next_at: datetime | None,
         recounts: bool = False,
         seen_at: datetime | None = None,
@@ -66,7 +66,8 @@ class ScheduleVerbs(Creation):
         columns = {
             **mapping.columns(changed),
             "recounts": recounts,
-            "revision": revision,
+            "revision": read.revision,
+            "expected": _micros(read.next_at),
             "next_at": _micros(next_at),
             "noted_from": None if missed is None else _micros(missed.first),
         }
@@ -76,7 +77,7 @@ class ScheduleVerbs(Creation):
                 return self._scripts.one(connection, f"change_schedule.{part}", **turn._asdict(), **given)
 
             if missed is not None:
-                run("missed", **named, revision=revision, **_gap(missed))
+                run("missed", **named, revision=read.revision, **_gap(missed))
             found = run("change", **columns, seen_at=_micros(seen_at) or turn.now)
             if found and changed.overlap is not Overlap.ALLOW:
                 run("open", **named)

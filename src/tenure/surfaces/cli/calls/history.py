@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import click
 
 from tenure.core.errors import TenureError
+from tenure.core.model import trail
 from tenure.core.model.job import Event
 from tenure.core.model.states import State, is_legal
-from tenure.core.model.trail import CUSTOM, HOOK_FAILED
 from tenure.surfaces.cli.output import COLOURS
 
 
@@ -17,8 +17,7 @@ class Astray(TenureError):
 
 def is_note(event: Event) -> bool:
     """Whether the event is a note, which changes no state, and not a step."""
-    noted = event.type == HOOK_FAILED or event.type.startswith(CUSTOM)
-    return noted and event.source is event.target
+    return trail.is_note(event.type) and event.source is event.target
 
 
 def check(events: Sequence[Event]) -> None:

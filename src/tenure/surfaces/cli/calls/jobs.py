@@ -1,18 +1,20 @@
 """`tenure jobs`: look at jobs and change them."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
 import click
 
-from tenure.api import views
-from tenure.core.errors import JobIsAside, JobNotFound, NoResult, TenureError
+from tenure.api import inputs, views
+from tenure.core.errors import InvalidInput, JobIsAside, JobNotFound, JobNotWaiting, NoResult, TenureError
 from tenure.core.model.job import Job, JobStanding
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
 from tenure.engine.client.client import JobClient
+from tenure.engine.phrases import moment
 from tenure.surfaces.cli.calls.jobs_list import list_jobs
 from tenure.surfaces.cli.calls.jobs_purge import purge
 from tenure.surfaces.cli.calls.jobs_show import show
@@ -21,7 +23,7 @@ from tenure.surfaces.cli.calls.jobs_why import why
 from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, database_option
 from tenure.surfaces.cli.job_ids import JobName, NoSuchEnding, SeveralEndings, full_id
-from tenure.surfaces.cli.options import jobs_argument, params_option, read_params
+from tenure.surfaces.cli.options import jobs_argument, moment_option, params_option, read_by, read_params
 from tenure.surfaces.cli.output import json_option, print_json, styled
 
 T = TypeVar("T")
@@ -33,9 +35,13 @@ class WrongState(TenureError):
     """The job is in a state in which the request makes no sense."""
 
 
+_REFUSALS = (JobIsAside, JobNotFound, JobNotWaiting, NoResult, NoSuchEnding, SeveralEndings, WrongState)
+"""What refuses one job, and leaves the others of the call to be changed."""
+
+
 @click.group()
 def jobs() -> None:
-    """List, show, follow, cancel, give up, replay and purge jobs, and say why one does not run.
+    """List, show, follow, cancel, reschedule, give up, replay and purge jobs, and say why one does not run.
 
     An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it, or its last eight
     characters, as logs and pages show them: these are looked for among the newest 100,000 jobs.
@@ -105,6 +111,51 @@ def give_up(ctx: click.Context, jobs: tuple[JobName, ...], database: str, as_jso
     _each(ctx, database, jobs, one, _standing_printer(as_json=as_json))
 
 
+@jobs.command(short_help="Move jobs that wait to another time.")
+@jobs_argument
+@moment_option("--at", "Run them at this time, such as 2030-01-31T08:30:00Z; one that has passed means now.")
+@click.option(
+    "--in",
+    "delay",
+    metavar="DURATION",
+    callback=read_by(inputs.duration),
+    help="Run them after this time from now: in seconds, or like 90s, 15m, 2h, 7d.",
+)
+@database_option
+@json_option
+@click.pass_context
+def reschedule(
+    ctx: click.Context,
+    jobs: tuple[JobName, ...],
+    at: datetime | None,
+    delay: timedelta | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Move jobs that wait for their time, or for another attempt, to another time.
+
+    Their attempts stay as they are. A job that waits for no time is a failure, and stays as it is.
+    """
+    if (at is None) == (delay is None):
+        problem = "is missing" if at is None else "cannot be combined with --in"
+        raise InvalidInput("--at", problem, "give one of --at TIME and --in DURATION")
+    _reschedule(ctx, database, jobs, at, delay, as_json=as_json)
+
+
+@jobs.command("run-now", short_help="Let jobs that wait for a time run now.")
+@jobs_argument
+@database_option
+@json_option
+@click.pass_context
+def run_now(ctx: click.Context, jobs: tuple[JobName, ...], database: str, as_json: bool) -> None:
+    """Let jobs run now that wait for their time, or for another attempt.
+
+    A worker, or `tenure api`, queues them within moments. Their attempts stay as they are. A job that waits
+    for no time is a failure, and stays as it is.
+    """
+    _reschedule(ctx, database, jobs, None, None, as_json=as_json)
+
+
 @jobs.command("put-back", short_help="Let jobs continue that were put aside.")
 @jobs_argument
 @database_option
@@ -167,6 +218,29 @@ def replay(
     _each(ctx, database, jobs, one, show)
 
 
+def _reschedule(
+    ctx: click.Context,
+    database: str,
+    jobs: Sequence[JobName],
+    at: datetime | None,
+    delay: timedelta | None,
+    *,
+    as_json: bool,
+) -> None:
+    async def one(client: JobClient, job: UUID) -> Job:
+        await client.reschedule(job, run_at=at, delay=delay, actor=ACTOR)
+        return await client.get(job)
+
+    def show(found: Job) -> None:
+        if as_json:
+            print_json(views.Accepted(job_id=found.id, status=found.state))
+        else:
+            due = "" if found.due_at is None else f", due {moment(found.due_at)}"
+            click.echo(f"{found.id} {styled(found.state)}{due}")
+
+    _each(ctx, database, jobs, one, show)
+
+
 def _each(
     ctx: click.Context,
     database: str,
@@ -186,7 +260,7 @@ def _each(
                 job = await full_id(changes.client, name)
                 change = partial(one, changes.client, job)
                 show(await changes.make(f"jobs {ctx.info_name}", str(job), change))
-            except (JobIsAside, JobNotFound, NoResult, NoSuchEnding, SeveralEndings, WrongState) as error:
+            except _REFUSALS as error:
                 click.echo(f"Error: {error}", err=True)
                 refused = True
         return refused

@@ -4,12 +4,16 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from uuid import UUID
 
+from tenure.core.errors import InvalidInput
 from tenure.core.model.job import JobStanding
 from tenure.core.model.states import State
 from tenure.surfaces.dashboard.pages.addresses import job_address
+from tenure.surfaces.dashboard.pages.browser_time import browser_time
 from tenure.surfaces.dashboard.renderer import see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import Refusal
+from tenure.surfaces.http.calls.create import moment
 
 Verb = Callable[[UUID], Awaitable[JobStanding]]
 
@@ -28,6 +32,28 @@ async def release(context: AppContext, request: Request) -> Response:
 async def give_up(context: AppContext, request: Request) -> Response:
     """Make the job a dead letter instead of trying again."""
     return await _done(request, context.client.give_up)
+
+
+class RescheduleForm(Form, frozen=True, kw_only=True):
+    """When the job is to run instead."""
+
+    run_at: str | None = None
+
+
+async def run_now(context: AppContext, request: Request) -> Response:
+    """Let the job wait no longer."""
+    await context.client.reschedule(request.job, actor=request.caller.actor)
+    return see_other(job_address(request.job))
+
+
+async def reschedule(context: AppContext, request: Request) -> Response:
+    """Move the job to another time."""
+    form: RescheduleForm = request.body
+    if form.run_at is None:
+        raise InvalidInput("run_at", "is missing", "give the time at which it is to run, in UTC")
+    run_at = browser_time("run_at", form.run_at, moment)
+    await context.client.reschedule(request.job, run_at=run_at, actor=request.caller.actor)
+    return see_other(job_address(request.job))
 
 
 async def put_back(context: AppContext, request: Request) -> Response:

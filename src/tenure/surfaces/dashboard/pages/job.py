@@ -14,6 +14,7 @@ from tenure.core.schedule.schedule import ScheduleName
 from tenure.core.values import fingerprint
 from tenure.core.values.documents import NULL
 from tenure.engine.client.log_tail import AttemptLine
+from tenure.engine.client.rescheduling import WAITING
 from tenure.surfaces.dashboard.formats import preview
 from tenure.surfaces.dashboard.pages import timeline
 from tenure.surfaces.dashboard.pages.addresses import schedule_address
@@ -128,6 +129,8 @@ def _actions(found: Job) -> frozenset[str]:
     """The actions that a job allows in its state."""
     allowed = {
         "release": found.state is State.CREATED,
+        "run-now": found.state in WAITING,
+        "reschedule": found.state in WAITING,
         "give-up": found.state is State.RETRYING,
         "cancel": not found.state.is_final and found.state is not State.CANCELLING,
         "put-back": True,

@@ -1,17 +1,14 @@
 """The forms of pauses: of queues and of definitions."""
 
 import re
-from datetime import datetime
 
-from tenure.api import inputs
 from tenure.core.errors import InvalidInput
 from tenure.core.reports.operations import PauseScope
 from tenure.core.values.bounds import named, whole
+from tenure.surfaces.dashboard.pages.browser_time import browser_time
 from tenure.surfaces.http.app.context import AppContext, Request
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import Refusal
-
-_WITHOUT_ZONE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2}(\.[0-9]{1,3})?)?")
 
 
 class PauseForm(Form, frozen=True, kw_only=True):
@@ -38,7 +35,7 @@ class DefinitionPauseForm(PauseForm, frozen=True, kw_only=True):
 async def set_pause(context: AppContext, request: Request, scope: PauseScope) -> None:
     """Pause what the form of the request says."""
     form: PauseForm = request.body
-    until = None if form.until is None else _end(form.until)
+    until = None if form.until is None else browser_time("until", form.until)
     await context.client.pauses.pause(scope, until=until, by=request.caller.name, reason=form.reason)
 
 
@@ -55,12 +52,3 @@ def definition_scope(key: str, form: ScopeForm | DefinitionPauseForm) -> PauseSc
         version = int(form.version)
         whole("version", version, 1, 2**31 - 1)
     return PauseScope(form.queue or "", key, version)
-
-
-def _end(text: str) -> datetime:
-    """A time as a browser's field sends it, which knows no zones: it is read as UTC."""
-    found = _WITHOUT_ZONE.fullmatch(text)
-    try:
-        return inputs.moment(f"{found[1]}{found[2] or ':00'}Z" if found else text)
-    except InvalidInput as error:
-        raise InvalidInput("until", error.problem, error.remedy) from None

@@ -18,6 +18,7 @@ from tenure.core.errors import (
     InvalidParams,
     JobIsAside,
     JobNotFound,
+    JobNotWaiting,
     JobUnfinished,
     NoRoom,
     PositionGone,
@@ -146,7 +147,7 @@ def refusal_of(error: Exception, names: Mapping[str, str], within: str = "") -> 
             return invalid(
                 OF_FIELD.get(name, "validation"), problem_and_remedy(error), pointer=f"{within}/{name}"
             )
-        case JobNotFound() | JobUnfinished() | JobIsAside() | JobsAside():
+        case JobNotFound() | JobNotWaiting() | JobUnfinished() | JobIsAside() | JobsAside():
             return _refusal_of_job(error)
         case NoRoom():
             return Refusal("quota", f"{error}; nothing was recorded, try again later")
@@ -169,10 +170,14 @@ def _schemas(error: SchemaMismatch) -> str:
     return f"{numbers}; {'upgrade the server' if error.found > error.known else 'run `tenure migrate`'}"
 
 
-def _refusal_of_job(error: JobNotFound | JobUnfinished | JobIsAside | JobsAside) -> Refusal:
+def _refusal_of_job(error: JobNotFound | JobNotWaiting | JobUnfinished | JobIsAside | JobsAside) -> Refusal:
     match error:
         case JobNotFound():
             return Refusal("not-found", NO_SUCH_JOB)
+        case JobNotWaiting():
+            state = State(error.state)
+            detail = f"the job is {state} and cannot be rescheduled: {error.remedy}"
+            return Refusal("job-terminal" if state.is_final else "job-state", detail, job_status=state)
         case JobUnfinished():
             return Refusal("job-unfinished", f"the job {error.said}")
         case JobIsAside():

@@ -14,7 +14,9 @@ from tenure.api.shapes import (
     Draining,
     Queues,
     Reason,
+    RescheduleBody,
     Workers,
+    given,
     queue_items,
 )
 from tenure.core.model.job import JobStanding
@@ -23,8 +25,8 @@ from tenure.core.reports.operations import Definition
 from tenure.core.values.bounds import printable
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
-from tenure.surfaces.http.app.problems import Refusal
-from tenure.surfaces.http.calls.create import accepted
+from tenure.surfaces.http.app.problems import Refusal, invalid
+from tenure.surfaces.http.calls.create import accepted, moment
 
 USUAL_PAGE = 50
 _WORKERS = b"workers"
@@ -69,6 +71,24 @@ async def give_up(context: AppContext, request: Request) -> Response:
     if standing.state is not State.RETRYING:
         detail = f"the job is {standing.state}; only a job that waits for another attempt can be given up"
         raise Refusal("job-state", detail, job_status=standing.state)
+    return accepted(standing.job, standing.state)
+
+
+async def reschedule(context: AppContext, request: Request) -> Response:
+    """Move a job that waits for its time, or for another attempt, to another time; its attempts stay.
+
+    A time that has passed means now: it is queued at once. A repeat changes nothing.
+    """
+    body: RescheduleBody = request.body
+    run_at, delay = given(body.run_at), given(body.delay_seconds)
+    if run_at is None and delay is None:
+        raise invalid("validation", "is missing; give it, or delaySeconds (0 means now)", pointer="/runAt")
+    standing = await context.client.reschedule(
+        request.job,
+        run_at=None if run_at is None else moment(run_at),
+        delay=None if delay is None else timedelta(seconds=delay),
+        actor=request.caller.actor,
+    )
     return accepted(standing.job, standing.state)
 
 

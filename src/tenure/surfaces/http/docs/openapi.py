@@ -69,6 +69,7 @@ _TOGETHER: dict[str, Schema] = {
         ]
     },
     "PurgeBody": {"allOf": [_only(DEAD_LETTERS)]},
+    "RescheduleBody": {"oneOf": [{"required": ["runAt"]}, {"required": ["delaySeconds"]}]},
     "ReplayAllBody": {"allOf": [_only(FINAL)], "anyOf": _NAMES_SOMETHING},
 }
 """Rules between the fields of a body, by its name, which their types cannot express."""

@@ -151,6 +151,15 @@ ROUTES = (
         answers={202: views.Accepted},
         problems=("not-found", "job-terminal", "job-state"),
     ),
+    operator(
+        "/v1/jobs/{jobId}/reschedule",
+        handler=operate.reschedule,
+        summary="Move a job that waits to another time, or to now",
+        body=shapes.RescheduleBody,
+        fields=create.FIELDS,
+        answers={202: views.Accepted},
+        problems=("not-found", "job-terminal", "job-state", "job-aside", "datetime"),
+    ),
     reader(
         "/v1/jobs/{jobId}/attempts",
         handler=read.attempts,
