@@ -46,7 +46,7 @@ def fired(at: datetime) -> DueTick:
 
 async def reread(store: Store, name: ScheduleName = NIGHTLY) -> Schedule:
     schedule = await store.schedule(name)
-    assert schedule is not None
+    assert isinstance(schedule, Schedule)
     return schedule
 
 

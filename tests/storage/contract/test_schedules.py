@@ -95,10 +95,10 @@ async def test_schedules_are_listed_by_name_page_by_page(store: Store) -> None:
     everything = await store.schedules()
     assert [one.name for one in everything] == [("acme", "z"), *(("default", name) for name in "abc")]
     page = await store.schedules(namespace="default", limit=2)
-    assert [one.asked.id for one in page] == ["a", "b"]
+    assert [one.name.name for one in page] == ["a", "b"]
     rest = await store.schedules(namespace="default", after=page[-1].name, limit=2)
-    assert [one.asked.id for one in rest] == ["c"]
-    assert [one.asked.id for one in await store.schedules(definition="job-z")] == ["z"]
+    assert [one.name.name for one in rest] == ["c"]
+    assert [one.name.name for one in await store.schedules(definition="job-z")] == ["z"]
 
 
 async def test_only_the_revision_that_was_read_can_be_changed(store: Store) -> None:
@@ -129,7 +129,7 @@ async def test_a_change_keeps_a_tick_that_is_due(store: Store, clock: Clock) -> 
 async def test_a_paused_schedule_is_never_due_and_goes_on_when_resumed(store: Store, clock: Clock) -> None:
     await added(store, cron="* * * * *")
     paused = await store.pause_schedule(NIGHTLY, by="ada", reason="holidays")
-    assert paused is not None
+    assert isinstance(paused, Schedule)
     assert (paused.paused_by, paused.reason, paused.revision) == ("ada", "holidays", 1)
     await clock.advance(seconds(200))
     assert await store.due_schedules() == []
@@ -192,7 +192,7 @@ async def test_only_the_repetition_of_a_task_is_aborted_and_only_once(store: Sto
         ticks=[DueTick(at=schedule.next_at, outcome=TickOutcome.MISSED)],
     )
     aborted = await store.abort_schedule(NIGHTLY, by="ada")
-    assert aborted is not None
+    assert isinstance(aborted, Schedule)
     assert (aborted.is_aborted, aborted.next_at, aborted.paused_by) == (True, None, "ada")
     assert await store.abort_schedule(NIGHTLY, by="bob") is None
     assert await store.abort_schedule(ScheduleName("default", "other")) is None
