@@ -73,9 +73,7 @@ def _refuse(uri: str) -> Any:
     raise ValueError(f"nothing is fetched for a schema: {uri:.100}")
 
 
-def _problems_of(
-    errors: "Iterable[jsonschema_rs.ValidationError]", params: Any
-) -> Iterator[ParamsProblem]:
+def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]", params: Any) -> Iterator[ParamsProblem]:
     from jsonschema_rs import ValidationErrorKind as Kind
 
     for error in errors:
