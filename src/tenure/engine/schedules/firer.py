@@ -27,7 +27,7 @@ from tenure.core.schedule.schedule import (
     UnreadableSchedule,
 )
 from tenure.core.signals import Announce, ScheduleLeftAlone, ScheduleTicked
-from tenure.engine.schedules.job_maker import JobMaker, Room
+from tenure.engine.schedules.job_maker import JobMaker, JobRoom
 from tenure.storage.contract.store import Store
 
 AT_ONCE = 100
@@ -64,7 +64,7 @@ class Firer:
             return False
         return True
 
-    async def _decide_safely(self, one: DueSchedule, room: Room) -> Firing | None:
+    async def _decide_safely(self, one: DueSchedule, room: JobRoom) -> Firing | None:
         """What a schedule does now; None if it has to wait. Whatever is wrong with it keeps no other."""
         await asyncio.sleep(0)  # to find ticks takes a while, and heartbeats must not wait for all of them
         try:
@@ -75,7 +75,7 @@ class Firer:
             problem = f"the database refused to cancel the run before it: {error}"
             return _refused(one, problem)
 
-    async def _decide(self, one: DueSchedule, room: Room) -> Firing:
+    async def _decide(self, one: DueSchedule, room: JobRoom) -> Firing:
         schedule, asked = one.schedule, one.schedule.asked
         expected = schedule.next_at or one.now
         judged = due(asked.recurrence, expected, one.now, asked.missed)
@@ -104,7 +104,7 @@ class Firer:
         )
 
     async def _tick(
-        self, asked: NewSchedule, at: datetime, following: datetime | None, is_overlapped: bool, room: Room
+        self, asked: NewSchedule, at: datetime, following: datetime | None, is_overlapped: bool, room: JobRoom
     ) -> DueTick:
         if is_overlapped:
             return DueTick(at=at, outcome=TickOutcome.OVERLAPPED)

@@ -25,7 +25,7 @@ class DefinitionLookup(Protocol):
         """The jobs with operators' overrides applied. Raises InvalidInput if one does not fit."""
 
 
-class Room(Protocol):
+class JobRoom(Protocol):
     """Room for jobs that are recorded together."""
 
     async def admit(self, job: NewJob, /) -> None:
@@ -35,7 +35,7 @@ class Room(Protocol):
 class Bounds(Protocol):
     """Says how many jobs there may be."""
 
-    def room(self) -> Room:
+    def room(self) -> JobRoom:
         """Room for jobs that are decided about one by one and recorded together."""
 
     def count(self, made: Iterable[tuple[NewJob, State]], /) -> None:
@@ -56,7 +56,7 @@ class JobMaker:
         following: datetime | None = None,
         *,
         params: Document | None = None,
-        room: Room | None = None,
+        room: JobRoom | None = None,
     ) -> NewJob:
         """The job of a tick, or of a run by hand, for which there is room.
 

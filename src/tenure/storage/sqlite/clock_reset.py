@@ -1,4 +1,4 @@
-"""Sets a file's clock back to the machine's; `sql/reset_clock.sql` has the statements."""
+"""Sets a file's clock back to the machine's; `sql/after_restore.sql` has the statements."""
 
 import time
 from datetime import timedelta
@@ -33,17 +33,17 @@ def reset(
     if seen and not forced:
         workers = [SeenWorker(row["worker"], row["host"], row["seen_at"]) for row in seen]
         return WorkersSeen(workers, rows.moment(turn.now))
-    leases = run("reset_clock.leases", machine=machine)
-    waits = run("reset_clock.timers", machine=machine, by=by)
-    run("reset_clock.waits", machine=machine, by=by)
+    leases = run("after_restore.clock_leases", machine=machine)
+    waits = run("after_restore.clock_timers", machine=machine, by=by)
+    run("after_restore.clock_waits", machine=machine, by=by)
     schedules = 0
-    for row in run("reset_clock.schedules", machine=machine):
+    for row in run("after_restore.clock_schedules", machine=machine):
         known = schedule_from(row)
         if isinstance(known, Schedule) and known.next_at is not None:
             next_at = known.asked.recurrence.next_after(rows.moment(machine))
             if next_at is not None and next_at < known.next_at:
-                run("reset_clock.schedule", **known.name._asdict(), next_at=rows.micros(next_at))
+                run("after_restore.clock_schedule", **known.name._asdict(), next_at=rows.micros(next_at))
                 schedules += 1
-    run("reset_clock.workers", machine=machine)
-    run("reset_clock.clock", machine=machine)
+    run("after_restore.clock_workers", machine=machine)
+    run("after_restore.clock", machine=machine)
     return ClockReset(by * _MICROSECOND, len(leases), len(waits), schedules)

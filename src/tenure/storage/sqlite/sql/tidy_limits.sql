@@ -1,7 +1,7 @@
 -- Remove the limits of schedules that are gone, with their lines, once no job is left in those.
 
 -- part: free
-SELECT limited.id
+SELECT limited.id AS limited
   FROM tenure_limited limited
  WHERE limited.name = 'system.schedule'
    AND NOT EXISTS (SELECT 1 FROM tenure_schedule schedule

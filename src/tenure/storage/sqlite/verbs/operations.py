@@ -100,4 +100,4 @@ class Operations(Database):
     def _tidy_limits(self, connection: apsw.Connection, _turn: TransactionTime) -> None:
         for row in self._scripts.one(connection, "tidy_limits.free"):
             for part in ("lines", "limits"):
-                self._scripts.one(connection, f"tidy_limits.{part}", limited=row["id"])
+                self._scripts.one(connection, f"tidy_limits.{part}", **row)

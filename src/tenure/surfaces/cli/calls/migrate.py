@@ -10,8 +10,7 @@ from tenure.storage.contract.store import Store
 from tenure.storage.mapping.findings import MOST
 from tenure.storage.schema.ledger import LEDGERS, by_hand
 from tenure.storage.schema.migration import Applied, Fit
-from tenure.surfaces.cli.calls import after_restore as restored
-from tenure.surfaces.cli.calls import reset_clock as clock
+from tenure.surfaces.cli.calls import recovery
 from tenure.surfaces.cli.database import Parts, database_option, with_store
 
 
@@ -77,8 +76,11 @@ def migrate(
         click.echo(with_store(parts.store_for(database, create=False), _sql), nl=False)
     else:
         may_create = not (check or after_restore or reset_clock)
-        then = restored.resume if after_restore else clock.reset if reset_clock else None
-        work = _check if check else partial(_migrate, then=then, forced=workers_stopped)
+        on_migrated = None
+        if after_restore or reset_clock:
+            call = recovery.resume if after_restore else recovery.reset_clock
+            on_migrated = partial(call, forced=workers_stopped)
+        work = _check if check else partial(_migrate, on_migrated=on_migrated)
         fit = with_store(parts.store_for(database, create=may_create), work)
         click.echo(f"{masked(database)} is {_said(fit)}")
 
@@ -89,10 +91,10 @@ def _said(fit: Fit) -> str:
     return f"newer, and compatible: it has schema {fit.found}, this version of tenure knows {fit.known}"
 
 
-async def _migrate(store: Store, *, then: Callable[..., Awaitable[None]] | None, forced: bool) -> Fit:
+async def _migrate(store: Store, *, on_migrated: Callable[[Store], Awaitable[None]] | None) -> Fit:
     await store.migrate(_print_applied)
-    if then is not None:
-        await then(store, forced=forced)
+    if on_migrated is not None:
+        await on_migrated(store)
     return await store.verify()
 
 
