@@ -122,7 +122,7 @@ def _one_firing(at: Place, site: Site, table: Timetable) -> Round:
         )
 
 
-def _beside(at: Place, site: Site) -> Measured:
+def _beside(at: Place, site: PostgresSite | SqliteSite) -> Measured:
     with closing(site):
         seconds = at.size.beside_seconds
         table = Timetable(site, round(at.size.schedules * seconds / MINUTE))

@@ -27,7 +27,7 @@ class ScheduleClient:
         """`now` is CLOCK_MONOTONIC, unless a test has another."""
         self.calls: list[ScheduleCall] = []
         self._now = now
-        jobs = JobMaker(Admission(store, Registry()), Quota(store, 0).admit)
+        jobs = JobMaker(Admission(store, Registry()), Quota(store, 0))
         self._schedules = Schedules(store, jobs)
 
     async def create(self, new: NewSchedule) -> Schedule | None:

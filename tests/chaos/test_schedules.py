@@ -10,7 +10,7 @@ from chaos.schedules.run import Result, Setup, run
 from tests.whole import dealt
 
 SHORT = Setup(
-    seed=4, store="sqlite", schedules=20, seconds=4, processes=3, strike_every=0.7, change_every=0.1
+    seed=4, store="sqlite", schedules=20, seconds=3, processes=3, strike_every=0.7, change_every=0.1
 )
 
 

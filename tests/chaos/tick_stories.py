@@ -62,7 +62,7 @@ async def begun(scene: Scene, new: NewSchedule) -> ScheduleClient:
 async def fire(scene: Scene, meanwhile: Meanwhile = nothing) -> bool:
     """Let one process fire what is due; something else happens after it has read that."""
     store: Any = Overtaken(scene, meanwhile)
-    jobs = JobMaker(Admission(store, Registry()), Quota(store, 0).admit)
+    jobs = JobMaker(Admission(store, Registry()), Quota(store, 0))
     return await Firer(store, jobs, lambda _: None).fire_due()
 
 

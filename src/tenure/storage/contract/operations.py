@@ -21,7 +21,10 @@ class OperationsStore(Protocol):
     """The verbs for operators and workers about lines, limits, definitions and workers, and the upkeep."""
 
     async def lines(self) -> list[LineStatus]:
-        """Every line with its counts by state, read from running totals: history is never counted."""
+        """Every line that has jobs, is paused by its name or is served by a live worker.
+
+        With its counts by state, read from running totals: history is never counted.
+        """
 
     async def depth(self, queue: str) -> int:
         """How many jobs of a queue are queued, read from running totals."""
