@@ -30,7 +30,7 @@ from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
-from tenure.engine.client.rescheduling import reschedule
+from tenure.engine.client.waiting_jobs import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
 from tenure.engine.health.checkup import StoreHealth
