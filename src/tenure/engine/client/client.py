@@ -30,9 +30,9 @@ from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
-from tenure.engine.client.waiting_jobs import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
+from tenure.engine.client.waiting_jobs import reschedule
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
