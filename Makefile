@@ -4,8 +4,8 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-pages bench-rivals \
-	chaos chaos-counts lock clean
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-pages bench-rivals \
+	chaos chaos-counts chaos-schedules lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,7 +25,7 @@ check: ## run the checks alone: format, lint, types, import contracts
 long: ## run the tests that take more time the more they are to find
 	TENURE_POWER_CUTS=1000 $(PYTHON) -m pytest tests/storage/faults/test_power_cut.py
 	TENURE_MODEL_EXAMPLES=200 $(PYTHON) -m pytest tests/model
-	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py \
+	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py tests/chaos/test_schedules.py \
 		tests/storage/contract/test_limits_crowded.py tests/storage/contract/test_migrate_killed.py \
 		tests/storage/postgres/claims/test_many_keys.py tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
 		--deselect tests/surfaces/http/docs/test_document.py
@@ -56,6 +56,9 @@ bench-worker: ## measure the worker, about six minutes (BENCH_FLAGS=--quick, too
 bench-http: ## measure the HTTP server, about three minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.http $(BENCH_FLAGS)
 
+bench-schedules: ## measure schedules: ten thousand due at once, about twelve minutes (BENCH_FLAGS=--quick, too)
+	$(PYTHON) -m bench.schedules $(BENCH_FLAGS)
+
 bench-pages: ## measure the dashboard over a million jobs, about six minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.pages $(BENCH_FLAGS)
 
@@ -67,6 +70,9 @@ chaos: ## break running workers and databases by random seeds, MINUTES=10 unless
 
 chaos-counts: ## the same until every fault has struck as often as it must, half an hour; CHAOS_RESULTS=FILE keeps it
 	$(PYTHON) -m chaos --counts $(if $(CHAOS_RESULTS),--results $(CHAOS_RESULTS)) $(CHAOS_FLAGS)
+
+chaos-schedules: ## 200 schedules fire by the second while what fires them is killed and frozen (CHAOS_FLAGS)
+	$(PYTHON) -m chaos.schedules $(CHAOS_FLAGS)
 
 lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml

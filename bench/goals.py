@@ -84,6 +84,37 @@ PAGE_GOALS: dict[str, Goal] = {
 }
 """Of pages, and of what the API says of jobs."""
 
+SCHEDULE_GOALS: dict[str, Goal] = {
+    **{
+        f"firing{suffix}": Goal(
+            f"{store}: 10,000 schedules `* * * * *`, until the last one has fired",
+            *(60, 20, "s"),
+            more_is_better=False,
+        )
+        for store, suffix in (("PostgreSQL", ""), ("SQLite", "-sqlite"))
+    },
+    **{
+        f"drain-beside-firing{suffix}": Goal(
+            f"{store}: drain, lane `async`, while 10,000 schedules a minute fire / while none does", 0.9, 0.97
+        )
+        for store, suffix in (("PostgreSQL", ""), ("SQLite", "-sqlite"))
+    },
+    "idle-more-queries": Goal(
+        "PostgreSQL: queries of an idle worker with 10,000 schedules that are not due, beyond those without",
+        *(0.1, 0.05, "a second"),
+        more_is_better=False,
+    ),
+    **{
+        f"idle-more-cpu{suffix}": Goal(
+            f"{store}: CPU of an idle worker with 10,000 schedules that are not due, beyond that without",
+            *(2, 0.5, "ms a second"),
+            more_is_better=False,
+        )
+        for store, suffix in (("PostgreSQL", ""), ("SQLite", "-sqlite"))
+    },
+}
+"""Of schedules."""
+
 PACES = {"1ms": 0.001, "2ms": 0.002, "15ms": 0.015, "100ms": 0.1, "1s": 1.0}
 """How many seconds on average lie between two jobs, by the name of the pace."""
 
@@ -132,4 +163,4 @@ RIVAL_GOALS: dict[str, Goal] = {
 }
 """Beside rivals, and of the lanes that rivals are held against."""
 
-ALL_GOALS = {**GOALS, **WORKER_GOALS, **HTTP_GOALS, **PAGE_GOALS, **RIVAL_GOALS}
+ALL_GOALS = {**GOALS, **WORKER_GOALS, **HTTP_GOALS, **PAGE_GOALS, **SCHEDULE_GOALS, **RIVAL_GOALS}

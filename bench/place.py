@@ -61,6 +61,9 @@ class Size(Struct, frozen=True, kw_only=True):
     """How long jobs come at one pace, at least forty of them."""
     memory_jobs: int
     http_calls: int
+    schedules: int
+    beside_seconds: float
+    """How long a drain beside schedules that fire is watched; as many fire as in that part of a minute."""
     past_jobs: int
     """How many jobs there are when pages are measured."""
     page_calls: int
@@ -101,6 +104,8 @@ FULL = Size(
     pace_seconds=3.0,
     memory_jobs=500_000,
     http_calls=8_000,
+    schedules=10_000,
+    beside_seconds=20.0,
     past_jobs=1_000_000,
     page_calls=7,
     cold_pages=1_000,
@@ -137,6 +142,8 @@ QUICK = Size(
     pace_seconds=0.0,
     memory_jobs=400,
     http_calls=256,
+    schedules=150,
+    beside_seconds=8.0,
     past_jobs=2_000,
     page_calls=1,
     cold_pages=2,

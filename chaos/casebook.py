@@ -10,10 +10,12 @@ from uuid import UUID
 
 from chaos.evidence import Clocks, Evidence, Outage, Sighting, Stay
 from chaos.ledger import Entry
+from chaos.schedules.lives import ScheduleLife, schedule_lives
 from tenure.core.model import trail
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.outcome import Attempt
+from tenure.core.schedule.schedule import ScheduleName
 
 Finding = tuple[UUID | None, str]
 """Something broken: by which job (None: by the run as a whole), and how that shows."""
@@ -119,6 +121,11 @@ class Casebook:
         for stay in self.evidence.stays:
             stays[stay.worker].append(stay)
         return dict(stays)
+
+    @cached_property
+    def schedules(self) -> dict[ScheduleName, ScheduleLife]:
+        """What is known of schedules."""
+        return schedule_lives(self.evidence)
 
     def outages_between(self, begin: datetime, end: datetime) -> list[Outage]:
         """The outages that may have touched a span of the store's time."""

@@ -16,10 +16,11 @@ from chaos.invariants import (
     privacy,
     record,
     serving,
+    ticks,
     timing,
 )
 
-_THEMES = (accepted, keys, record, leases, attempts, timing, cancelling, serving, leftovers, privacy)
+_THEMES = (accepted, keys, record, leases, attempts, timing, cancelling, serving, leftovers, privacy, ticks)
 
 INVARIANTS = {
     invariant.__name__.partition("_")[0].upper(): invariant

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from chaos.history import Call
 from chaos.ledger import Entry
+from chaos.schedules.calls import ScheduleCall, TickOf
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitUse
@@ -24,6 +25,8 @@ from tenure.core.model.outcome import Attempt
 from tenure.core.reports.operations import LineStatus
 from tenure.core.reports.reading import Filter, Position
 from tenure.core.reports.retention import Retention
+from tenure.core.schedule.schedule import Schedule, ScheduleName
+from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
@@ -64,6 +67,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Whether every retry waited as its policy says; a handler may wish for something else."""
     retention: Retention | None = None
     """What was pruned by, if anything was."""
+    fired_until: datetime | None = None
+    """When something still fired schedules, by the store's time; None where that is not to be judged."""
     spoilt: frozenset[UUID] = frozenset()
     """The jobs whose rows the run itself has made wrong: they may be aside."""
 
@@ -169,6 +174,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """By namespace, a word that stands in its jobs and in no others."""
     writings: list[Writing] = []
     secrets: list[Secret] = []
+    schedules: list[Schedule] = []
+    ticks: list[TickOf] = []
+    schedule_calls: list[ScheduleCall] = []
 
 
 class Watch:
@@ -213,12 +221,14 @@ async def gather(
     marks: Mapping[str, str] | None = None,
     writings: Sequence[Writing] = (),
     secrets: Sequence[Secret] = (),
+    schedule_calls: Sequence[ScheduleCall] = (),
 ) -> Evidence:
     """Read all that a store has, and put it beside what others saw."""
     watch = watch or Watch()
     clocks = await read_clocks(store)
     ids = await _ids(store)
     jobs = [job for job in await _each(ids, store.get) if job is not None]
+    schedules = await _schedules(store)
     return Evidence(
         terms=terms,
         now=clocks.store,
@@ -239,6 +249,9 @@ async def gather(
         marks=dict(marks or {}),
         writings=list(writings),
         secrets=list(secrets),
+        schedules=schedules,
+        ticks=[tick for schedule in schedules for tick in await _ticks(store, schedule.name)],
+        schedule_calls=list(schedule_calls),
     )
 
 
@@ -268,6 +281,21 @@ async def _ids(store: Store) -> list[UUID]:
         ids += [job.id for job in page.jobs]
         if (after := page.next) is None:
             return ids
+
+
+async def _schedules(store: Store) -> list[Schedule]:
+    found: list[Schedule] = []
+    while page := await store.schedules(after=found[-1].name if found else None, limit=LARGEST_PAGE):
+        found += page
+    return found
+
+
+async def _ticks(store: Store, name: ScheduleName) -> list[TickOf]:
+    """The ticks of a schedule, newest first."""
+    found: list[TickOf] = []
+    while page := await store.ticks(name, before=found[-1].tick.at if found else None, limit=LARGEST_PAGE):
+        found += [TickOf(name, one.tick) for one in page]
+    return found
 
 
 async def _each(questions: Iterable[UUID], ask: Callable[[UUID], Awaitable[T]]) -> list[T]:

@@ -28,8 +28,8 @@ from typing import Any, Literal, NamedTuple
 VARIABLE = "TENURE_TEST_FAILPOINTS"
 FIRED = "TENURE_TEST_FAILPOINTS_FIRED"
 
-Side = Literal["worker", "zygote", "api"]
-"""Who arms a place: the worker, the zygote for itself and its children, or a server."""
+Side = Literal["worker", "zygote", "api", "clock"]
+"""Who arms a place: the worker, the zygote for itself and its children, a server, or what fires schedules."""
 
 
 class Place(NamedTuple):
@@ -101,6 +101,15 @@ API_PLACES: dict[str, Place] = {
 """Every failpoint of a server: before a job is recorded, after it, and with the answer in its hand."""
 
 
+CLOCK_PLACES: dict[str, Place] = {
+    "clock.read": Place("clock", _verb("due_schedules"), "after"),
+    **_around("clock", "clock.fire", _verb("fire")),
+}
+"""Every failpoint of what fires schedules: what is due was read; it is about to be fired; it was."""
+
+_EVERY = {**PLACES, **API_PLACES, **CLOCK_PLACES}
+
+
 class Armed(NamedTuple):
     """What is to happen at a failpoint, and at which passing."""
 
@@ -115,7 +124,7 @@ class Armed(NamedTuple):
         name, _, rest = text.strip().partition("=")
         rest, _, times = rest.partition("*")
         action, _, passing = rest.partition("@")
-        if name not in PLACES | API_PLACES or action.partition(":")[0] not in _ACTIONS:
+        if name not in _EVERY or action.partition(":")[0] not in _ACTIONS:
             raise ValueError(f"{text!r} is no failpoint")
         return cls(name, action, int(passing or 1), int(times or 1))
 
@@ -124,7 +133,7 @@ def arm(side: Side) -> None:
     """Arm what the environment names for this side."""
     for text in filter(None, os.environ.get(VARIABLE, "").split(",")):
         armed = Armed.read(text)
-        place = (PLACES | API_PLACES)[armed.name]
+        place = _EVERY[armed.name]
         if place.side == side:
             trigger = _Trigger(armed, Path(os.environ[FIRED]))
             for target in place.target.split():

@@ -76,7 +76,7 @@ async def _stopped(
     pids = chosen(hand)
     _send(pids, signal.SIGSTOP)
     try:
-        is_writing = await asyncio.to_thread(_is_locked, scene.ground.path)
+        is_writing = await asyncio.to_thread(is_locked, scene.ground.path)
         is_let_go = is_writing and random.random() < LET_GO
         leases = 0.0 if is_let_go else random.uniform(1.15, 1.6 if is_writing else 4.0)
         await asyncio.sleep(scene.staff.config.lease * leases)
@@ -95,7 +95,7 @@ async def _stopped(
     return [Strike(fault=fault, began=at, ended=ended, worker=name, what=IN_A_WRITE if is_writing else "")]
 
 
-def _is_locked(path: Path | None) -> bool:
+def is_locked(path: Path | None) -> bool:
     """Whether nobody can write to an SQLite file: then somebody was stopped who has its only lock.
 
     It is as if the database were away, for as long as whoever has the lock stands still.

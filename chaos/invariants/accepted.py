@@ -6,6 +6,7 @@ from uuid import UUID
 
 from chaos.casebook import Casebook, Finding
 from chaos.history import Call
+from chaos.invariants import ticks
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
 
@@ -38,6 +39,8 @@ def i2_no_phantoms(book: Casebook) -> Iterator[Finding]:
         is_child = job.parent is not None and (
             job.parent not in book.jobs or bool(book.lives[job.parent].attempts)
         )
+        if ticks.maker(job) is not None:
+            continue  # I36 speaks of those
         if not (
             job.id in answered or job.key in keys or job.id in asked or job.replay_of in asked or is_child
         ):

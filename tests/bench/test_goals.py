@@ -3,7 +3,7 @@
 import pytest
 
 from bench.figures import figure_of
-from bench.goals import GOALS, WORKER_GOALS, Goal
+from bench.goals import GOALS, SCHEDULE_GOALS, WORKER_GOALS, Goal
 
 FASTER = Goal("faster", must=0.8, stretch=0.9)
 SMALLER = Goal("smaller", must=2500, stretch=1800, unit="B", more_is_better=False)
@@ -25,7 +25,7 @@ def test_only_a_miss_within_the_spread_may_be_chance() -> None:
     assert not FASTER.is_missed_narrowly(0.81, spread=0.05)
 
 
-@pytest.mark.parametrize("goal", [*GOALS.values(), *WORKER_GOALS.values()])
+@pytest.mark.parametrize("goal", [*GOALS.values(), *WORKER_GOALS.values(), *SCHEDULE_GOALS.values()])
 def test_a_stretch_is_further_than_a_must(goal: Goal) -> None:
     assert goal.is_met(goal.stretch)
     assert not goal.is_stretched(goal.must)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gather
 from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
+from chaos.schedules.calls import ScheduleCall
 from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line
@@ -58,6 +59,7 @@ class Scene:
     ledger: list[Entry] = field(default_factory=list)
     history: list[Call] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
+    schedule_calls: list[ScheduleCall] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -125,7 +127,13 @@ class Scene:
     async def evidence(self, terms: Terms = TERMS, stays: Sequence[Stay] = ()) -> Evidence:
         """All there is to judge the run by."""
         gathered = await gather(
-            self.store, terms, watch=self.watch, ledger=self.ledger, history=self.history, stays=stays
+            self.store,
+            terms,
+            watch=self.watch,
+            ledger=self.ledger,
+            history=self.history,
+            stays=stays,
+            schedule_calls=self.schedule_calls,
         )
         return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
 

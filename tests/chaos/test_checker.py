@@ -9,9 +9,8 @@ import pytest
 from chaos.checker import INVARIANTS, check
 from chaos.evidence import Terms, Watch, gather
 from tenure.storage.contract.store import Store
-from tests.chaos.planted_bugs import PLANTS
 from tests.chaos.test_planted_api import SERVERS
-from tests.chaos.test_planted_sabotage import BY_FUNCTION
+from tests.chaos.test_planted_sabotage import BY_FUNCTION, PLANTS
 from tests.chaos.test_planted_worker import CASES
 from tests.storage.clock import Clock
 from tests.storage.contract.histories import lives

@@ -10,7 +10,14 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from tenure.api.redaction import USUAL, Redaction
 from tenure.api.shapes import MILLIS, Name, Planned, Reason, Timeout, Version
 from tenure.core.model.states import State
-from tenure.core.schedule.schedule import Schedule, Tick, TickOnRecord
+from tenure.core.schedule.cron_days import ClockChange
+from tenure.core.schedule.schedule import (
+    ComingTick,
+    KnownSchedule,
+    Tick,
+    TickOnRecord,
+    UnreadableSchedule,
+)
 from tenure.core.values.bounds import HIGHEST_PRIORITY, LARGEST_NUMBER, MOST_TAGS
 
 FIELDS = {
@@ -83,7 +90,11 @@ class SchedulePause(Reason, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ScheduleItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A schedule. `nextAt` is null if no tick is to come; other nulls mean that the definition decides."""
+    """A schedule. `nextAt` is null if no tick is to come; other nulls mean that the definition decides.
+
+    With a `problem` this server cannot read it, as a newer version may have written it: it fires where it can
+    be read, and what is not known here is null or empty.
+    """
 
     id: str
     namespace: str
@@ -91,9 +102,9 @@ class ScheduleItem(Struct, frozen=True, kw_only=True, rename="camel"):
     definition_version: int | None
     cron: str | None
     every_seconds: float | None
-    timezone: str
-    jitter_seconds: float
-    starts_at: datetime
+    timezone: str | None
+    jitter_seconds: float | None
+    starts_at: datetime | None
     ends_at: datetime | None
     remaining: int | None
     params: Raw
@@ -102,8 +113,8 @@ class ScheduleItem(Struct, frozen=True, kw_only=True, rename="camel"):
     tags: Sequence[str]
     max_attempts: int | None
     timeout_seconds: float | None
-    missed: MissedWord
-    overlap: OverlapWord
+    missed: MissedWord | None
+    overlap: OverlapWord | None
     paused: bool
     paused_at: datetime | None
     paused_by: str | None
@@ -111,10 +122,11 @@ class ScheduleItem(Struct, frozen=True, kw_only=True, rename="camel"):
     next_at: datetime | None
     last_at: datetime | None
     revision: int
-    source: Literal["api", "code", "task"]
+    source: str
     created_by: str | None
     created_at: datetime
     updated_at: datetime
+    problem: str | None = None
 
 
 class SchedulePage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -125,10 +137,15 @@ class SchedulePage(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ComingItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A tick to come. Its job starts at `startsAt`: later than the tick if the schedule has jitter."""
+    """A tick to come. Its job starts at `startsAt`: later than the tick if the schedule has jitter.
+
+    `clockChange` says that clocks change there: `moved`, they skip its time, and it comes right after the
+    gap; `merged`, several times of the day come at this one moment.
+    """
 
     at: datetime
     starts_at: datetime
+    clock_change: ClockChange | None = None
 
 
 class Coming(Struct, frozen=True):
@@ -163,8 +180,10 @@ class ScheduleGone(Struct, frozen=True):
     id: str
 
 
-def schedule_item(schedule: Schedule, params: Raw) -> ScheduleItem:
-    """A schedule as it is sent, with params in which secrets are hidden."""
+def schedule_item(schedule: KnownSchedule, redaction: Redaction = USUAL) -> ScheduleItem:
+    """A schedule as it is sent, as far as it can be read; secrets in its params are hidden."""
+    if isinstance(schedule, UnreadableSchedule):
+        return _unreadable_item(schedule, redaction)
     asked, job, rule = schedule.asked, schedule.asked.job, schedule.asked.recurrence
     return ScheduleItem(
         id=asked.id,
@@ -178,7 +197,7 @@ def schedule_item(schedule: Schedule, params: Raw) -> ScheduleItem:
         starts_at=rule.starts_at,
         ends_at=rule.ends_at,
         remaining=schedule.remaining,
-        params=params,
+        params=Raw(redaction.document(job.params)),
         queue=job.queue,
         priority=job.priority,
         tags=job.tags,
@@ -198,6 +217,47 @@ def schedule_item(schedule: Schedule, params: Raw) -> ScheduleItem:
         created_at=schedule.created_at,
         updated_at=schedule.updated_at,
     )
+
+
+def _unreadable_item(known: UnreadableSchedule, redaction: Redaction) -> ScheduleItem:
+    return ScheduleItem(
+        id=known.name.name,
+        namespace=known.name.namespace,
+        definition_key=known.definition,
+        definition_version=None,
+        cron=None,
+        every_seconds=None,
+        timezone=None,
+        jitter_seconds=None,
+        starts_at=None,
+        ends_at=None,
+        remaining=known.remaining,
+        params=Raw(b"null"),
+        queue=None,
+        priority=None,
+        tags=(),
+        max_attempts=None,
+        timeout_seconds=None,
+        missed=None,
+        overlap=None,
+        paused=known.paused_at is not None,
+        paused_at=known.paused_at,
+        paused_by=known.paused_by,
+        reason=known.reason,
+        next_at=known.next_at,
+        last_at=known.last_at,
+        revision=known.revision,
+        source=known.source,
+        created_by=known.creator,
+        created_at=known.created_at,
+        updated_at=known.updated_at,
+        problem=redaction.text(known.problem),
+    )
+
+
+def coming_item(tick: ComingTick) -> ComingItem:
+    """A tick to come as it is sent."""
+    return ComingItem(at=tick.at, starts_at=tick.starts_at, clock_change=tick.clock_change)
 
 
 def tick_item(tick: Tick, state: State | None, redaction: Redaction = USUAL) -> TickItem:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from tenure.assemble.clock_notice import warn_of_clock
 from tenure.core.signals import to_all
 from tenure.core.values.urls import masked
 from tenure.engine.upkeep.caretaker import Caretaker
@@ -29,6 +30,7 @@ async def open_scheduler(settings: Settings, logs: EventLog) -> AsyncIterator[Ca
         terms = ConnectionTerms(settings.connections, on_signal=logs)
         store = await open_store(settings.database, terms)
         stack.push_async_callback(store.close)
+        await warn_of_clock(store, logs)
         metrics = WorkerMetrics()
         caretaker = Caretaker(metrics.on(store), settings, to_all(metrics, logs))
         logs.notice(f"schedules and duties on {masked(settings.database)}; this process runs no jobs")

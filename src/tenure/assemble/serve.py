@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import WorkerOptions
 from tenure.assemble.server import listen_for, server_on
 from tenure.assemble.span_export import exported
@@ -36,6 +37,7 @@ async def open_serve(
             terms = ConnectionTerms(settings.api_connections, on_signal=logs)
             store, database = await open_store(settings.database, terms), settings.database
             stack.push_async_callback(store.close)
+            await warn_of_clock(store, logs)
             worker = _caretaker(store, loaded, logs, worker_metrics)
         else:
             opening = open_worker(

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 
+from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import Generation, Generations, WorkerOptions
 from tenure.assemble.handler_variables import shown_by_the_app
 from tenure.assemble.reloading_worker import ReloadingWorker, first_app, next_generation
@@ -81,6 +82,7 @@ async def open_worker(
         most = settings.connections + more_connections
         store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
+        await warn_of_clock(store, logs)
         generation = await generations.open(imported, store)
         _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)
         if database != settings.database and (shown := shown_by_the_app(generations.environment, database)):

@@ -127,6 +127,13 @@ class ScheduleTicked(Struct, frozen=True):
     at: datetime
 
 
+class ScheduleLeftAlone(Struct, frozen=True):
+    """A schedule is due that this process cannot read: it is left to others."""
+
+    schedule: ScheduleName
+    problem: str
+
+
 class DutyDone(Struct, frozen=True):
     """Steps of the clock that this process took for all."""
 
@@ -185,6 +192,7 @@ Signal = (
     | HookFailed
     | DutyDone
     | ScheduleTicked
+    | ScheduleLeftAlone
     | JobPutAside
     | Troubled
     | Recovered

@@ -13,6 +13,7 @@ from tenure.core.model.outcome import Outcome, Report
 from tenure.core.model.retry import decide
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import AttemptSettled, Signal
+from tenure.engine.client.quota import Quota
 from tenure.engine.config import LeaseDeadlines, WorkerConfig
 from tenure.engine.schedules.firer import Firer
 from tenure.engine.schedules.job_maker import JobMaker
@@ -53,7 +54,7 @@ class Shift:
         """`held` names the attempts that run, for whatever asks them to stop."""
         self._store = at.store
         self._client = at.client
-        self._firer = Firer(at.store, JobMaker(at.client, _has_room), _unheard)
+        self._firer = Firer(at.store, JobMaker(at.client, Quota(at.store, 0)), _unheard)
         self._lane = lane
         self._hooks = hooks
         self._specs = specs
@@ -175,10 +176,6 @@ def _endless(rounds: int, attempts: Counter[str]) -> Endless:
         f"after {rounds:,} rounds there is still something to do: {which}; "
         "does it enqueue itself, retry or snooze without a delay, or does a schedule fire that often?"
     )
-
-
-async def _has_room(_: Sequence[NewJob]) -> None:
-    """No quota is set in a harness."""
 
 
 def _unheard(_: Signal) -> None:

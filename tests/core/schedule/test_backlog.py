@@ -1,5 +1,6 @@
 """Ticks that are due: which fire, which are missed, and which comes next."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -57,6 +58,29 @@ def test_a_long_gap_is_bounded_in_what_fires_and_in_what_is_counted() -> None:
     assert judged.gap == Gap(START, year - MOST_AT_ONCE * MINUTE, MOST_COUNTED)
     assert judged.gap.is_more
     assert judged.next_at == year + MINUTE
+
+
+@pytest.mark.parametrize("missed", list(Missed))
+@pytest.mark.parametrize("cron", ["* * * * 1", "* * * * *", "*/2 1 * * 1-5"])
+def test_a_long_absence_is_judged_day_by_day(cron: str, missed: Missed) -> None:
+    """S1.66: by steps that are counted here, since the duty has other schedules to look after."""
+    rule = Recurrence(cron=cron, timezone="Europe/Berlin", starts_at=START - timedelta(days=400))
+    expected = rule.next_after(START - timedelta(days=60))
+    assert expected is not None
+    steps = 0
+
+    def step(_frame: object, event: str, _arg: object) -> None:
+        nonlocal steps
+        steps += event == "call"
+
+    sys.setprofile(step)
+    try:
+        judged = due(rule, expected, START, missed)
+    finally:
+        sys.setprofile(None)
+    assert judged.gap is not None
+    assert judged.gap.is_more
+    assert steps < 6_000
 
 
 def test_a_tick_of_an_earlier_rule_that_is_due_fires_once_and_the_new_rule_goes_on() -> None:

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tenure.core.schedule.cron_days import ClockChange
 from tenure.core.schedule.recurrence import Recurrence
 from tests.core.schedule.clock_changes import MINUTE, ZONES, Matches, changes, minutes, ticks
 from tests.whole import IS_WHOLE
@@ -45,6 +46,31 @@ def test_around_every_change_of_clocks_it_fires_as_a_look_at_every_minute_finds(
             found = recurrence_of(expression, zone).ticks_after(first - MINUTE / 2)
             expected = ticks(matches, is_fixed(expression), walked)
             assert list(takewhile(last.__ge__, found)) == expected, (expression, change)
+            rule = recurrence_of(expression, zone)
+            assert rule.latest(3, after=first - MINUTE / 2, until=last) == expected[-3:], (expression, change)
+            counted = rule.count(1_000, after=first - MINUTE / 2, before=last + MINUTE / 2)
+            assert counted == len(expected), (expression, change)
+
+
+@pytest.mark.parametrize(
+    ("expression", "day", "marked"),
+    [
+        ("30 2 * * *", 29, {"01:00": ClockChange.MOVED}),
+        ("0,30 2 * * *", 29, {"01:00": ClockChange.MERGED}),
+        ("30 1-3 * * *", 29, {"00:30": None, "01:00": ClockChange.MOVED, "01:30": None}),
+        ("0 2,3 * * *", 29, {"01:00": ClockChange.MERGED}),
+        ("0 2,3 * * *", 28, {"01:00": None, "02:00": None}),
+        ("*/30 2,3 * * *", 29, {"01:00": None, "01:30": None}),
+    ],
+)
+def test_a_tick_that_a_change_of_clocks_has_moved_or_merged_is_marked(
+    expression: str, day: int, marked: dict[str, ClockChange | None]
+) -> None:
+    """S1.64: on the spring day of Berlin, in UTC."""
+    rule = recurrence_of(expression, ZoneInfo("Europe/Berlin"))
+    begin = datetime(2026, 3, day, tzinfo=UTC)
+    ticks = takewhile((begin + timedelta(hours=12)).__ge__, rule.ticks_after(begin))
+    assert {f"{tick:%H:%M}": rule.clock_change_at(tick) for tick in ticks} == marked
 
 
 def test_these_zones_change_their_clocks_often_and_in_unlike_ways() -> None:

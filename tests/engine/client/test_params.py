@@ -74,6 +74,23 @@ def test_a_pointer_leads_to_what_is_wrong(params: Any, pointer: str, text: str) 
     assert problems(params) == [(pointer, text)]
 
 
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "object", "additionalProperties": False}, {"/a": "is not known", "/b~1": "is not known"}),
+        ({"unevaluatedProperties": False}, {"/a": "is not known", "/b~1": "is not known"}),
+        ({"propertyNames": False}, {"/a": "is not known", "/b~1": "is not known"}),
+        ({"properties": {"a": {"additionalProperties": False}}}, {"/a/c": "is not known"}),
+        ({"properties": {"a": False}}, {"/a": "is not allowed"}),
+        (False, {"": "is not allowed"}),
+    ],
+)
+def test_a_schema_that_allows_no_property_names_those_there_are(
+    schema: Any, expected: dict[str, str]
+) -> None:
+    assert dict(problems({"a": {"c": 1}, "b/": 2}, schema)) == expected
+
+
 def test_several_problems_are_told_at_once() -> None:
     found = problems({"to": 1, "count": "x", "a": 1, "b": 2})
     assert sorted(pointer for pointer, _ in found) == ["/a", "/b", "/count", "/to"]

@@ -146,7 +146,7 @@ async def test_a_schedule_that_nothing_fires_or_that_makes_no_job_needs_a_person
     """The doctor and the overview say it in the same words, with the way out."""
     await save_definitions(store, [Spec(key="mail")], "test")
     admission = Admission(store, Registry())
-    jobs = JobMaker(admission, Quota(store, 0).admit)
+    jobs = JobMaker(admission, Quota(store, 0))
     rule = Recurrence(every=seconds(3600), starts_at=START)
     schedules = Schedules(store, jobs)
     await schedules.create(NewSchedule(id="hourly", job=ScheduledJob(definition="mail"), recurrence=rule))

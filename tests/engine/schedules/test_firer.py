@@ -31,7 +31,6 @@ from tenure.engine.schedules.firer import Firer
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
 from tenure.storage.contract.store import Store
-from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.verbs import claim, seconds, settle, succeeded
 
@@ -51,7 +50,7 @@ class Node:
     def __init__(self, store: Store, *, of_queue: int = 0) -> None:
         self.store = store
         self.signals: list[Signal] = []
-        jobs = JobMaker(Admission(store, Registry()), Quota(store, of_queue).admit)
+        jobs = JobMaker(Admission(store, Registry()), Quota(store, of_queue))
         self.firer = Firer(store, jobs, self.signals.append)
         self.schedules = Schedules(store, jobs)
 
@@ -191,17 +190,6 @@ async def test_a_full_queue_leaves_a_tick_out(node: Node, clock: Clock) -> None:
     await clock.advance(seconds(60))
     await Node(node.store, of_queue=1).fire()
     assert await node.outcomes() == ["fired", "full"]
-
-
-async def test_a_row_that_makes_no_sense_stops_no_other(node: Node, clock: Clock, backend: Backend) -> None:
-    await node.schedules.create(asked(name="bad"))
-    await node.schedules.create(asked())
-    await backend.sql("UPDATE tenure.schedule SET spec = '{}' WHERE name = 'bad'")
-    await clock.advance(seconds(60))
-    await node.fire()
-    assert await node.outcomes() == ["fired"]
-    assert await node.outcomes(ScheduleName("default", "bad")) == ["failed"]
-    assert (await node.store.outlook([])).next_tick is not None
 
 
 async def test_jitter_delays_the_job_and_not_the_tick(node: Node, clock: Clock) -> None:

@@ -105,11 +105,11 @@ async def test_only_the_revision_that_was_read_can_be_changed(store: Store) -> N
     first = await added(store)
     changed = asked(cron="@hourly")
     next_at = changed.recurrence.next_after(await store.now())
-    second = await store.change_schedule(changed, revision=1, next_at=next_at)
+    second = await store.change_schedule(first, changed, next_at=next_at)
     assert second is not None
     assert (second.asked, second.revision, second.next_at) == (changed, 2, next_at)
-    assert await store.change_schedule(first.asked, revision=1, next_at=first.next_at) is None
-    assert await store.change_schedule(asked("other"), revision=1, next_at=None) is None
+    assert await store.change_schedule(first, first.asked, next_at=first.next_at) is None
+    assert await store.change_schedule(first, asked("other"), next_at=None) is None
     assert await store.schedule(NIGHTLY) == second
 
 
@@ -119,7 +119,7 @@ async def test_a_change_keeps_a_tick_that_is_due(store: Store, clock: Clock) -> 
     await clock.advance(seconds(70))
     changed = asked(cron="@hourly")
     second = await store.change_schedule(
-        changed, revision=1, next_at=changed.recurrence.next_after(await store.now())
+        first, changed, next_at=changed.recurrence.next_after(await store.now())
     )
     assert second is not None
     assert second.next_at == first.next_at

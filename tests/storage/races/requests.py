@@ -125,3 +125,16 @@ def strands(worker: str, leases: Sequence[Lease]) -> StoreCall:
 def keeps(definition: str, **change: timedelta) -> StoreCall:
     """Parts of how long jobs are kept are set."""
     return StoreCall("set_retention", (definition, change))
+
+
+def migrates() -> StoreCall:
+    return StoreCall("migrate")
+
+
+def migrates_further(reads_from: int) -> StoreCall:
+    """As a newer version does: one migration more, which code can read that knows those up to a number."""
+    return StoreCall("migrate_further", (reads_from,))
+
+
+def verifies() -> StoreCall:
+    return StoreCall("verify")

@@ -71,7 +71,9 @@ async def _firing_and(ground: Ground, verb: str) -> Collision:
     """It fires before the change, or not at all: a tick on record has a job, and no job is without one."""
     [schedule] = await due_batch(ground, 1)
 
-    def agree(_one: Any, two: Any) -> bool:
+    def agree(one: Any, two: Any) -> bool:
+        if verb == "change_schedule":  # only one of them finds the schedule as it was read
+            return ([*one] == [None]) != (two is None)
         return two is not None and two is not False
 
     async def afterwards(one: Any, _two: Any) -> None:
@@ -85,8 +87,7 @@ async def _firing_and(ground: Ground, verb: str) -> Collision:
 
     change = StoreCall(verb, (schedule.name,))
     if verb == "change_schedule":
-        terms = {"revision": schedule.revision, "next_at": schedule.next_at}
-        change = StoreCall(verb, (schedule.asked,), terms)
+        change = StoreCall(verb, (schedule, schedule.asked), {"next_at": schedule.next_at})
     return Collision(fires([schedule]), change, agree, afterwards)
 
 
@@ -96,7 +97,7 @@ async def firing_and_pausing(ground: Ground) -> Collision:
 
 
 async def firing_and_editing(ground: Ground) -> Collision:
-    """S1.65: what was decided by the old revision fires before the edit or not at all."""
+    """S1.65: what was read before counts only for the first of them."""
     return await _firing_and(ground, "change_schedule")
 
 

@@ -1,7 +1,7 @@
-"""What became of the request to let a restored database go on."""
+"""What became of the request to let a restored database, or one whose clock stands still, go on."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -13,6 +13,15 @@ class Resumed(Struct, frozen=True):
     """The database goes on. `leases` were ended; the next `reap` takes back what was under them."""
 
     leases: int
+
+
+class ClockReset(Struct, frozen=True):
+    """The store's clock was set back `by` so much: leases ended, waits and schedules were brought forward."""
+
+    by: timedelta
+    leases: int
+    waits: int
+    schedules: int
 
 
 class SeenWorker(Struct, frozen=True):

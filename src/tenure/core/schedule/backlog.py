@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import islice, takewhile
 
 from msgspec import Struct
 
@@ -81,9 +80,6 @@ def _is_late(tick: datetime, following: datetime | None, now: datetime) -> bool:
 def _gap(recurrence: Recurrence, first: datetime, before: datetime) -> Gap | None:
     if first >= before:
         return None
-    ticks = takewhile(before.__gt__, recurrence.ticks_after(first))
-    counted = [first, *islice(ticks, MOST_COUNTED - 1)]
-    last = counted[-1]
-    if len(counted) == MOST_COUNTED:
-        last = recurrence.latest(1, after=last - _INSTANT, until=before - _INSTANT)[-1]
-    return Gap(counted[0], last, len(counted))
+    last = recurrence.latest(1, after=first, until=before - _INSTANT)
+    counted = 1 + recurrence.count(MOST_COUNTED - 1, after=first, before=before)
+    return Gap(first, last[-1] if last else first, counted)

@@ -9,7 +9,7 @@ its second Monday. If day of month and day of week are both restricted, a day ma
 """
 
 import calendar
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
@@ -91,6 +91,29 @@ class Cron(Struct, frozen=True):
             else:
                 day = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
 
+    def days_back(self, last: date, first: date) -> Iterator[date]:
+        """The days on which it fires, from the last one back to the first."""
+        day = last
+        while day >= first:
+            if day.month in self.months:
+                if self.matches(day):
+                    yield day
+                day -= timedelta(days=1)
+            else:
+                day = day.replace(day=1) - timedelta(days=1)
+
+    @property
+    def times_a_day(self) -> int:
+        """How many times it names of a day."""
+        return len(self.hours) * len(self.minutes)
+
+    def times_back(self, latest: time) -> Iterator[time]:
+        """The times of a day on which it fires, from a time back."""
+        for hour in reversed(self.hours[: bisect_right(self.hours, latest.hour)]):
+            most = latest.minute if hour == latest.hour else 59
+            for minute in reversed(self.minutes[: bisect_right(self.minutes, most)]):
+                yield time(hour, minute)
+
     def times_from(self, earliest: time) -> Iterator[time]:
         """The times of a day on which it fires, from a time on, in order."""
         for hour in self.hours[bisect_left(self.hours, earliest.hour) :]:
@@ -150,8 +173,9 @@ def _split(text: str) -> list[str]:
     fields = text.upper().split()
     if len(fields) != len(_FIELDS):
         names = ", ".join(field.name for field in _FIELDS)
+        count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
         more = "; there is no field for seconds: use an interval" if len(fields) == 6 else ""
-        raise InvalidInput("cron", f"{text!r:.80} has {len(fields)} fields", f"give five: {names}{more}")
+        raise InvalidInput("cron", f"{text!r:.80} has {count}", f"give five: {names}{more}")
     return fields
 
 

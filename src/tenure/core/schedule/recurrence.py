@@ -7,22 +7,18 @@ matching time: in both passes of a repeated hour, not in a skipped one. Interval
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
-from tenure.core.schedule.cron import Cron, parse
-from tenure.core.schedule.wall_clock import after_gap, moments, shown, zone_named
+from tenure.core.schedule.cron import parse
+from tenure.core.schedule.cron_days import ClockChange, DaysOfTicks
+from tenure.core.schedule.wall_clock import zone_named
 from tenure.core.values.bounds import CALENDAR, HORIZON, whole_millis, within
 
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
 SHORTEST_INTERVAL = timedelta(seconds=1)
-_DAY = timedelta(days=1)
+_INSTANT = timedelta(microseconds=1)
 
 
 class Recurrence(Struct, frozen=True, kw_only=True):
@@ -56,25 +52,46 @@ class Recurrence(Struct, frozen=True, kw_only=True):
 
     def next_after(self, moment: datetime) -> datetime | None:
         """The first tick after a moment; None if there is none."""
-        after = max(moment.astimezone(UTC), self.starts_at.astimezone(UTC) - timedelta(microseconds=1))
+        after = max(moment.astimezone(UTC), self.starts_at.astimezone(UTC) - _INSTANT)
         if self.every is not None:
             start = self.starts_at.astimezone(UTC)
             found: datetime | None = start + ((after - start) // self.every + 1) * self.every
         else:
-            found = _next_by_cron(parse(self.cron or ""), zone_named(self.timezone), after)
+            found = DaysOfTicks(parse(self.cron or ""), zone_named(self.timezone)).next_after(after)
         if found is None or found > (self.ends_at or CALENDAR[1]):
             return None
         return found
 
     def latest(self, most: int, *, after: datetime, until: datetime) -> list[datetime]:
         """The last ticks after a moment and not after another, at most so many, in order."""
-        back = timedelta(minutes=1)
-        while True:
-            begin = max(until - back, after)
-            ticks = list(takewhile(until.__ge__, self.ticks_after(begin)))
-            if len(ticks) >= most or begin == after:
-                return ticks[-most:]
-            back *= 2
+        after, until = self._within(after, until)
+        if self.every is not None:
+            start = self.starts_at.astimezone(UTC)
+            last = (until - start) // self.every
+            first = max((after - start) // self.every + 1, last - most + 1)
+            return [start + n * self.every for n in range(first, last + 1)]
+        days = DaysOfTicks(parse(self.cron or ""), zone_named(self.timezone))
+        return days.latest(most, after=after, until=until)
+
+    def count(self, most: int, *, after: datetime, before: datetime) -> int:
+        """How many ticks there are between two moments, counted to a bound."""
+        after, until = self._within(after, before - _INSTANT)
+        if self.every is not None:
+            start = self.starts_at.astimezone(UTC)
+            return max(0, min(most, (until - start) // self.every - (after - start) // self.every))
+        days = DaysOfTicks(parse(self.cron or ""), zone_named(self.timezone))
+        return days.count(most, after=after, until=until)
+
+    def clock_change_at(self, tick: datetime) -> ClockChange | None:
+        """What a change of clocks has made of the times of day that the expression names, at a tick."""
+        if self.cron is None:
+            return None
+        return DaysOfTicks(parse(self.cron), zone_named(self.timezone)).clock_change_at(tick)
+
+    def _within(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
+        """The part of a span in which there may be ticks."""
+        last = until if self.ends_at is None else min(until, self.ends_at)
+        return max(after, self.starts_at - _INSTANT).astimezone(UTC), last.astimezone(UTC)
 
     def ticks_after(self, moment: datetime) -> Iterator[datetime]:
         """All ticks after a moment, in order."""
@@ -82,46 +99,3 @@ class Recurrence(Struct, frozen=True, kw_only=True):
         while tick is not None:
             yield tick
             tick = self.next_after(tick)
-
-
-def _next_by_cron(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
-    local = after.astimezone(zone)
-    wall = cron.next_on_clock(local.replace(tzinfo=None))
-    if wall is None:
-        return None
-    # Nearly always no clock changes between here and there, and then the offset is the same in both places.
-    plain = (wall - (local.utcoffset() or timedelta())).replace(tzinfo=UTC)
-    there = plain.astimezone(zone)
-    if plain - after <= _DAY and there.replace(tzinfo=None) == wall and not (cron.is_fixed and there.fold):
-        return plain
-    return _nearest(cron, zone, after)
-
-
-def _nearest(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
-    """The first tick after a moment, with all changes of clocks.
-
-    Where clocks are put back across midnight, ticks of one day may come after those of the next. So the
-    search begins a day early, and looks a day further than the first tick it finds.
-    """
-    found: list[datetime] = []
-    last_day = date.max
-    for day in cron.days_from(shown(after, zone).date() - _DAY):
-        if day > last_day:
-            break
-        found += [tick for tick in _ticks_of(cron, zone, day) if tick > after]
-        if found and last_day == date.max:
-            last_day = day + _DAY
-    return min(found, default=None)
-
-
-def _ticks_of(cron: Cron, zone: "ZoneInfo", day: date) -> set[datetime]:
-    ticks = set[datetime]()
-    for at in cron.times_from(time.min):
-        here = moments(day, at, zone)
-        if not cron.is_fixed:
-            ticks.update(here)
-        elif here:
-            ticks.add(here[0])
-        else:
-            ticks.add(after_gap(day, at, zone))
-    return ticks

@@ -15,6 +15,7 @@ from tenure.core.model.limit import Limit
 from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
 from tenure.core.schedule.backlog import Missed
+from tenure.core.schedule.cron_days import ClockChange
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.values.bounds import (
     HIGHEST_PRIORITY,
@@ -180,24 +181,62 @@ class DueSchedule(Struct, frozen=True):
     open_jobs: tuple[UUID, ...]
 
 
-class UnreadableSchedule(Struct, frozen=True):
-    """A schedule whose tick is due, and whose row makes no sense to this version; `problem` says why."""
+class UnreadableSchedule(Struct, frozen=True, kw_only=True):
+    """A schedule that this version cannot read, and leaves to those that can; `problem` says why.
+
+    A newer version has written it, or its row was changed by hand, or this machine lacks its time zone.
+    """
 
     name: ScheduleName
+    definition: str
     revision: int
-    expected: datetime
-    now: datetime
+    source: str
+    creator: str | None
+    next_at: datetime | None
+    last_at: datetime | None
+    remaining: int | None
+    paused_at: datetime | None
+    paused_by: str | None
+    reason: str | None
+    created_at: datetime
+    updated_at: datetime
     problem: str
 
 
+KnownSchedule = Schedule | UnreadableSchedule
+"""A schedule on record, as far as this version can read it."""
+
+
 class TroubledSchedule(Struct, frozen=True, kw_only=True):
-    """A schedule that needs attention: nothing fires it since `due_at`, or its tick at `failed_at` failed."""
+    """A schedule that needs attention: nothing fires it since `due_at`, or its tick at `failed_at` failed.
+
+    With `is_forgotten` it is from code, and no live worker has it in its code any more.
+    """
 
     name: ScheduleName
     definition: str
     due_at: datetime | None = None
     failed_at: datetime | None = None
     problem: str | None = None
+    is_forgotten: bool = False
+
+
+class ComingTick(Struct, frozen=True):
+    """A tick to come, and when its job starts: later than the tick if the schedule has jitter.
+
+    `clock_change` says that clocks change there, and what becomes of the tick by that.
+    """
+
+    at: datetime
+    starts_at: datetime
+    clock_change: ClockChange | None = None
+
+
+class TickPlace(NamedTuple):
+    """A place in the list of a schedule's ticks: a tick of its rule and a run by hand may share a moment."""
+
+    at: datetime
+    is_by_hand: bool
 
 
 class Tick(Struct, frozen=True, kw_only=True):
@@ -210,6 +249,11 @@ class Tick(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     problem: str | None = None
     noted_at: datetime | None = None
+
+    @property
+    def place(self) -> TickPlace:
+        """Its place in the list of ticks."""
+        return TickPlace(self.at, self.outcome is TickOutcome.BY_HAND)
 
 
 class TickOnRecord(Struct, frozen=True):
@@ -234,7 +278,8 @@ class Firing(Struct, frozen=True, kw_only=True):
     """What one schedule does now: record these ticks and wait for another one.
 
     It counts only if the schedule still has the revision and the tick that were read, and is not paused. With
-    `tracks_jobs` later ticks are told which of these jobs have not ended.
+    `tracks_jobs` later ticks are told which of these jobs have not ended. Where runs are counted, each job
+    that is made is one less to come; with the last one the schedule ends.
     """
 
     namespace: str
@@ -244,11 +289,6 @@ class Firing(Struct, frozen=True, kw_only=True):
     next_at: datetime | None
     ticks: Sequence[DueTick]
     tracks_jobs: bool = False
-
-    @property
-    def fired(self) -> int:
-        """How many of its ticks fire."""
-        return sum(tick.outcome is TickOutcome.FIRED for tick in self.ticks)
 
     @property
     def last_outcome(self) -> str | None:

@@ -30,9 +30,9 @@ from tenure.engine.client.pauses import OperatorPauses
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
+from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
-from tenure.engine.client.waiting_jobs import reschedule
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
@@ -66,7 +66,7 @@ class JobClient:
         self._store = store
         self._completions = Completions(store)
         self._admission = Admission(store, registry)
-        self.schedules = Schedules(store, JobMaker(self._admission, self._quota.admit))
+        self.schedules = Schedules(store, JobMaker(self._admission, self._quota))
         # These four are calls of `Admission`.
         self.spec, self.validate = self._admission.spec, self._admission.validate
         self.register, self.override = self._admission.register, self._admission.override

@@ -6,6 +6,8 @@ match in linear time: the engine refuses patterns that cannot.
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 _SHOWN_AS = "the value"  # params may hold secrets, so no message repeats a value
 _NO_MOMENT = 'is no date and time with a time zone, such as "2026-01-31T09:30:00Z"'
+_NO_NAMES = ["additionalProperties"], ["propertyNames"]
+"""What ends the path to a `false` that allows an object no property: there is none that it knows."""
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -56,7 +61,7 @@ class ParamsCheck:
         value = _decode(params)
         if self._validator.is_valid(value):
             return []
-        found = _problems_of(self._validator.iter_errors(value))
+        found = _problems_of(self._validator.iter_errors(value), value)
         return [problem for problem, _ in zip(dict.fromkeys(found), range(MOST_PROBLEMS), strict=False)]
 
 
@@ -68,20 +73,25 @@ def _refuse(uri: str) -> Any:
     raise ValueError(f"nothing is fetched for a schema: {uri:.100}")
 
 
-def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]") -> Iterator[ParamsProblem]:
+def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]", params: Any) -> Iterator[ParamsProblem]:
     from jsonschema_rs import ValidationErrorKind as Kind
 
     for error in errors:
         match error.kind:
             case Kind.Required(name):
                 yield ParamsProblem(pointer_to([*error.instance_path, str(name)]), "is missing")
-            case Kind.AdditionalProperties(names):
+            case Kind.AdditionalProperties(names) | Kind.UnevaluatedProperties(names):
                 for name in names:
                     yield ParamsProblem(pointer_to([*error.instance_path, name]), "is not known")
             case Kind.AnyOf(branches) | Kind.OneOfNotValid(branches) if likely := _likely(
                 branches, len(error.instance_path)
             ):
-                yield from _problems_of(likely)
+                yield from _problems_of(likely, params)
+            case Kind.FalseSchema() if error.schema_path[-1:] in _NO_NAMES:
+                for name in reduce(getitem, error.instance_path, params):
+                    yield ParamsProblem(pointer_to([*error.instance_path, name]), "is not known")
+            case Kind.FalseSchema():
+                yield ParamsProblem(pointer_to(error.instance_path), "is not allowed")
             case Kind.Format("date-time"):
                 yield ParamsProblem(pointer_to(error.instance_path), _NO_MOMENT)
             case _:

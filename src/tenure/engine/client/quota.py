@@ -8,6 +8,7 @@ has room again. A known key is never refused: the caller gets its job.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
@@ -45,6 +46,10 @@ class Quota:
         self._namespaces = _Bound(of_namespace, lambda name: store.unfinished(name, most=of_namespace))
         self.is_set = bool(of_queue or of_namespace)
 
+    def room(self) -> "Room":
+        """Room for jobs that are decided about one by one and recorded together."""
+        return Room(self)
+
     async def admit(self, jobs: Sequence[NewJob]) -> None:
         """Raise NoRoom if one of the jobs is new and there is no room for it."""
         if not self.is_set:
@@ -58,13 +63,14 @@ class Quota:
             if (job.namespace, job.scope, job.key) not in known:
                 raise full[job.queue, job.namespace]
 
-    async def refusal(self, jobs: Iterable[Placed]) -> NoRoom | None:
-        """Why there is no room for more jobs like these; None if there is room."""
+    async def refusal(self, jobs: Iterable[Placed], promised: "Room | None" = None) -> NoRoom | None:
+        """Why there is no room for more jobs like these beside those promised; None if there is room."""
         if self.is_set:
             for queue, namespace in {(job.queue, job.namespace) for job in jobs}:
-                if await self._queues.is_full(queue):
+                in_queue, in_namespace = promised.given(queue, namespace) if promised else (0, 0)
+                if await self._queues.is_full(queue, in_queue):
                     return QueueFull(queue)
-                if namespace != USUAL_NAMESPACE and await self._namespaces.is_full(namespace):
+                if namespace != USUAL_NAMESPACE and await self._namespaces.is_full(namespace, in_namespace):
                     return NamespaceFull(namespace)
         return None
 
@@ -75,6 +81,26 @@ class Quota:
                 self._namespaces.add(job.namespace)
                 if state is State.QUEUED:
                     self._queues.add(job.queue)
+
+
+class Room:
+    """What jobs that are recorded together may take: each that is admitted counts for those after it."""
+
+    def __init__(self, quota: Quota) -> None:
+        self._quota = quota
+        self._queues = Counter[str]()
+        self._namespaces = Counter[str]()
+
+    async def admit(self, job: Placed) -> None:
+        """Promise room to a job that has no key. Raises NoRoom."""
+        if refusal := await self._quota.refusal([job], self):
+            raise refusal
+        self._queues[job.queue] += 1
+        self._namespaces[job.namespace] += 1
+
+    def given(self, queue: str, namespace: str) -> tuple[int, int]:
+        """How many jobs of the queue, and of the namespace, have room already."""
+        return self._queues[queue], self._namespaces[namespace]
 
 
 @dataclass
@@ -98,8 +124,8 @@ class _Bound:
         self._held: dict[str, _Held] = {}
         self._looking = asyncio.Lock()
 
-    async def is_full(self, name: str) -> bool:
-        return bool(self._most) and (await self._find(name)).jobs >= self._most
+    async def is_full(self, name: str, promised: int = 0) -> bool:
+        return bool(self._most) and (await self._find(name)).jobs + promised >= self._most
 
     def add(self, name: str) -> None:
         if held := self._held.get(name):

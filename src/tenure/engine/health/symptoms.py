@@ -21,7 +21,7 @@ STRUGGLING = "struggling"
 def symptoms_of(attention: Attention) -> list[Symptom]:
     """All that needs attention, by kind."""
     return [
-        *_clock(attention.ahead),
+        *clock_symptoms(attention.ahead),
         *map(_silent, attention.silent),
         *_more("worker-silent", "workers", attention.silent_in_all - len(attention.silent)),
         *map(_unready, attention.unready),
@@ -38,14 +38,15 @@ def symptoms_of(attention: Attention) -> list[Symptom]:
     ]
 
 
-def _clock(ahead: timedelta) -> Iterator[Symptom]:
+def clock_symptoms(ahead: timedelta) -> Iterator[Symptom]:
+    """What is wrong with a store's clock that is so much ahead of the machine's."""
     if ahead > MOST_AHEAD:
         yield Symptom(
             kind="clock-ahead",
             what=f"the store's clock is {ahead.total_seconds():,.0f} s ahead of this machine's: in a file it "
             "stands still until the machine has caught up, and so do leases, delays and retries",
-            cure="set the clocks of this machine and of the database's server right, by NTP; a file that was "
-            "used while its machine was far ahead is to be replaced by a new one",
+            cure="set the clocks of this machine and of the database's server right, by NTP; with a file, "
+            "then stop all workers and servers and run `tenure migrate --reset-clock`",
         )
 
 
@@ -136,6 +137,14 @@ def _schedule(troubled: TroubledSchedule) -> Symptom:
             since=troubled.due_at,
             definition=troubled.definition,
             cure="start a worker, `tenure serve` or `tenure scheduler`; if one runs, its log says why",
+        )
+    if troubled.is_forgotten:
+        return Symptom(
+            kind="schedule-forgotten",
+            what=f"the schedule {written} is from code that no live worker has any more; it still fires",
+            definition=troubled.definition,
+            cure=f"if it is no longer wanted, `tenure schedules delete {written}`; else start its worker",
+            needs_person=False,
         )
     return Symptom(
         kind="schedule-failed",

@@ -8,10 +8,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
 from tenure.core.errors import DataRefused, InvalidInput, NoRoom, StoreBusy, StoreRefused
+from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.model.states import State
 from tenure.core.schedule.backlog import Gap, due
 from tenure.core.schedule.schedule import (
     DueSchedule,
@@ -23,15 +26,12 @@ from tenure.core.schedule.schedule import (
     TickOutcome,
     UnreadableSchedule,
 )
-from tenure.core.signals import Announce, ScheduleTicked
-from tenure.engine.schedules.job_maker import JobMaker
+from tenure.core.signals import Announce, ScheduleLeftAlone, ScheduleTicked
+from tenure.engine.schedules.job_maker import JobMaker, JobRoom
 from tenure.storage.contract.store import Store
 
 AT_ONCE = 100
 """How many schedules fire in one transaction, at most."""
-
-LOOK_AGAIN = timedelta(hours=1)
-"""When a schedule that cannot be read is tried again: a newer version may have written it."""
 
 
 class Firer:
@@ -47,35 +47,46 @@ class Firer:
         found = await self._store.due_schedules(AT_ONCE)
         if not found:
             return False
-        read_at, began = found[0].now, time.monotonic()
-        firings = [firing for one in found if (firing := await self._decide_safely(one)) is not None]
+        readable = [one for one in found if self._is_readable(one)]
+        if not readable:
+            return False
+        read_at, began = readable[0].now, time.monotonic()
+        room = self._jobs.quota.room()
+        firings = [firing for one in readable if (firing := await self._decide_safely(one, room)) is not None]
         if not firings:
             return False
         return await self._fire(firings, lambda: read_at + timedelta(seconds=time.monotonic() - began))
 
-    async def _decide_safely(self, one: DueSchedule | UnreadableSchedule) -> Firing | None:
+    def _is_readable(self, one: DueSchedule | UnreadableSchedule) -> TypeGuard[DueSchedule]:
+        """Whether this process can fire it; what it cannot read the store does not answer with again."""
+        if isinstance(one, UnreadableSchedule):
+            self._on_signal(ScheduleLeftAlone(one.name, one.problem))
+            return False
+        return True
+
+    async def _decide_safely(self, one: DueSchedule, room: JobRoom) -> Firing | None:
         """What a schedule does now; None if it has to wait. Whatever is wrong with it keeps no other."""
         await asyncio.sleep(0)  # to find ticks takes a while, and heartbeats must not wait for all of them
-        if isinstance(one, UnreadableSchedule):
-            return _put_off(one)
         try:
-            return await self._decide(one)
+            return await self._decide(one, room)
         except StoreBusy:
             return None
         except StoreRefused as error:
             problem = f"the database refused to cancel the run before it: {error}"
             return _refused(one, problem)
 
-    async def _decide(self, one: DueSchedule) -> Firing:
+    async def _decide(self, one: DueSchedule, room: JobRoom) -> Firing:
         schedule, asked = one.schedule, one.schedule.asked
         expected = schedule.next_at or one.now
         judged = due(asked.recurrence, expected, one.now, asked.missed)
         ticks = [] if judged.gap is None else [_missed(judged.gap)]
-        left = schedule.remaining
+        left, next_at = schedule.remaining, judged.next_at
         for tick, is_overlapped in _with_overlap(asked, judged.fires, has_open=bool(one.open_jobs)):
             if left == 0:
+                # It ends with its last run, unless that was on record already: then this tick is due.
+                next_at = tick
                 break
-            noted = await self._tick(asked, tick, judged.next_at, is_overlapped)
+            noted = await self._tick(asked, tick, judged.next_at, is_overlapped, room)
             ticks.append(noted)
             left = None if left is None else left - (noted.outcome is TickOutcome.FIRED)
         fires = any(tick.outcome is TickOutcome.FIRED for tick in ticks)
@@ -87,18 +98,18 @@ class Firer:
             schedule=asked.id,
             revision=schedule.revision,
             expected=expected,
-            next_at=None if left == 0 else judged.next_at,
+            next_at=next_at,
             ticks=ticks,
             tracks_jobs=asked.overlap is not Overlap.ALLOW,
         )
 
     async def _tick(
-        self, asked: NewSchedule, at: datetime, following: datetime | None, is_overlapped: bool
+        self, asked: NewSchedule, at: datetime, following: datetime | None, is_overlapped: bool, room: JobRoom
     ) -> DueTick:
         if is_overlapped:
             return DueTick(at=at, outcome=TickOutcome.OVERLAPPED)
         try:
-            job = await self._jobs.make(asked, at, following)
+            job = await self._jobs.make(asked, at, following, room=room)
         except NoRoom as error:
             return DueTick(at=at, outcome=TickOutcome.FULL, problem=str(error))
         except InvalidInput as error:
@@ -115,6 +126,7 @@ class Firer:
             else:
                 return any([await self._fire([one], now) for one in firings])
         moved = [one for one, answer in zip(firings, answers, strict=True) if answer is not None]
+        self._jobs.quota.count(_made(firings, answers))
         for firing in moved:
             if firing.ticks:
                 name = ScheduleName(firing.namespace, firing.schedule)
@@ -139,20 +151,19 @@ def _with_overlap(
                 yield tick, False
 
 
+def _made(
+    firings: Sequence[Firing], answers: Sequence[Sequence[Enqueued] | None]
+) -> Iterator[tuple[NewJob, State]]:
+    """The jobs that were made, each with its state; all of a schedule are alike where they count."""
+    for firing, answer in zip(firings, answers, strict=True):
+        like = next((tick.job for tick in firing.ticks if tick.job is not None), None)
+        if like is not None:
+            yield from ((like, one.state) for one in answer or ())
+
+
 def _missed(gap: Gap) -> DueTick:
     until = None if gap.last == gap.first else gap.last
     return DueTick(at=gap.first, outcome=TickOutcome.MISSED, count=gap.count, until=until)
-
-
-def _put_off(one: UnreadableSchedule) -> Firing:
-    return Firing(
-        namespace=one.name.namespace,
-        schedule=one.name.name,
-        revision=one.revision,
-        expected=one.expected,
-        next_at=one.now + LOOK_AGAIN,
-        ticks=[DueTick(at=one.expected, outcome=TickOutcome.FAILED, problem=one.problem)],
-    )
 
 
 def _refused(one: DueSchedule, problem: str) -> Firing:

@@ -1,6 +1,6 @@
 """The job of a tick: made from the schedule and its definition, and validated as any other job."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from tenure.core.model.job import NewJob
 from tenure.core.model.loss import with_on_lost
 from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
 from tenure.core.schedule.jitter import jitter_of
 from tenure.core.schedule.schedule import NewSchedule
 from tenure.core.values.documents import Document
@@ -24,14 +25,29 @@ class DefinitionLookup(Protocol):
         """The jobs with operators' overrides applied. Raises InvalidInput if one does not fit."""
 
 
-class JobMaker:
-    """Makes the jobs of schedules. `admit` raises NoRoom if there is no room for them."""
+class JobRoom(Protocol):
+    """Room for jobs that are recorded together."""
 
-    def __init__(
-        self, definitions: DefinitionLookup, admit: Callable[[Sequence[NewJob]], Awaitable[None]]
-    ) -> None:
+    async def admit(self, job: NewJob, /) -> None:
+        """Promise room to a job. Raises NoRoom."""
+
+
+class Bounds(Protocol):
+    """Says how many jobs there may be."""
+
+    def room(self) -> JobRoom:
+        """Room for jobs that are decided about one by one and recorded together."""
+
+    def count(self, made: Iterable[tuple[NewJob, State]], /) -> None:
+        """Add jobs that were made, each with its state."""
+
+
+class JobMaker:
+    """Makes the jobs of schedules, as far as there is room for them."""
+
+    def __init__(self, definitions: DefinitionLookup, quota: Bounds) -> None:
         self._definitions = definitions
-        self._admit = admit
+        self.quota = quota
 
     async def make(
         self,
@@ -40,6 +56,7 @@ class JobMaker:
         following: datetime | None = None,
         *,
         params: Document | None = None,
+        room: JobRoom | None = None,
     ) -> NewJob:
         """The job of a tick, or of a run by hand, for which there is room.
 
@@ -49,7 +66,7 @@ class JobMaker:
         new = await self.valid_job(asked, params)
         if tick is not None and asked.jitter:
             new = replace(new, run_at=tick + jitter_of(asked.id, tick, asked.jitter, following))
-        await self._admit([new])
+        await (room or self.quota.room()).admit(new)
         return new
 
     async def valid_job(self, asked: NewSchedule, params: Document | None = None) -> NewJob:

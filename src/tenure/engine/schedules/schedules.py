@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.schedule.backlog import gap_until
 from tenure.core.schedule.jitter import jitter_of
 from tenure.core.schedule.schedule import (
+    ComingTick,
+    KnownSchedule,
     NewSchedule,
     Overlap,
     Schedule,
@@ -18,6 +19,8 @@ from tenure.core.schedule.schedule import (
     Source,
     Tick,
     TickOnRecord,
+    TickPlace,
+    UnreadableSchedule,
 )
 from tenure.core.values.bounds import LARGEST_PAGE, printable, whole
 from tenure.core.values.documents import Document
@@ -68,11 +71,12 @@ class ScheduleOfTask(TenureError):
         self.name = name
 
 
-class ComingTick(Struct, frozen=True):
-    """A tick to come, and when its job starts: later than the tick if the schedule has jitter."""
+class ScheduleUnreadable(TenureError):
+    """This version cannot read the schedule: a newer one may have written it."""
 
-    at: datetime
-    starts_at: datetime
+    def __init__(self, known: UnreadableSchedule) -> None:
+        super().__init__(f"the schedule {known.name.name}: {known.problem}; use that version to change it")
+        self.known = known
 
 
 class Schedules:
@@ -94,12 +98,30 @@ class Schedules:
             raise ScheduleTaken(ScheduleName(new.namespace, new.id))
         return added
 
-    async def get(self, name: ScheduleName) -> Schedule:
-        """The schedule. Raises ScheduleNotFound."""
+    async def look(self, name: ScheduleName) -> KnownSchedule:
+        """The schedule, as far as this version can read it. Raises ScheduleNotFound."""
         found = await self._store.schedule(name)
         if found is None:
             raise ScheduleNotFound(name)
         return found
+
+    async def get(self, name: ScheduleName) -> Schedule:
+        """The schedule. Raises ScheduleNotFound, ScheduleUnreadable."""
+        found = await self.look(name)
+        if isinstance(found, UnreadableSchedule):
+            raise ScheduleUnreadable(found)
+        return found
+
+    async def repetition(self, task: str, *, namespace: str | None = None) -> Schedule | None:
+        """The repetition that has a task's id, in a namespace or in any. Raises ScheduleUnreadable."""
+        found = await self._store.repetition(task, namespace=namespace)
+        if isinstance(found, UnreadableSchedule):
+            raise ScheduleUnreadable(found)
+        return found
+
+    async def repetitions(self, namespace: str, *, most: int) -> int:
+        """How many tasks of a namespace go on repeating, counted to a bound."""
+        return await self._store.repetitions(namespace, most=most)
 
     async def page(
         self,
@@ -108,8 +130,8 @@ class Schedules:
         definition: str | None = None,
         after: ScheduleName | None = None,
         limit: int = 50,
-    ) -> Sequence[Schedule]:
-        """Schedules by namespace and name."""
+    ) -> Sequence[KnownSchedule]:
+        """Schedules by namespace and name, as far as this version can read them."""
         return await self._store.schedules(
             namespace=namespace, definition=definition, after=after, limit=limit
         )
@@ -130,7 +152,7 @@ class Schedules:
         await self._check(changed)
         return await self._replace(changed, revision, recounts=recounts)
 
-    async def pause(self, name: ScheduleName, *, by: str = "api", reason: str | None = None) -> Schedule:
+    async def pause(self, name: ScheduleName, *, by: str = "api", reason: str | None = None) -> KnownSchedule:
         """Let it fire no more until it is resumed. Raises ScheduleNotFound.
 
         A task that has ended its repetition stays as it is.
@@ -138,11 +160,14 @@ class Schedules:
         if reason is not None:
             printable("reason", reason)
         paused = await self._store.pause_schedule(name, by=by, reason=reason)
-        return paused or await self.get(name)
+        return paused or await self.look(name)
 
     async def abort(self, name: ScheduleName, *, by: str = "api") -> Schedule:
         """End the repetition of a task; one that has ended stays as it is. Raises ScheduleNotFound."""
-        return await self._store.abort_schedule(name, by=by) or await self.get(name)
+        aborted = await self._store.abort_schedule(name, by=by) or await self.look(name)
+        if isinstance(aborted, UnreadableSchedule):
+            raise ScheduleUnreadable(aborted)
+        return aborted
 
     async def resume(self, name: ScheduleName, *, catch_up: bool = False) -> Schedule:
         """Let it fire again. What passed is missed; with `catch_up` the schedule's policy decides about it.
@@ -171,13 +196,18 @@ class Schedules:
 
         Raises ScheduleNotFound, InvalidInput if the job is refused, NoRoom.
         """
-        schedule = await self.get(name)
-        job = await self._jobs.make(schedule.asked, params=params)
-        tracks_jobs = schedule.asked.overlap is not Overlap.ALLOW
-        tick = await self._store.trigger_schedule(name, job, is_open=tracks_jobs)
-        if tick is None:
-            raise ScheduleNotFound(name)
-        return tick
+        for _ in range(TRIES):
+            schedule = await self.get(name)
+            job = await self._jobs.make(schedule.asked, params=params)
+            tick = await self._store.trigger_schedule(
+                name,
+                job,
+                revision=schedule.revision,
+                is_open=schedule.asked.overlap is not Overlap.ALLOW,
+            )
+            if tick is not None:
+                return tick
+        raise ScheduleChanged(name)
 
     async def delete(self, name: ScheduleName) -> None:
         """Remove it with its ticks; its jobs stay. Raises ScheduleNotFound."""
@@ -197,25 +227,33 @@ class Schedules:
             ticks = [schedule.next_at, *ticks]
         following = [*ticks[1:], None]
         return [
-            ComingTick(tick, tick + jitter_of(asked.id, tick, asked.jitter, after))
+            ComingTick(
+                tick,
+                tick + jitter_of(asked.id, tick, asked.jitter, after),
+                asked.recurrence.clock_change_at(tick),
+            )
             for tick, after in islice(zip(ticks, following, strict=True), left)
         ]
 
     async def ticks(
-        self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50
+        self, name: ScheduleName, *, before: TickPlace | None = None, limit: int = 50
     ) -> list[TickOnRecord]:
         """What became of its ticks, newest first. Raises ScheduleNotFound."""
-        await self.get(name)
+        await self.look(name)
         return await self._store.ticks(name, before=before, limit=limit)
 
     async def announce(self, declared: NewSchedule, *, by: str) -> str | None:
         """Record a schedule that code declares, or what has changed in it; returns a problem, if any.
 
-        What is on record already is not written again: a restart moves no tick.
+        What is on record already is not written again: a restart moves no tick. That the worker `by` has it
+        in its code is noted in any case.
         """
         name = ScheduleName(declared.namespace, declared.id)
+        await self._store.announce_schedule(name, worker=by)
         for _ in range(TRIES):
             known = await self._store.schedule(name)
+            if isinstance(known, UnreadableSchedule):
+                return f"the schedule {name.name} stays as it is: {known.problem}"
             if known is None:
                 if await self._store.add_schedule(declared, next_at=await self._first_tick(declared), by=by):
                     return None
@@ -233,13 +271,26 @@ class Schedules:
         return f"the schedule {name.name} changes all the time"
 
     async def _replace(self, changed: NewSchedule, revision: int, *, recounts: bool) -> Schedule:
-        next_at = await self._first_tick(changed)
-        answer = await self._store.change_schedule(
-            changed, revision=revision, next_at=next_at, recounts=recounts
-        )
-        if answer is None:
-            raise ScheduleChanged(ScheduleName(changed.namespace, changed.id))
-        return answer
+        name = ScheduleName(changed.namespace, changed.id)
+        for _ in range(TRIES):  # it may fire meanwhile, and then another tick is the next one
+            now = await self._store.now()
+            read = await self._store.schedule(name)
+            if not isinstance(read, Schedule) or read.revision != revision:
+                break
+            missed = None
+            if read.paused_at is not None and read.next_at is not None and read.next_at <= now:
+                missed = gap_until(read.asked.recurrence, read.next_at, now)
+            answer = await self._store.change_schedule(
+                read,
+                changed,
+                next_at=changed.recurrence.next_after(now),
+                recounts=recounts,
+                seen_at=now,
+                missed=missed,
+            )
+            if answer is not None:
+                return answer
+        raise ScheduleChanged(name)
 
     async def _check(self, new: NewSchedule) -> None:
         """Raise InvalidInput unless it would make a valid job, some time."""

@@ -59,7 +59,7 @@ class Duties:
         on_owed_hooks: Callable[[], Awaitable[object]],
     ) -> None:
         quota = Quota(store, config.max_queue_depth, config.max_namespace_jobs)
-        self._firer = Firer(store, JobMaker(Admission(store, Registry()), quota.admit), on_signal)
+        self._firer = Firer(store, JobMaker(Admission(store, Registry()), quota), on_signal)
         self._store = store
         self._config = config
         self._has_hints = has_hints

@@ -14,14 +14,17 @@ from tenure.core.reports.operations import (
     WorkerInfo,
     WorkerStatus,
 )
-from tenure.core.reports.restores import Resumed, WorkersSeen
+from tenure.core.reports.restores import ClockReset, Resumed, WorkersSeen
 
 
 class OperationsStore(Protocol):
     """The verbs for operators and workers about lines, limits, definitions and workers, and the upkeep."""
 
     async def lines(self) -> list[LineStatus]:
-        """Every line with its counts by state, read from running totals: history is never counted."""
+        """Every line that has jobs, is paused by its name or is served by a live worker.
+
+        With its counts by state, read from running totals: history is never counted.
+        """
 
     async def depth(self, queue: str) -> int:
         """How many jobs of a queue are queued, read from running totals."""
@@ -99,5 +102,17 @@ class OperationsStore(Protocol):
         and what comes afterwards counts on from the new numbers.
         """
 
+    async def reset_clock(self, *, forced: bool = False) -> ClockReset | WorkersSeen | None:
+        """Set a store's clock that is ahead of the machine's back to it; None where the server has the clock.
+
+        All leases are ended. Waits that began while the clock was ahead are as much shorter, and schedules go
+        on from now; a tick that is on record does not fire again. Nothing is done while a worker was seen
+        within WORKER_ALIVE, unless `forced`: while the clock stands still, a worker that is gone seems new.
+        """
+
     async def tidy(self) -> int:
-        """Invisible upkeep: fold running totals, forget workers not seen for a day; returns rows saved."""
+        """Invisible upkeep: fold running totals, forget workers not seen for a day; returns rows saved.
+
+        Ticks and ended repetitions go after 90 days, and limits of schedules that are gone with their lines,
+        once no job is left in those.
+        """

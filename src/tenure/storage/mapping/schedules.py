@@ -18,6 +18,7 @@ from tenure.core.schedule.backlog import Missed
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import (
     DueSchedule,
+    KnownSchedule,
     NewSchedule,
     Overlap,
     Schedule,
@@ -34,11 +35,17 @@ from tenure.core.values.documents import EMPTY, Document, write
 from tenure.storage.mapping.values import Row
 
 _MILLISECOND = timedelta(milliseconds=1)
+_FORMAT = 1
+"""What a reader must know to read the documents that this version writes."""
 
 
 class _StoredSchedule(Struct, frozen=True, kw_only=True):
-    """What a schedule was asked for, as it is stored."""
+    """What a schedule was asked for, as it is stored.
 
+    A version whose words older ones would misread raises `format`: those then leave the schedule alone.
+    """
+
+    format: int = _FORMAT
     definition: str
     version: int | None = None
     params: str = EMPTY
@@ -75,14 +82,12 @@ def columns(asked: NewSchedule) -> dict[str, Any]:
     }
 
 
-def schedule_from(row: Row) -> Schedule:
-    """A row of a schedule. Raises StoreUnavailable if it makes no sense."""
+def schedule_from(row: Row) -> KnownSchedule:
+    """A row of a schedule, as far as this version can read it."""
     try:
         asked = _asked(row)
-    except (msgspec.MsgspecError, InvalidInput, ValueError) as error:
-        raise StoreUnavailable(
-            f"the schedule {row['name']!r:.140} on record makes no sense: {error}"
-        ) from error
+    except (msgspec.MsgspecError, InvalidInput, ValueError, OverflowError) as error:
+        return _unreadable(row, error)
     return Schedule(
         asked=asked,
         revision=row["revision"],
@@ -97,13 +102,66 @@ def schedule_from(row: Row) -> Schedule:
     )
 
 
+def written_from(row: Row) -> Schedule:
+    """A row that this process has just written. Raises StoreUnavailable if it cannot read it."""
+    known = schedule_from(row)
+    if isinstance(known, UnreadableSchedule):
+        raise StoreUnavailable(f"the schedule {known.name.name!r:.140}: {known.problem}")
+    return known
+
+
 def due_from(row: Row, open_jobs: Sequence[UUID]) -> DueSchedule | UnreadableSchedule:
-    """A row of `due_schedules`; one that makes no sense must not keep the others from firing."""
-    try:
-        return DueSchedule(schedule_from(row), row["now_at"], tuple(open_jobs))
-    except StoreUnavailable as error:
-        name = ScheduleName(row["namespace"], row["name"])
-        return UnreadableSchedule(name, row["revision"], row["next_at"], row["now_at"], str(error))
+    """A row of `due_schedules`."""
+    known = schedule_from(row)
+    if isinstance(known, UnreadableSchedule):
+        return known
+    return DueSchedule(known, row["now_at"], tuple(open_jobs))
+
+
+class LeftAlone:
+    """Schedules that this process has found due and cannot read: it does not look at them again.
+
+    An edit raises the revision, and then it does.
+    """
+
+    def __init__(self) -> None:
+        self._revisions: dict[ScheduleName, int] = {}
+
+    def add(self, schedule: UnreadableSchedule) -> None:
+        """Leave a schedule alone from now on."""
+        self._revisions[schedule.name] = schedule.revision
+
+    def columns(self) -> dict[str, Any]:
+        """All of them, as columns."""
+        return {
+            "alone_namespaces": [name.namespace for name in self._revisions],
+            "alone_names": [name.name for name in self._revisions],
+            "alone_revisions": list(self._revisions.values()),
+        }
+
+    def written(self) -> str:
+        """All of them as JSON: namespace, name and revision of each."""
+        return msgspec.json.encode([(*name, revision) for name, revision in self._revisions.items()]).decode()
+
+
+def _unreadable(row: Row, error: Exception) -> UnreadableSchedule:
+    return UnreadableSchedule(
+        name=ScheduleName(row["namespace"], row["name"]),
+        definition=row["definition"],
+        revision=row["revision"],
+        source=row["source"],
+        creator=row["creator"],
+        next_at=row["next_at"],
+        last_at=row["last_at"],
+        remaining=row["remaining"],
+        paused_at=row["paused_at"],
+        paused_by=row["paused_by"],
+        reason=row["reason"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        problem=f"this version of tenure cannot read it, and leaves it alone ({error!s:.200}): "
+        "a newer version may have written it",
+    )
 
 
 def troubled_from(row: Row) -> TroubledSchedule:
@@ -114,6 +172,7 @@ def troubled_from(row: Row) -> TroubledSchedule:
         due_at=row["due_at"],
         failed_at=row["failed_at"],
         problem=row["problem"],
+        is_forgotten=bool(row["is_forgotten"]),
     )
 
 
@@ -159,6 +218,8 @@ def _document(asked: NewSchedule) -> Document:
 
 def _asked(row: Row) -> NewSchedule:
     stored = _decode(row["spec"])
+    if stored.format > _FORMAT:
+        raise InvalidInput("format", f"is {stored.format}, and this version knows {_FORMAT}")
     return NewSchedule(
         id=row["name"],
         namespace=row["namespace"],

@@ -50,6 +50,14 @@ class ScheduleTerms(TypedDict, total=False):
     """How long an attempt may take: as the definition says."""
 
 
+_KINDS: dict[str, tuple[type, str]] = {
+    "cron": (str, 'give five fields in a text, such as "0 3 * * *"'),
+    "timezone": (str, 'give a name such as "Europe/Berlin"'),
+    "starts_at": (datetime, "give a datetime with a time zone"),
+    "ends_at": (datetime, "give a datetime with a time zone"),
+    "queue": (str, "give a name"),
+    "tags": (Sequence, "give a list of names"),
+}
 _RULE = ("cron", "timezone", "starts_at", "ends_at")
 _JOB = ("queue", "priority", "max_attempts")
 
@@ -59,6 +67,7 @@ def declared(name: str, key: str, namespace: str, params: Document, terms: Mappi
     if unknown := terms.keys() - ScheduleTerms.__annotations__.keys():
         known = ", ".join(ScheduleTerms.__annotations__)
         raise TypeError(f"schedule() has no term {min(unknown)}; it has {known}")
+    _check_kinds(terms)
     job = {one: terms[one] for one in _JOB if one in terms}
     if "timeout" in terms:
         job["timeout"] = duration("timeout", terms["timeout"])
@@ -77,6 +86,15 @@ def declared(name: str, key: str, namespace: str, params: Document, terms: Mappi
         source=Source.CODE,
     )
     return msgspec.msgpack.encode(schedule)
+
+
+def _check_kinds(terms: Mapping[str, Any]) -> None:
+    """Refuse what is of another kind than its term."""
+    for name, (kind, remedy) in _KINDS.items():
+        if name in terms and not isinstance(terms[name], kind):
+            raise InvalidInput(name, f"is {terms[name]!r:.64}", remedy)
+    if isinstance(terms.get("tags"), str):
+        raise InvalidInput("tags", f"is {terms['tags']!r:.64}", "give a list of names")
 
 
 def _word(field: str, words: Any, given: object) -> Any:

@@ -32,6 +32,7 @@ from tenure.core.signals import (
     JobPutAside,
     Measured,
     Recovered,
+    ScheduleLeftAlone,
     ScheduleTicked,
     Signal,
     Troubled,
@@ -211,6 +212,9 @@ class EventLog:
                         self._log_reaped(one, one.lapsed)
             case ScheduleTicked():
                 self._on_ticked(signal)
+            case ScheduleLeftAlone((namespace, name), problem):
+                fields = {"schedule": name, "namespace": namespace, "reason": problem, "worker": self._worker}
+                self._log("warning", "schedule.unreadable", fields)
             case Troubled(loop, error, failures):
                 *before, reason = error.strip().splitlines() or [""]
                 fields = {"loop": loop, "reason": reason, "failures": failures, "worker": self._worker}

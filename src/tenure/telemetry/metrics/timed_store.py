@@ -44,6 +44,7 @@ TABLES = {
     "record": "log",
     "resume": "pause",
     "resume_after_restore": "schema",
+    "reset_clock": "schema",
     "retention": "retention",
     "set_limit": "limit",
     "set_retention": "retention",

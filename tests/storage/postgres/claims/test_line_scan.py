@@ -1,5 +1,6 @@
 """What a process knows of its lines: enough to save work, and never for long."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -44,10 +45,16 @@ def offered(places: LineScan, limit: int = 10, returning: int = 0) -> list[int]:
 
 
 def look_up(places: LineScan, *rows: Any) -> None:
-    """Learn the rows as the statement gives them: the room of all limits stands in the first."""
-    room = {str(limit): (free, 0) for row in rows for limit, free in row["room"].items()}
-    written = [msgspec.json.encode(room).decode(), *([None] * len(rows))]
-    places.learn([{**row, "room": text} for row, text in zip(rows, written, strict=False)], took=0.0)
+    """Learn places, and as much room as each row says."""
+    sizes = [(free, [limit]) for row in rows for limit, free in row["room"].items()]
+    learn(places, rows, room=(sizes, []))
+
+
+def learn(places: LineScan, rows: Iterable[Any], room: Any) -> None:
+    """Learn places, and the room of their limits: sizes, each with its limits, and slots that are held."""
+    names = ("line", "queue", "definition", "version", "rank", "seq", "limits", "n", "waited")
+    last = (*[None] * len(names), msgspec.json.encode(room).decode())
+    places.learn([*((*(row[name] for name in names), None) for row in rows), last], took=0.0)
 
 
 def looked_up(*rows: Any) -> LineScan:
@@ -116,9 +123,8 @@ def test_room_is_left_where_more_jobs_end_than_begin() -> None:
 
 
 def test_a_limit_counts_as_lowered_until_a_look_up_says_otherwise() -> None:
-    row = {**found(1, limits=(7,)), "room": '{"7": [-1, 2]}'}
     places = LineScan([MAIL])
-    places.learn([row], took=0.0)
+    learn(places, [found(1, limits=(7,))], room=([(1, [7])], [(7, 2), (7, 3), (9, 1)]))
     assert [places.room.is_lowered(limits) for limits in ((7,), (8,), ())] == [True, False, False]
     look_up(places, found(1, limits=(7,)))
     assert not places.room.is_lowered((7,))

@@ -9,6 +9,7 @@ import pytest
 from tenure.core.model.policy import OnLost
 from tenure.core.schedule.schedule import ScheduleName
 from tenure.storage.contract.store import Store
+from tenure.surfaces.http.calls import repeats
 from tests.engine.schedules.test_firer import Node
 from tests.storage.clock import Clock
 from tests.storage.verbs import EVERY_JOB, claim, found, seconds
@@ -243,3 +244,30 @@ async def test_the_task_of_a_repetition_is_checked_before_anything_is_kept(api: 
         assert (refused.status, refused.kind) == (422, kind), refused.json
         assert refused.json["errors"][0]["pointer"] == pointer
     assert not await store.schedules()
+
+
+async def test_how_many_tasks_a_submitting_key_lets_repeat_is_bounded(
+    api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By namespace; one that ends, or an operator, makes room."""
+    monkeypatch.setattr(repeats, "MOST_REPEATING", 2)
+    submit, acme = [bearing(await make(store, "submit", namespace=name)) for name in (None, "acme")]
+    operator = bearing(await make(store, "operate"))
+    tasks = [(await send(api, {"cron": "@daily"}, headers=submit)).json["taskId"] for _ in range(2)]
+    refused = await send(api, {"cron": "@daily"}, headers=submit)
+    assert (refused.status, refused.kind) == (429, "quota")
+    assert "abort one" in refused.json["detail"]
+    assert (await send(api, {"cron": "@daily"}, headers=acme)).status == 202
+    assert (await send(api, {"cron": "@daily"}, headers=operator)).status == 202
+    for task in tasks:
+        await api.post(f"/tasks/{task}/abort", **submit)
+    assert (await send(api, {"cron": "@daily"}, headers=submit)).status == 202
+
+
+async def test_a_key_without_a_namespace_sees_and_aborts_tasks_of_all(api: Api, store: Store) -> None:
+    """As with tasks that do not repeat."""
+    acme = bearing(await make(store, "submit", namespace="acme"))
+    operator = bearing(await make(store, "operate"))
+    task = (await send(api, {"cron": "@daily"}, headers=acme)).json["taskId"]
+    assert (await api.get(f"/tasks/{task}", **operator)).json["state"] == "Delayed"
+    assert (await api.post(f"/tasks/{task}/abort", **operator)).json["state"] == "Aborted"

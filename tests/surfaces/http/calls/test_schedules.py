@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.storage.contract.store import Store
+from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.verbs import seconds
 from tests.surfaces.http.auth.test_keys import bearing, make
@@ -44,7 +45,7 @@ async def test_a_schedule_is_created_and_read(api: Api) -> None:
     assert (await api.get("/v1/schedules/nightly")).json == item
     assert (await api.get("/v1/schedules")).json == {"items": [item], "nextCursor": None}
     coming = (await api.get("/v1/schedules/nightly/next?count=3")).json["items"]
-    assert coming[0] == {"at": item["nextAt"], "startsAt": item["nextAt"]}
+    assert coming[0] == {"at": item["nextAt"], "startsAt": item["nextAt"], "clockChange": None}
     assert len({one["at"] for one in coming}) == 3
 
 
@@ -172,3 +173,64 @@ async def test_a_key_sees_schedules_of_its_namespace_alone(api: Api, store: Stor
     reader = bearing(await make(store, "read"))
     assert (await api.call("GET", "/v1/schedules/nightly", **reader)).status == 200
     assert (await api.call("DELETE", "/v1/schedules/nightly", **reader)).kind == "insufficient-scope"
+
+
+async def test_what_is_listed_can_be_acted_on_in_its_namespace(api: Api, store: Store) -> None:
+    """A key without a namespace sees all of them, and names the one it means."""
+    everyone, acme = (
+        bearing(await make(store, "operate")),
+        bearing(await make(store, "operate", namespace="acme")),
+    )
+    await api.call("POST", "/v1/schedules", NIGHTLY, **acme)
+    made = await api.call("POST", "/v1/schedules?namespace=beta", NIGHTLY, **everyone)
+    assert made.json["namespace"] == "beta"
+    assert made.headers["location"] == "/v1/schedules/nightly?namespace=beta"
+    listed = (await api.call("GET", "/v1/schedules", **everyone)).json["items"]
+    assert [one["namespace"] for one in listed] == ["acme", "beta"]
+    [one] = (await api.call("GET", "/v1/schedules?namespace=acme", **everyone)).json["items"]
+    assert one["namespace"] == "acme"
+    unnamed = await api.call("DELETE", "/v1/schedules/nightly", **everyone)
+    assert (unnamed.kind, "in the namespace default" in unnamed.json["detail"]) == ("not-found", True)
+    at = "/v1/schedules/nightly"
+    for method, path in (
+        ("GET", at),
+        ("GET", f"{at}/next"),
+        ("GET", f"{at}/ticks"),
+        ("POST", f"{at}/pause"),
+        ("POST", f"{at}/resume"),
+        ("POST", f"{at}/trigger"),
+        ("DELETE", at),
+    ):
+        assert (await api.call(method, f"{path}?namespace=beta", **acme)).kind == "not-found", path
+        assert (await api.call(method, f"{path}?namespace=acme", **everyone)).status in {200, 202}, path
+    assert (await api.call("GET", at, **acme)).kind == "not-found"
+    assert (await api.call("GET", f"{at}?namespace=beta", **everyone)).status == 200
+    assert (await api.call("GET", f"{at}?namespace=a%20b", **everyone)).kind == "validation"
+
+
+async def test_a_schedule_that_this_version_cannot_read_is_shown_and_hides_no_other(
+    api: Api, backend: Backend
+) -> None:
+    for name in ("newer", "nightly"):
+        await put(api, id=name)
+    newer_words = """replace(spec, '"format":1', '"format":9')"""
+    await backend.sql(f"UPDATE tenure.schedule SET spec = {newer_words} WHERE name = 'newer'")
+    newer, nightly = (await api.get("/v1/schedules")).json["items"]
+    assert (newer["id"], newer["definitionKey"], newer["params"]) == ("newer", "mail", None)
+    assert "newer version" in newer["problem"]
+    assert (nightly["id"], nightly["problem"]) == ("nightly", None)
+    assert (await api.get("/v1/schedules/newer")).json == newer
+    for path in ("trigger", "resume"):
+        refused = await api.call("POST", f"/v1/schedules/newer/{path}")
+        assert (refused.status, refused.kind) == (409, "schedule-unreadable")
+    edit = await api.call("PATCH", "/v1/schedules/newer", {"cron": "@daily"}, headers={"if-match": '"1"'})
+    assert (edit.status, edit.kind) == (409, "schedule-unreadable")
+    assert (await api.call("POST", "/v1/schedules/newer/pause")).json["paused"] is True
+    assert (await api.call("DELETE", "/v1/schedules/newer")).status == 200
+
+
+async def test_next_marks_what_a_change_of_clocks_moves(api: Api) -> None:
+    """S1.64: 2030-03-31 in Berlin."""
+    await put(api, cron="30 2 31 3 *", timezone="Europe/Berlin")
+    [spring] = (await api.get("/v1/schedules/nightly/next?count=1")).json["items"]
+    assert (spring["at"], spring["clockChange"]) == ("2030-03-31T01:00:00Z", "moved")

@@ -24,7 +24,7 @@ Kind = tuple[str, str, int, tuple[tuple[str, str], ...]]
 
 
 class LineIds:
-    """Finds lines and creates new ones. Lines are never deleted, so the cache stays valid."""
+    """Finds lines and creates new ones. One that is gone is noticed when a job is recorded: see `forget`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

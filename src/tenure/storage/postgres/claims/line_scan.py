@@ -10,8 +10,8 @@ The look-up also tells how long the first job of each place has waited, for the 
 that job is claimed, the next one counts as old as the last one claimed there, until the next look-up.
 
 A line whose limits have no room is passed over until some is believed to be free. A turn locks slots of
-each limited line that it is offered, so it is offered only as many as can fill it twice, by how many jobs
-came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
+each limited line that it is offered, so it is offered only as many as can fill it and some more, by how many
+jobs came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
 again after jobs were put there or a look-up found some.
 
 All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
@@ -20,6 +20,7 @@ free. After a hint, `told` finds out whether the line is paused; a turn that set
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from tenure.core.model.lease import Line
 from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
@@ -45,7 +46,7 @@ SPARSE = 0.8
 """Up to which share of the room that is used fewer jobs are said to wait than there is room for."""
 
 MARGIN = 1.3
-"""How many times the jobs of a claim it is then offered, by what the last offers gave."""
+"""How many times the jobs of a claim it is offered, by what the last offers gave."""
 
 
 class LineScan:
@@ -97,21 +98,27 @@ class LineScan:
         """Whether some lines have more priorities than were looked up."""
         return bool(self._front_ends)
 
-    def learn(self, found: Iterable[Row], took: float, front: int = FRONT) -> None:
+    def learn(self, found: Iterable[Sequence[Any]], took: float, front: int = FRONT) -> None:
         """Take the rows of a look-up that took so many seconds; claims begin at the first job that it found.
 
         `front` is how many priorities of a line it walked through before it looked at others for their age.
+        Rows are read by position: there may be ten thousand.
         """
         self._forget_places()
         is_first, self.after_line = not self.after_line, 0
         walks: dict[int, list[int]] = {}
-        for row in found:
-            if row["queue"] is None:
-                self.after_line = row["line"]
+        for line, queue, definition, version, rank, seq, limits, n, waited, room in found:
+            if queue is None:
+                self.after_line = line or 0
+                self.room.learn(room)
                 continue
-            self._learn_place(row)
-            if row["n"] >= front:
-                walks.setdefault(row["line"], []).append(row["rank"])
+            self.known[line] = OpenLine(shared_line(queue, definition, version), tuple(limits))
+            self._claimed_to[line, rank] = seq - 1
+            if waited is not None and waited >= STEP:
+                self._waited[line, rank] = waited // STEP
+            if n >= front:
+                walks.setdefault(line, []).append(rank)
+        self._found_lines.update(line for line, _ in self._claimed_to)
         self._note_walks(walks)
         self._open = set(self._found_lines)
         self._is_empty = not self._claimed_to and not self.after_line
@@ -126,17 +133,6 @@ class LineScan:
             places.clear()
         self._order.forget()
         self._is_unsure = self.has_guessed = False
-
-    def _learn_place(self, row: Row) -> None:
-        line, place = row["line"], (row["line"], row["rank"])
-        served = shared_line(row["queue"], row["definition"], row["version"])
-        self.known[line] = OpenLine(served, tuple(row["limits"]))
-        self._found_lines.add(line)
-        self._claimed_to[place] = row["seq"] - 1
-        if row["waited"] is not None and row["waited"] >= STEP:
-            self._waited[place] = row["waited"] // STEP
-        if row["room"] is not None:
-            self.room.learn(row["room"])
 
     def _note_walks(self, walks: Mapping[int, Sequence[int]]) -> None:
         """Note where the front of long lines ends, and the walk behind it; jobs may stand in between."""
@@ -216,7 +212,7 @@ class LineScan:
         self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        limited_room, most_room = 0, limit * (MARGIN if self.is_sparse else 2) / self._used
+        limited_room, most_room = 0, limit * MARGIN / self._used
         horizon = self._horizon(returning)
         waited = self._waited if goes_by_age(turn) else {}
         for equals in self._order.by_rank(self._claimed_to, self.known, waited):

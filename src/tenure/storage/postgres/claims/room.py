@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-_by_limit = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
+_Slots = tuple[list[tuple[int, list[int]]], list[tuple[int, int]]]
+"""Sizes, each with the limits that have it, and the slots that are held: a limit and the slot's number."""
+
+_slots = msgspec.json.Decoder(_Slots).decode
 
 
 class LimitRoom:
@@ -30,10 +33,17 @@ class LimitRoom:
         self._lowered.clear()
 
     def learn(self, text: str) -> None:
-        """Take from a look-up, for every limit, its free slots and the slots held above its size."""
-        slots = {int(limit): counts for limit, counts in _by_limit(text).items()}
-        self._free = {limit: free for limit, (free, _) in slots.items()}
-        self._lowered = {limit for limit, (_, above) in slots.items() if above}
+        """Take from a look-up the sizes of limits and the slots that are held."""
+        by_size, held = _slots(text)
+        sizes = {limit: size for size, limits in by_size for limit in limits}
+        free = dict(sizes)
+        lowered = set[int]()
+        for limit, number in held:
+            if limit in free:
+                free[limit] -= 1
+                if number > sizes[limit]:
+                    lowered.add(limit)
+        self._free, self._lowered = free, lowered
 
     def change(self, taken: Mapping[int, int]) -> bool:
         """Count slots taken under each limit, or freed if negative; whether some limit has more room now."""

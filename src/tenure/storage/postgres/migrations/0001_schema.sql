@@ -43,7 +43,7 @@ CREATE TABLE tenure.restore (
 );
 
 -- Where queued jobs of one kind stand: the unit of claiming. Jobs under different limits stand in lines of
--- their own, so that one whose limit is used up does not hold up another. Lines are never deleted.
+-- their own, so that one whose limit is used up does not hold up another. Only lines of schedules that are gone are deleted.
 CREATE TABLE tenure.line (
     id          integer   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     version     integer   NOT NULL,

@@ -24,9 +24,21 @@ CREATE TABLE tenure.schedule (
 ) WITH (fillfactor = 50);
 CREATE INDEX schedule_next ON tenure.schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL;
 CREATE INDEX schedule_ended ON tenure.schedule (updated_at) WHERE next_at IS NULL AND source = 'task';
+CREATE INDEX schedule_task ON tenure.schedule (name) WHERE source = 'task';
+CREATE INDEX schedule_repeating ON tenure.schedule (namespace) WHERE source = 'task' AND next_at IS NOT NULL;
+CREATE INDEX schedule_in_code ON tenure.schedule (namespace, name) WHERE source = 'code';
 CREATE INDEX schedule_troubled ON tenure.schedule (namespace, name) WHERE last_outcome IN ('failed', 'full');
 
--- A tick on record; several that were missed in a row are one. It is open while its job may not have ended, where the
+-- Which workers have a schedule in their code. A row may outlive its worker.
+CREATE TABLE tenure.announced (
+    at         timestamptz NOT NULL,
+    namespace  text        NOT NULL,
+    schedule   text        NOT NULL,
+    worker     text        NOT NULL,
+    PRIMARY KEY (namespace, schedule, worker)
+);
+
+-- A tick on record; several that were missed in a row are one. A run by hand never takes the place of a tick. It is open while its job may not have ended, where the
 -- schedule asks about that.
 CREATE TABLE tenure.tick (
     at         timestamptz NOT NULL,
@@ -35,11 +47,12 @@ CREATE TABLE tenure.tick (
     job        uuid,
     n          integer     NOT NULL DEFAULT 1,
     is_open    boolean     NOT NULL DEFAULT false,
+    is_by_hand boolean     NOT NULL DEFAULT false,
     namespace  text        NOT NULL,
     schedule   text        NOT NULL,
     outcome    text        NOT NULL,
     problem    text,
-    PRIMARY KEY (namespace, schedule, at)
+    PRIMARY KEY (namespace, schedule, at, is_by_hand)
 );
 CREATE INDEX tick_open ON tenure.tick (namespace, schedule) WHERE is_open;
 CREATE INDEX tick_noted ON tenure.tick (noted_at);

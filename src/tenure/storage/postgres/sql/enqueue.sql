@@ -38,7 +38,7 @@ SELECT sized.id, n
 ON CONFLICT DO NOTHING;
 
 -- part: lines
--- Lines are never deleted, so one that was seen once is there for good. Limits are given as JSON, [name, key] each.
+-- Only lines of schedules that are gone are deleted; one that is gone is noticed and made anew. Limits are given as JSON, [name, key] each.
 WITH patience AS MATERIALIZED (
     SELECT set_config('lock_timeout', '200ms', true)
 )

@@ -1,6 +1,6 @@
--- Every line with its totals, its oldest waiting job, the narrowest of its pauses and how many live workers
--- serve it. Jobs under
--- different limits stand in lines of their own but count as one here.
+-- Every line that has jobs, is paused by its name or is served by a live worker, with its totals, its oldest waiting job,
+-- the narrowest of its pauses and how many such workers serve it. Jobs under different limits stand in lines of their
+-- own but count as one here. The table of lines has more: those that workers served, those of jobs that were refused.
 WITH RECURSIVE
 place (line, rank, job) AS (
     (SELECT line, rank, job FROM tenure.ready WHERE line > 0 ORDER BY line, rank, seq LIMIT 1)
@@ -15,15 +15,14 @@ place (line, rank, job) AS (
 -- LIMIT keeps what is found by a line's number a look-up: planned while there are few lines, it would be a comparison too.
 known AS (
     SELECT queue, definition, version, NULL::tenure.state AS state, 0 AS n, NULL::timestamptz AS oldest_at, 0 AS workers
-      FROM tenure.line
-     UNION ALL
-    SELECT queue, definition, version, NULL, 0, NULL, 0 FROM tenure.pause
+      FROM tenure.pause
      WHERE queue <> '' AND definition <> '' AND version <> 0 AND (until IS NULL OR until > tenure.now())
      UNION ALL
     SELECT line.queue, line.definition, line.version, total.state, sum(total.n), NULL, 0
       FROM (SELECT line, state, sum(n) AS n FROM tenure.tally GROUP BY line, state) total
      CROSS JOIN LATERAL (SELECT queue, definition, version FROM tenure.line WHERE line.id = total.line LIMIT 1) line
      GROUP BY line.queue, line.definition, line.version, total.state
+    HAVING sum(total.n) <> 0
      UNION ALL
     SELECT line.queue, line.definition, line.version, NULL, 0, head.queued_at, 0
       FROM place

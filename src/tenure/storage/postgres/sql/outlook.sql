@@ -1,5 +1,5 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Timers of kinds that are a newer
--- version's do not count: a worker that cannot act on them would look again and again.
+-- version's do not count, nor schedules that this process cannot read: it would look at them again and again.
 SELECT tenure.now() AS now_at,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
                            AS served (queue, definition, version)
@@ -30,5 +30,8 @@ SELECT tenure.now() AS now_at,
          ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure.pause WHERE until > tenure.now()) AS next_resume_at,
-       (SELECT next_at FROM tenure.schedule WHERE next_at IS NOT NULL AND paused_at IS NULL
+       (SELECT next_at FROM tenure.schedule
+         WHERE next_at IS NOT NULL AND paused_at IS NULL
+           AND (namespace, name, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
+                                                                       :alone_revisions::integer[]))
          ORDER BY next_at LIMIT 1) AS next_tick_at;

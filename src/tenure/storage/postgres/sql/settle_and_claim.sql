@@ -422,24 +422,12 @@ SELECT started.id, fence, attempt, queued_at, started_at, namespace, params, tra
 
 -- part: places
 -- Where jobs stand in the lines a worker serves: every (line, rank) that is not empty, unless it is paused, the number
--- of its first job and, where ranks differ, for how long that one has waited. Hops from one line to the next and from
--- one rank to the next, so that a long line costs no more than a short one, and one that is empty nothing; what was
+-- of its first job and, where ranks differ, for how long that one has waited. Hops from one rank to the next and from
+-- one line to the next, so that a long line costs no more than a short one, and one that is empty nothing; what was
 -- claimed long ago and cannot be cleaned up is walked through once. Of a line with very many ranks these are those in
 -- front, and a few further ones behind where the last look-up has ended, for the claims that go by age. A look-up that
 -- reached the most lines it may look at ends with a row that says where.
 WITH RECURSIVE
-hops (line, rank, seq, job) AS (
-    (SELECT line, rank, seq, job FROM tenure.ready WHERE line > :after_line::integer ORDER BY line, rank, seq LIMIT 1)
-    UNION ALL
-    SELECT next.*
-      FROM hops
-     CROSS JOIN LATERAL (SELECT ready.line, ready.rank, ready.seq, ready.job FROM tenure.ready
-                          WHERE ready.line > hops.line
-                          ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) next
-),
-reached AS MATERIALIZED (
-    SELECT * FROM hops LIMIT :most::integer
-),
 open AS MATERIALIZED (
     SELECT *
       FROM unnest(:queues::text[], :definitions::text[], :versions::integer[]) AS line (queue, definition, version)
@@ -448,32 +436,47 @@ open AS MATERIALIZED (
                           AND pause.version IN (0, line.version)
                           AND (pause.until IS NULL OR pause.until > tenure.now()))
 ),
-served AS MATERIALIZED (
-    SELECT line.id, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq, reached.job
+-- `n` counts the ranks of a line, `lines` the lines. Most lines have one rank, so that a hop finds the next place by one
+-- look-up, whichever line it is in. Whether a line is served is asked at its second rank, and of all lines at once below.
+-- No rank is behind 32767: from there a hop leads to the next line. LIMIT keeps the line a look-up, and IS TRUE the next
+-- one in a hash: planned while there are few lines, both would compare all with all.
+hops (line, rank, seq, job, n, lines, is_other) AS (
+    (SELECT line, rank, seq, job, 1, 1, false FROM tenure.ready WHERE line > :after_line::integer
+      ORDER BY line, rank, seq LIMIT 1)
+    UNION ALL
+    SELECT next.line, next.rank, next.seq, next.job, CASE WHEN next.line = hops.line THEN hops.n + 1 ELSE 1 END,
+           CASE WHEN next.line = hops.line THEN hops.lines ELSE hops.lines + 1 END,
+           next.line = hops.line
+           AND NOT (SELECT ((line.queue, line.definition, line.version)
+                            IN (SELECT queue, definition, version FROM open)) IS TRUE
+                      FROM tenure.line WHERE line.id = next.line LIMIT 1)
+      FROM hops
+     CROSS JOIN LATERAL (SELECT ready.line, ready.rank, ready.seq, ready.job FROM tenure.ready
+                          WHERE (ready.line, ready.rank)
+                                > (hops.line, CASE WHEN hops.is_other THEN 32767::smallint
+                                                   WHEN hops.n < :front::integer THEN hops.rank
+                                                   WHEN hops.n = :front::integer
+                                                   THEN greatest(hops.rank, (:walked_ranks::smallint[])[
+                                                            array_position(:walked_lines::integer[], hops.line)])
+                                                   WHEN hops.n < :front::integer + :further::integer THEN hops.rank
+                                                   ELSE 32767::smallint
+                                              END)
+                          ORDER BY ready.line, ready.rank, ready.seq LIMIT 1) next
+     WHERE next.line = hops.line OR hops.lines < :most::integer
+),
+reached AS MATERIALIZED (
+    SELECT * FROM hops
+),
+standing AS MATERIALIZED (
+    SELECT reached.line, line.queue, line.definition, line.version, line.limits, reached.rank, reached.seq, reached.job,
+           reached.n
       FROM reached
-     -- LIMIT keeps this a look-up, and IS TRUE the next one in a hash: planned while there are few lines, both would
-     -- compare all with all.
      CROSS JOIN LATERAL (SELECT * FROM tenure.line WHERE line.id = reached.line LIMIT 1) line
      WHERE ((line.queue, line.definition, line.version) IN (SELECT queue, definition, version FROM open)) IS TRUE
 ),
-standing (line, queue, definition, version, limits, rank, seq, job, n) AS (
-    SELECT id, queue, definition, version, limits, rank, seq, job, 1 FROM served
-    UNION ALL
-    SELECT hop.line, hop.queue, hop.definition, hop.version, hop.limits, next.*, hop.n + 1
-      FROM standing hop
-     CROSS JOIN LATERAL (SELECT ready.rank, ready.seq, ready.job FROM tenure.ready
-                          WHERE ready.line = hop.line
-                            AND ready.rank > CASE WHEN hop.n = :front::integer
-                                                  THEN greatest(hop.rank, (:walked_ranks::smallint[])[
-                                                           array_position(:walked_lines::integer[], hop.line)])
-                                                  ELSE hop.rank
-                                             END
-                          ORDER BY ready.rank, ready.seq LIMIT 1) next
-     WHERE hop.n < :front::integer + :further::integer
-),
 -- Slots that are held, by the jobs that run where these are fewer than limits: most limits have none.
 wanted AS MATERIALIZED (
-    SELECT DISTINCT unnest(limits) AS id FROM served
+    SELECT DISTINCT unnest(limits) AS id FROM standing WHERE n = 1
 ),
 held AS MATERIALIZED (
     SELECT part.limited, part.n
@@ -491,25 +494,28 @@ held AS MATERIALIZED (
                           WHERE slot.limited = wanted.id AND slot.is_held OFFSET 0) slot
      WHERE (SELECT coalesce(sum(cardinality(jobs)), 0) FROM tenure.lease) >= (SELECT count(*) FROM wanted)
 ),
--- How many slots are free, and how many above the size are held; once a limit, however many lines stand under it.
+-- The sizes of limits, each with the limits that have it, and the slots that are held: who asks takes the one from the
+-- other. Limits of one name have one size.
+named AS MATERIALIZED (
+    SELECT limited.name, array_agg(wanted.id) AS ids
+      FROM wanted
+     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
+     GROUP BY limited.name
+),
 room AS MATERIALIZED (
-    SELECT coalesce(json_object_agg(used.id, json_build_array(
-                        size - cardinality(used.ns), (SELECT count(*) FROM unnest(used.ns) AS n WHERE n > size))),
-                    '{}')::text AS by_limit
-      FROM (SELECT id, coalesce(array_agg(n) FILTER (WHERE n IS NOT NULL), '{}') AS ns
-              FROM (SELECT id, NULL::smallint AS n FROM wanted
-                     UNION ALL
-                    SELECT limited, n FROM held) either
-             GROUP BY id
-            HAVING bool_or(n IS NULL)) used
-     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = used.id LIMIT 1) limited
-     CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size WHERE limit_size.name = limited.name LIMIT 1) limit_size
+    SELECT json_build_array(
+               coalesce((SELECT json_agg(json_build_array(size, ids))
+                           FROM named
+                          CROSS JOIN LATERAL (SELECT size FROM tenure.limit_size
+                                               WHERE limit_size.name = named.name LIMIT 1) limit_size), '[]'),
+               coalesce((SELECT json_agg(json_build_array(limited, n)) FROM held), '[]'))::text AS slots
 )
 SELECT line, queue, definition, version, rank, seq, limits, n,
-       CASE WHEN min(rank) OVER () < max(rank) OVER ()
+       CASE WHEN (SELECT min(rank) < max(rank) FROM standing)
             THEN (SELECT tenure.now() - s.queued_at FROM tenure.job_state s WHERE s.id = standing.job)
-       END AS waited,
-       CASE WHEN row_number() OVER () = 1 THEN (SELECT by_limit FROM room) END AS room
+       END AS waited, NULL AS room
   FROM standing
  UNION ALL
-SELECT max(line), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM reached HAVING count(*) = :most::integer;
+-- Last, the room under limits and, if there may be more lines, where these begin.
+SELECT (SELECT max(line) FROM reached HAVING max(lines) = :most::integer), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       (SELECT slots FROM room);

@@ -1,5 +1,5 @@
--- Fold running totals, and forget workers not seen for a day, and ticks and ended repetitions of 90 days ago. One process
--- at a time is enough.
+-- Fold running totals, and forget workers not seen for a day, and ticks and ended repetitions of 90 days ago; a tick whose
+-- job has not ended stays, where its schedule asks about that. One process at a time is enough.
 WITH
 turn AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(7308325449218352742) AS mine
@@ -24,7 +24,15 @@ old_ticks AS (
     DELETE FROM tenure.tick
      WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY(SELECT ctid FROM tenure.tick
                                                           WHERE noted_at < tenure.now() - interval '90 days'
+                                                            AND NOT (is_open AND EXISTS (
+                                                                    SELECT FROM tenure.job_state s
+                                                                     WHERE s.id = tick.job AND s.finished_at IS NULL))
                                                           ORDER BY noted_at LIMIT 10000))
+),
+old_announcements AS (
+    DELETE FROM tenure.announced
+     WHERE at < tenure.now() - interval '1 day'
+       AND NOT EXISTS (SELECT FROM tenure.worker WHERE worker.id = announced.worker)
 ),
 old_repetitions AS (
     DELETE FROM tenure.schedule

@@ -129,7 +129,7 @@ class Reading(Database):
         return reading.recent_from(await self._pool.run("recent", limit=limit))
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
-        [row] = await self._pool.run("outlook", **rows.lines(lines))
+        [row] = await self._pool.run("outlook", **rows.lines(lines), **self._left_alone.columns())
         return reading.outlook_from(row)
 
     async def lines(self) -> list[LineStatus]:

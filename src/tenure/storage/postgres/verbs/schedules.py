@@ -2,22 +2,27 @@
 
 from collections.abc import Awaitable, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.states import State
+from tenure.core.reports.operations import WORKER_ALIVE
 from tenure.core.schedule.backlog import Gap
 from tenure.core.schedule.schedule import (
     DueSchedule,
     Firing,
+    KnownSchedule,
     NewSchedule,
+    Overlap,
     Schedule,
     ScheduleName,
     Tick,
     TickOnRecord,
     TickOutcome,
+    TickPlace,
     TroubledSchedule,
     UnreadableSchedule,
     with_ids,
@@ -42,19 +47,37 @@ class ScheduleVerbs(Creation):
         return self._changed(added)
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
+        self,
+        read: Schedule,
+        changed: NewSchedule,
+        *,
+        next_at: datetime | None,
+        recounts: bool = False,
+        seen_at: datetime | None = None,
+        missed: Gap | None = None,
     ) -> Schedule | None:
-        return self._changed(
-            await self._pool.run(
-                "change_schedule",
-                **mapping.columns(changed),
-                recounts=recounts,
-                revision=revision,
-                next_at=next_at,
-            )
-        )
+        named = {"namespace": changed.namespace, "name": changed.id}
+        columns = {
+            **mapping.columns(changed),
+            "recounts": recounts,
+            "revision": read.revision,
+            "expected": read.next_at,
+            "next_at": next_at,
+            "seen_at": seen_at or await self.now(),
+            "noted_from": missed and missed.first,
+        }
 
-    async def schedule(self, name: ScheduleName) -> Schedule | None:
+        async def change(run: Run) -> list[asyncpg.Record]:
+            if missed is not None:
+                await run("change_schedule.missed", **named, revision=read.revision, **_gap(missed))
+            found = await run("change_schedule.change", **columns)
+            if found and changed.overlap is not Overlap.ALLOW:
+                await run("change_schedule.open", **named)
+            return found
+
+        return self._changed(await self._pool.transact(change))
+
+    async def schedule(self, name: ScheduleName) -> KnownSchedule | None:
         return _first(await self._pool.run("schedule", **name._asdict()))
 
     async def schedules(
@@ -64,7 +87,7 @@ class ScheduleVerbs(Creation):
         definition: str | None = None,
         after: ScheduleName | None = None,
         limit: int = 50,
-    ) -> list[Schedule]:
+    ) -> list[KnownSchedule]:
         whole("limit", limit, 1, LARGEST_PAGE)
         found = await self._pool.run(
             "schedules",
@@ -76,6 +99,17 @@ class ScheduleVerbs(Creation):
         )
         return [mapping.schedule_from(row) for row in found]
 
+    async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
+        return _first(await self._pool.run("repetition", name=task, namespace=namespace))
+
+    async def repetitions(self, namespace: str, *, most: int) -> int:
+        [row] = await self._pool.run("repetitions", namespace=namespace, most=most)
+        count: int = row["n"]
+        return count
+
+    async def announce_schedule(self, name: ScheduleName, *, worker: str) -> None:
+        await self._pool.run("announce_schedule", **name._asdict(), worker=storable(worker))
+
     async def delete_schedule(self, name: ScheduleName) -> bool:
         values: dict[str, object] = name._asdict()
         gone, *_ = await self._pool.run_all(
@@ -85,7 +119,7 @@ class ScheduleVerbs(Creation):
 
     async def pause_schedule(
         self, name: ScheduleName, *, by: str = "api", reason: str | None = None
-    ) -> Schedule | None:
+    ) -> KnownSchedule | None:
         return _first(
             await self._pool.run(
                 "pause_schedule", **name._asdict(), by=storable(by), reason=reason and storable(reason)
@@ -106,19 +140,22 @@ class ScheduleVerbs(Creation):
                 next_at=next_at,
             )
             if moved and missed is not None:
-                gap = {"at": missed.first, "until": missed.last, "n": missed.count}
-                await run("resume_schedule.missed", **name, **gap)
+                await run("resume_schedule.missed", **name, **_gap(missed))
             return moved
 
         return self._changed(await self._pool.transact(resume))
 
-    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> KnownSchedule | None:
         return _first(await self._pool.run("abort_schedule", **name._asdict(), by=storable(by)))
 
     async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        found = await self._pool.run("due_schedules", limit=limit)
-        return [mapping.due_from(row, row["open_jobs"]) for row in found]
+        found = await self._pool.run("due_schedules", limit=limit, **self._left_alone.columns())
+        due = [mapping.due_from(row, row["open_jobs"]) for row in found]
+        for one in due:
+            if isinstance(one, UnreadableSchedule):
+                self._left_alone.add(one)
+        return due
 
     async def fire(self, firings: Sequence[Firing]) -> list[list[Enqueued] | None]:
         identity = await self._load_identity()
@@ -135,7 +172,10 @@ class ScheduleVerbs(Creation):
         self._wakeups.timed()
         return volley.answers({row["position"]: State(row["state"]) for row in recorded})
 
-    async def trigger_schedule(self, name: ScheduleName, job: NewJob, *, is_open: bool) -> Tick | None:
+    async def trigger_schedule(
+        self, name: ScheduleName, job: NewJob, *, revision: int, is_open: bool
+    ) -> Tick | None:
+        asked = {**name._asdict(), "revision": revision, "is_open": is_open}
         noted: list[asyncpg.Record] = []
         identity = await self._load_identity()
         job_id = job.id or identity.make()
@@ -144,7 +184,7 @@ class ScheduleVerbs(Creation):
             jobs: Sequence[NewJob], ids: Sequence[UUID], lines: Sequence[int]
         ) -> list[asyncpg.Record]:
             async def trigger(run: Run) -> list[asyncpg.Record]:
-                noted[:] = await run("trigger_schedule", **name._asdict(), job=job_id, is_open=is_open)
+                noted[:] = await run("trigger_schedule", **asked, job=job_id)
                 if not noted:
                     return []
                 return await run("enqueue.record", **rows.new_jobs(jobs, ids, lines, PATIENCE))
@@ -159,21 +199,27 @@ class ScheduleVerbs(Creation):
 
     async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
         whole("limit", limit, 1, LARGEST_PAGE)
-        return [mapping.troubled_from(row) for row in await self._pool.run("troubled_schedules", limit=limit)]
+        found = await self._pool.run("troubled_schedules", limit=limit, alive=WORKER_ALIVE)
+        return [mapping.troubled_from(row) for row in found]
 
     async def ticks(
-        self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50
+        self, name: ScheduleName, *, before: TickPlace | None = None, limit: int = 50
     ) -> list[TickOnRecord]:
         whole("limit", limit, 1, LARGEST_PAGE)
-        found = await self._pool.run("ticks", **name._asdict(), before=before, limit=limit)
+        place = {"before": before and before.at, "before_by_hand": before and before.is_by_hand}
+        found = await self._pool.run("ticks", **name._asdict(), **place, limit=limit)
         return [mapping.tick_from(row) for row in found]
 
     def _changed(self, found: Sequence[asyncpg.Record]) -> Schedule | None:
         """Other processes may have to look at the clock sooner than they think."""
         if found:
             self._wakeups.timed()
-        return _first(found)
+        return mapping.written_from(found[0]) if found else None
 
 
-def _first(found: Sequence[asyncpg.Record]) -> Schedule | None:
+def _first(found: Sequence[asyncpg.Record]) -> KnownSchedule | None:
     return mapping.schedule_from(found[0]) if found else None
+
+
+def _gap(missed: Gap) -> dict[str, Any]:
+    return {"at": missed.first, "until": missed.last, "n": missed.count}

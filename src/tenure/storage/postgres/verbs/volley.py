@@ -1,6 +1,6 @@
 """Schedules that fire together on PostgreSQL: three statements and the jobs, in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -31,7 +31,8 @@ class Volley:
 
     async def fire(self, run: Run, lines: Mapping[UUID | None, int]) -> list[asyncpg.Record]:
         """Move what is as it was read, note its ticks, and record the jobs of those that are new."""
-        self._moved = {tuple(row) for row in await run("fire.move", **_moves(self._firings))}
+        moved = await run("fire.move", **_moves(self._firings))
+        self._moved = {(row["namespace"], row["name"]) for row in moved}
         going = [one for one in self._firings if (one.namespace, one.schedule) in self._moved]
         self.made = []
         if not going:
@@ -39,6 +40,9 @@ class Volley:
         await run("fire.close", **_names(going))
         noted = {row["job"] for row in await run("fire.ticks", **_columns(going))}
         self.made = [job for job in self.jobs if job.id in noted]
+        counted = {(row["namespace"], row["name"]) for row in moved if row["is_counted"]}
+        if counts := [one for one in going if (one.namespace, one.schedule) in counted]:
+            await run("fire.count", **_names(counts), made=[_jobs_among(one, noted) for one in counts])
         if not self.made:
             return []
         at = [lines[job.id] for job in self.made]
@@ -61,6 +65,10 @@ def _ticks(firings: Sequence[Firing]) -> list[tuple[Firing, DueTick]]:
     return [(firing, tick) for firing in firings for tick in firing.ticks]
 
 
+def _jobs_among(firing: Firing, noted: Collection[UUID | None]) -> int:
+    return sum(tick.job is not None and tick.job.id in noted for tick in firing.ticks)
+
+
 def _names(firings: Sequence[Firing]) -> dict[str, Any]:
     return {
         "namespaces": [one.namespace for one in firings],
@@ -76,7 +84,6 @@ def _moves(firings: Sequence[Firing]) -> dict[str, Any]:
         "next_ats": [one.next_at for one in firings],
         "last_ats": [one.last_at for one in firings],
         "last_outcomes": [one.last_outcome for one in firings],
-        "fired": [one.fired for one in firings],
     }
 
 

@@ -17,7 +17,8 @@ _LATEST = """
 """
 _BY_HAND = "SELECT at FROM tenure_test_clock"
 _KEEP = """
-    UPDATE tenure_sequence SET n = CASE name WHEN 'clock' THEN :now ELSE max(n, :mark) END
+    UPDATE tenure_sequence
+       SET n = CASE name WHEN 'clock' THEN iif(n = :latest, :now, n) ELSE max(n, :mark) END
      WHERE name IN ('clock', 'mark')
 """
 
@@ -37,19 +38,24 @@ class StoreClock:
         self._by_hand = "tenure_test_clock" in _tables(connection)
         self._has_memory = False
         self._changes = 0
+        self._latest = 0
 
     def read(self, connection: apsw.Connection) -> TransactionTime:
         """The time and number of the transaction that has just begun."""
         self._changes = connection.total_changes()
         latest, last_mark = self._memory(connection)
+        self._latest = latest
         machine = time.time_ns() // 1000
         now = int(connection.execute(_BY_HAND).get) if self._by_hand else max(machine, latest)
         return TransactionTime(now, last_mark + 1)
 
     def keep(self, connection: apsw.Connection, turn: TransactionTime) -> None:
-        """Store the time and number with what the transaction wrote; one that wrote nothing writes none."""
+        """Store the time and number with what the transaction wrote; one that wrote nothing writes none.
+
+        A time that the transaction has set itself stays: see `clock_reset`.
+        """
         if self._has_memory and connection.total_changes() != self._changes:
-            connection.execute(_KEEP, turn._asdict())
+            connection.execute(_KEEP, {**turn._asdict(), "latest": self._latest})
 
     def _memory(self, connection: apsw.Connection) -> tuple[int, int]:
         self._has_memory = self._has_memory or "tenure_sequence" in _tables(connection)

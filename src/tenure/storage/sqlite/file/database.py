@@ -9,6 +9,7 @@ from uuid import UUID
 from tenure.core.errors import SchemaMismatch
 from tenure.core.values.bounds import LARGEST_BATCH, whole
 from tenure.storage.mapping.findings import MOST, Finding, findings_from
+from tenure.storage.mapping.schedules import LeftAlone
 from tenure.storage.schema.migration import Applied, Fit, apply_all
 from tenure.storage.sqlite import rows, schema
 from tenure.storage.sqlite.file.connection import Opening, intact
@@ -33,6 +34,7 @@ class Database:
         self._path = Path(path).absolute()
         self._create = create
         self._scripts = Scripts()
+        self._left_alone = LeftAlone()
         self._known_places = KnownPlaces(self._scripts.statements)
         self._writer = Writer(self._path, opening)
         self._readers = Readers(self._path, opening, self._writer)

@@ -24,9 +24,21 @@ CREATE TABLE tenure_schedule (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tenure_schedule_next ON tenure_schedule (next_at) WHERE next_at IS NOT NULL AND paused_at IS NULL;
 CREATE INDEX tenure_schedule_ended ON tenure_schedule (updated_at) WHERE next_at IS NULL AND source = 'task';
+CREATE INDEX tenure_schedule_task ON tenure_schedule (name) WHERE source = 'task';
+CREATE INDEX tenure_schedule_repeating ON tenure_schedule (namespace) WHERE source = 'task' AND next_at IS NOT NULL;
+CREATE INDEX tenure_schedule_in_code ON tenure_schedule (namespace, name) WHERE source = 'code';
 CREATE INDEX tenure_schedule_troubled ON tenure_schedule (namespace, name) WHERE last_outcome IN ('failed', 'full');
 
--- A tick on record; several that were missed in a row are one. It is open while its job may not have ended, where the
+-- Which workers have a schedule in their code. A row may outlive its worker.
+CREATE TABLE tenure_announced (
+    namespace  TEXT    NOT NULL,
+    schedule   TEXT    NOT NULL,
+    worker     TEXT    NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (namespace, schedule, worker)
+) STRICT, WITHOUT ROWID;
+
+-- A tick on record; several that were missed in a row are one. A run by hand never takes the place of a tick. It is open while its job may not have ended, where the
 -- schedule asks about that.
 CREATE TABLE tenure_tick (
     namespace  TEXT    NOT NULL,
@@ -37,9 +49,10 @@ CREATE TABLE tenure_tick (
     job        TEXT,
     n          INTEGER NOT NULL DEFAULT 1,
     is_open    INTEGER NOT NULL DEFAULT 0,
+    is_by_hand INTEGER NOT NULL DEFAULT 0,
     outcome    TEXT    NOT NULL,
     problem    TEXT,
-    PRIMARY KEY (namespace, schedule, at)
+    PRIMARY KEY (namespace, schedule, at, is_by_hand)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tenure_tick_open ON tenure_tick (namespace, schedule) WHERE is_open = 1;
 CREATE INDEX tenure_tick_noted ON tenure_tick (noted_at);

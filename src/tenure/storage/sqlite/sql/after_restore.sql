@@ -1,4 +1,5 @@
--- Let a file that was restored go on: one transaction, as nothing else writes meanwhile.
+-- Let a file that was restored, or whose clock is ahead of the machine's, go on: one transaction, as nothing else writes
+-- meanwhile. The parts about the clock are for the latter.
 
 -- part: seen
 SELECT id AS worker, host, seen_at FROM tenure_worker WHERE seen_at >= :now - :alive ORDER BY seen_at DESC, id;
@@ -19,3 +20,33 @@ UPDATE tenure_sequence SET n = CASE name WHEN 'mark' THEN :counted ELSE n + :lif
 -- part: end
 -- No worker may keep a lease: the reaper takes back what is under them, as from any worker that was lost.
 UPDATE tenure_lease SET expires_at = min(expires_at, :now) RETURNING id AS fence;
+
+-- part: clock_leases
+-- They would hold for as long as the clock was ahead: the reaper takes back what is under them.
+UPDATE tenure_lease SET expires_at = min(expires_at, :machine) RETURNING id AS fence;
+
+-- part: clock_timers
+-- What has begun to wait while the clock was ahead waits as long as it was to. Held jobs wait at the end of time.
+UPDATE tenure_timer
+   SET due_at = max(:machine, due_at - :by)
+ WHERE due_at > :machine AND due_at < 9223372036854775807
+   AND EXISTS (SELECT 1 FROM tenure_job_state s WHERE s.id = tenure_timer.job AND s.updated_at > :machine)
+RETURNING job;
+
+-- part: clock_waits
+UPDATE tenure_job_state
+   SET due_at = max(:machine, due_at - :by)
+ WHERE due_at > :machine AND due_at < 9223372036854775807 AND updated_at > :machine
+   AND state IN ('scheduled', 'retrying', 'suspended');
+
+-- part: clock_schedules
+SELECT * FROM tenure_schedule WHERE next_at > :machine;
+
+-- part: clock_schedule
+UPDATE tenure_schedule SET next_at = :next_at WHERE namespace = :namespace AND name = :name;
+
+-- part: clock_workers
+DELETE FROM tenure_worker WHERE seen_at > :machine;
+
+-- part: clock
+UPDATE tenure_sequence SET n = :machine WHERE name = 'clock';

@@ -1,4 +1,5 @@
--- Schedules whose next tick is due, with the jobs of earlier ticks that have not ended, where they ask about those.
+-- Schedules whose next tick is due, with the jobs of earlier ticks that have not ended, where they ask about those. Those
+-- that this process cannot read are left to others.
 SELECT schedule.*, :now AS now_at,
        (SELECT json_group_array(job)
           FROM (SELECT tick.job
@@ -9,5 +10,6 @@ SELECT schedule.*, :now AS now_at,
                  LIMIT 100)) AS open_jobs
   FROM tenure_schedule schedule
  WHERE next_at <= :now AND paused_at IS NULL
+   AND (namespace, name, revision) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alone))
  ORDER BY next_at
  LIMIT :limit;

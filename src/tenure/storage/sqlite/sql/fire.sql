@@ -5,8 +5,7 @@
 UPDATE tenure_schedule
    SET next_at   = :next_at,
        last_at   = coalesce(:last_at, last_at),
-       last_outcome = coalesce(:last_outcome, last_outcome),
-       remaining = max(remaining - :fired, 0)
+       last_outcome = coalesce(:last_outcome, last_outcome)
  WHERE namespace = :namespace AND name = :schedule AND revision = :revision AND next_at = :expected
    AND paused_at IS NULL
 RETURNING name;
@@ -24,3 +23,10 @@ INSERT INTO tenure_tick (namespace, schedule, at, outcome, job, n, until_at, pro
 VALUES (:namespace, :schedule, :at, :outcome, :job, :n, :until, :problem, :is_open, :now)
 ON CONFLICT DO NOTHING
 RETURNING at;
+
+-- part: count
+-- Where runs are counted, each job that was made is one less to come. With the last one the schedule ends.
+UPDATE tenure_schedule
+   SET remaining = max(remaining - :made, 0),
+       next_at   = iif(remaining > :made, next_at, NULL)
+ WHERE namespace = :namespace AND name = :schedule AND remaining IS NOT NULL;

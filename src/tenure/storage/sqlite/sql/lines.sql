@@ -1,18 +1,13 @@
--- Every line with its totals, its oldest waiting job, the narrowest of its pauses and how many live workers
--- serve it. Jobs under
--- different limits stand in lines of their own but count as one here; a line may be known by its pause alone.
+-- Every line that has jobs, is paused by its name or is served by a live worker, with its totals, its oldest waiting job,
+-- the narrowest of its pauses and how many such workers serve it. Jobs under different limits stand in lines of their
+-- own but count as one here. The table of lines has more: those that workers served, those of jobs that were refused.
 WITH RECURSIVE
-known (queue, definition, version) AS (
-    SELECT queue, definition, version FROM tenure_line
-     UNION
-    SELECT queue, definition, version FROM tenure_pause
-     WHERE queue <> '' AND definition <> '' AND version <> 0 AND (until IS NULL OR until > :now)
-),
 counted (queue, definition, version, counts) AS (
     SELECT queue, definition, version, json_group_object(state, n)
       FROM (SELECT queue, definition, version, state, sum(n) AS n
               FROM tenure_tally tally CROSS JOIN tenure_line line ON line.id = tally.line
-             GROUP BY queue, definition, version, state)
+             GROUP BY queue, definition, version, state
+            HAVING sum(n) <> 0)
      GROUP BY queue, definition, version
 ),
 filled (line) AS (
@@ -45,6 +40,16 @@ served (queue, definition, version, workers) AS (
       FROM tenure_worker worker CROSS JOIN json_each(worker.lines) line
      WHERE worker.seen_at >= :now - :alive
      GROUP BY 1, 2, 3
+),
+known (queue, definition, version) AS (
+    SELECT queue, definition, version FROM counted
+     UNION
+    SELECT queue, definition, version FROM waiting
+     UNION
+    SELECT queue, definition, version FROM served
+     UNION
+    SELECT queue, definition, version FROM tenure_pause
+     WHERE queue <> '' AND definition <> '' AND version <> 0 AND (until IS NULL OR until > :now)
 )
 SELECT known.queue, known.definition, known.version, counted.counts, waiting.oldest_at,
        coalesce(served.workers, 0) AS workers, pause.queue AS pause_queue, pause.definition AS pause_definition,

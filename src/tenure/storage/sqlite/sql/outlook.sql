@@ -1,8 +1,8 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Jobs that cannot be claimed
 -- now, since their line is paused or a limit used up, do not count. Lines are found as `settle_and_claim` finds them.
 -- Mostly nothing is paused, which is found out once and not for each line.
--- Timers of kinds that are a newer version's do not count: a worker that cannot act on them would look again and again.
--- They are read by when they are due: `+` keeps SQLite from reading all of a kind, to sort them.
+-- Timers of kinds that are a newer version's do not count, nor schedules that this process cannot read: it would look at
+-- them again and again. Timers are read by when they are due: `+` keeps SQLite from reading all of a kind, to sort them.
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
@@ -47,5 +47,7 @@ SELECT :now AS now_at,
          ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure_lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at,
-       (SELECT next_at FROM tenure_schedule WHERE next_at IS NOT NULL AND paused_at IS NULL
+       (SELECT next_at FROM tenure_schedule
+         WHERE next_at IS NOT NULL AND paused_at IS NULL
+           AND (namespace, name, revision) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alone))
          ORDER BY next_at LIMIT 1) AS next_tick_at;

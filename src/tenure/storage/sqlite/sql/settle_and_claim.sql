@@ -217,28 +217,35 @@ SELECT count(*) = :many
 
 -- part: learned
 -- All places of these lines, as `places` finds them, whether or not their limits have room now. What is known already keeps
--- its turn.
+-- its turn. One look-up leads from a place to the next, whichever line that is in: the two numbers of a place are packed
+-- into one, and `n` is the how manieth rank of its line `before` was. Whether a line is served is asked at its second
+-- rank, and of all lines below. No rank is behind 65535: from there a hop leads to the next line.
 INSERT INTO temp.standing (line, rank, served, limits, n)
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:open)
 ),
-filled (line) AS (
-    SELECT min(line) FROM tenure_ready
+hop (place, before, n) AS (
+    SELECT (SELECT line * 65536 + rank + 32768 FROM tenure_ready ORDER BY line, rank LIMIT 1), 0, 0
      UNION ALL
-    SELECT (SELECT min(line) FROM tenure_ready WHERE tenure_ready.line > filled.line) FROM filled WHERE line IS NOT NULL
-),
-hop (line, limits, rank, n) AS (
-    SELECT line.id, line.limits, (SELECT min(rank) FROM tenure_ready WHERE tenure_ready.line = line.id), 1
-      FROM filled
-     CROSS JOIN tenure_line line ON line.id = filled.line
-      JOIN served USING (queue, definition, version)
-     UNION ALL
-    SELECT line, limits, (SELECT min(rank) FROM tenure_ready
-                           WHERE tenure_ready.line = hop.line AND tenure_ready.rank > hop.rank), n + 1
-      FROM hop WHERE rank IS NOT NULL AND n < :front
+    SELECT (SELECT line * 65536 + rank + 32768
+              FROM tenure_ready ready
+             WHERE (ready.line, ready.rank)
+                   > (hop.place >> 16,
+                      iif(hop.place >> 16 = hop.before >> 16
+                          AND (hop.n + 1 >= :front
+                               OR NOT EXISTS (SELECT 1 FROM tenure_line line JOIN served USING (queue, definition, version)
+                                               WHERE line.id = hop.place >> 16)),
+                          65535, (hop.place & 65535) - 32768))
+             ORDER BY ready.line, ready.rank LIMIT 1),
+           hop.place, iif(hop.place >> 16 = hop.before >> 16, hop.n + 1, 1)
+      FROM hop WHERE hop.place IS NOT NULL
 )
-SELECT line, rank, :turn - 1, limits, n FROM hop WHERE rank IS NOT NULL
+SELECT line.id, (hop.before & 65535) - 32768, :turn - 1, line.limits, hop.n
+  FROM hop
+ CROSS JOIN tenure_line line ON line.id = hop.before >> 16
+  JOIN served USING (queue, definition, version)
+ WHERE hop.n > 0
 ON CONFLICT DO UPDATE SET since = NULL, n = excluded.n;
 
 -- part: arrived

@@ -1,7 +1,8 @@
--- The ticks of a schedule, newest first, from before a moment on.
+-- The ticks of a schedule, newest first, from before a place on.
 SELECT tick.*, s.state
   FROM tenure_tick tick
   LEFT JOIN tenure_job_state s ON s.id = tick.job
- WHERE tick.namespace = :namespace AND tick.schedule = :name AND (:before IS NULL OR tick.at < :before)
- ORDER BY tick.at DESC
+ WHERE tick.namespace = :namespace AND tick.schedule = :name
+   AND (:before IS NULL OR (tick.at, tick.is_by_hand) < (:before, :before_by_hand))
+ ORDER BY tick.at DESC, tick.is_by_hand DESC
  LIMIT :limit;

@@ -8,12 +8,12 @@ import msgspec
 
 from tenure.core.model.lease import Line
 from tenure.core.reports.operations import Definition, PauseScope, WorkerInfo
-from tenure.core.reports.restores import Resumed, WorkersSeen
+from tenure.core.reports.restores import ClockReset, Resumed, WorkersSeen
 from tenure.core.values.bounds import LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import values
 from tenure.storage.mapping.reading import definition_from, written_lines
-from tenure.storage.sqlite import restore, rows
+from tenure.storage.sqlite import clock_reset, restore, rows
 from tenure.storage.sqlite.file.clock import TransactionTime
 from tenure.storage.sqlite.file.database import Database, Rows
 
@@ -84,8 +84,20 @@ class Operations(Database):
             lambda connection, turn: restore.resume(self._scripts, connection, turn, forced=forced)
         )
 
+    async def reset_clock(self, *, forced: bool = False) -> ClockReset | WorkersSeen | None:
+        return await self._writer.run(
+            lambda connection, turn: clock_reset.reset(self._scripts, connection, turn, forced=forced)
+        )
+
     async def tidy(self) -> int:
         forgotten = await self._write("tidy.workers")
         await self._write("tidy.ticks")
+        await self._write("tidy.announcements")
         await self._write("tidy.repetitions")
+        await self._writer.run(self._tidy_limits)
         return len(forgotten)
+
+    def _tidy_limits(self, connection: apsw.Connection, _turn: TransactionTime) -> None:
+        for row in self._scripts.one(connection, "tidy_limits.free"):
+            for part in ("lines", "limits"):
+                self._scripts.one(connection, f"tidy_limits.{part}", **row)

@@ -133,7 +133,12 @@ class Reading(Database):
         return reading.recent_from(await self._read("recent", lambda row: row, limit=limit))
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
-        [outlook] = await self._read("outlook", reading.outlook_from, lines=reading.written_lines(lines))
+        [outlook] = await self._read(
+            "outlook",
+            reading.outlook_from,
+            lines=reading.written_lines(lines),
+            alone=self._left_alone.written(),
+        )
         return outlook
 
     def listen(

@@ -9,16 +9,20 @@ import apsw
 import msgspec
 
 from tenure.core.model.job import Enqueued, NewJob
+from tenure.core.reports.operations import WORKER_ALIVE
 from tenure.core.schedule.backlog import Gap
 from tenure.core.schedule.schedule import (
     DueSchedule,
     Firing,
+    KnownSchedule,
     NewSchedule,
+    Overlap,
     Schedule,
     ScheduleName,
     Tick,
     TickOnRecord,
     TickOutcome,
+    TickPlace,
     TroubledSchedule,
     UnreadableSchedule,
 )
@@ -38,7 +42,7 @@ class ScheduleVerbs(Creation):
     async def add_schedule(
         self, new: NewSchedule, *, next_at: datetime | None, by: str = "api"
     ) -> Schedule | None:
-        return _first(
+        return _written(
             await self._write(
                 "add_schedule",
                 **mapping.columns(new),
@@ -49,19 +53,39 @@ class ScheduleVerbs(Creation):
         )
 
     async def change_schedule(
-        self, changed: NewSchedule, *, revision: int, next_at: datetime | None, recounts: bool = False
+        self,
+        read: Schedule,
+        changed: NewSchedule,
+        *,
+        next_at: datetime | None,
+        recounts: bool = False,
+        seen_at: datetime | None = None,
+        missed: Gap | None = None,
     ) -> Schedule | None:
-        return _first(
-            await self._write(
-                "change_schedule",
-                **mapping.columns(changed),
-                recounts=recounts,
-                revision=revision,
-                next_at=_micros(next_at),
-            )
-        )
+        named = {"namespace": changed.namespace, "name": changed.id}
+        columns = {
+            **mapping.columns(changed),
+            "recounts": recounts,
+            "revision": read.revision,
+            "expected": _micros(read.next_at),
+            "next_at": _micros(next_at),
+            "noted_from": None if missed is None else _micros(missed.first),
+        }
 
-    async def schedule(self, name: ScheduleName) -> Schedule | None:
+        def change(connection: apsw.Connection, turn: TransactionTime) -> list[dict[str, Any]]:
+            def run(part: str, **given: object) -> list[dict[str, Any]]:
+                return self._scripts.one(connection, f"change_schedule.{part}", **turn._asdict(), **given)
+
+            if missed is not None:
+                run("missed", **named, revision=read.revision, **_gap(missed))
+            found = run("change", **columns, seen_at=_micros(seen_at) or turn.now)
+            if found and changed.overlap is not Overlap.ALLOW:
+                run("open", **named)
+            return found
+
+        return _written(await self._writer.run(change))
+
+    async def schedule(self, name: ScheduleName) -> KnownSchedule | None:
         found = await self._read("schedule", mapping.schedule_from, **name._asdict())
         return found[0] if found else None
 
@@ -72,7 +96,7 @@ class ScheduleVerbs(Creation):
         definition: str | None = None,
         after: ScheduleName | None = None,
         limit: int = 50,
-    ) -> list[Schedule]:
+    ) -> list[KnownSchedule]:
         whole("limit", limit, 1, LARGEST_PAGE)
         return await self._read(
             "schedules",
@@ -84,6 +108,17 @@ class ScheduleVerbs(Creation):
             limit=limit,
         )
 
+    async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
+        found = await self._read("repetition", mapping.schedule_from, name=task, namespace=namespace)
+        return found[0] if found else None
+
+    async def repetitions(self, namespace: str, *, most: int) -> int:
+        [count] = await self._read("repetitions", lambda row: int(row["n"]), namespace=namespace, most=most)
+        return count
+
+    async def announce_schedule(self, name: ScheduleName, *, worker: str) -> None:
+        await self._write("announce_schedule", **name._asdict(), worker=storable(worker))
+
     async def delete_schedule(self, name: ScheduleName) -> bool:
         def delete(connection: apsw.Connection, _turn: TransactionTime) -> bool:
             gone = self._scripts.one(connection, "delete_schedule.schedule", **name._asdict())
@@ -94,7 +129,7 @@ class ScheduleVerbs(Creation):
 
     async def pause_schedule(
         self, name: ScheduleName, *, by: str = "api", reason: str | None = None
-    ) -> Schedule | None:
+    ) -> KnownSchedule | None:
         return _first(
             await self._write(
                 "pause_schedule", **name._asdict(), by=storable(by), reason=reason and storable(reason)
@@ -117,19 +152,24 @@ class ScheduleVerbs(Creation):
                 next_at=_micros(next_at),
             )
             if moved and missed is not None:
-                gap = {"at": _micros(missed.first), "until": _micros(missed.last), "n": missed.count}
-                self._scripts.one(connection, "resume_schedule.missed", **turn._asdict(), **name, **gap)
+                self._scripts.one(
+                    connection, "resume_schedule.missed", **turn._asdict(), **name, **_gap(missed)
+                )
             return moved
 
-        return _first(await self._writer.run(resume))
+        return _written(await self._writer.run(resume))
 
-    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> Schedule | None:
+    async def abort_schedule(self, name: ScheduleName, *, by: str = "api") -> KnownSchedule | None:
         return _first(await self._write("abort_schedule", **name._asdict(), by=storable(by)))
 
     async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        found = await self._write("due_schedules", limit=limit)
-        return [mapping.due_from(row, _ids(row["open_jobs"])) for row in found]
+        found = await self._write("due_schedules", limit=limit, alone=self._left_alone.written())
+        due = [mapping.due_from(row, _ids(row["open_jobs"])) for row in found]
+        for one in due:
+            if isinstance(one, UnreadableSchedule):
+                self._left_alone.add(one)
+        return due
 
     async def fire(self, firings: Sequence[Firing]) -> list[list[Enqueued] | None]:
         jobs = [tick.job for firing in firings for tick in firing.ticks if tick.job is not None]
@@ -144,7 +184,9 @@ class ScheduleVerbs(Creation):
 
         return await self._writer.run(fire, rows=len(jobs))
 
-    async def trigger_schedule(self, name: ScheduleName, job: NewJob, *, is_open: bool) -> Tick | None:
+    async def trigger_schedule(
+        self, name: ScheduleName, job: NewJob, *, revision: int, is_open: bool
+    ) -> Tick | None:
         [new] = await self._new_rows([job])
 
         def trigger(connection: apsw.Connection, turn: TransactionTime) -> list[dict[str, Any]]:
@@ -154,6 +196,7 @@ class ScheduleVerbs(Creation):
                 **turn._asdict(),
                 **name._asdict(),
                 job=str(new.id),
+                revision=revision,
                 is_open=is_open,
             )
             if noted:
@@ -166,15 +209,15 @@ class ScheduleVerbs(Creation):
 
     async def troubled_schedules(self, limit: int = 20) -> list[TroubledSchedule]:
         whole("limit", limit, 1, LARGEST_PAGE)
-        return await self._read("troubled_schedules", mapping.troubled_from, limit=limit)
+        alive = rows.duration(WORKER_ALIVE)
+        return await self._read("troubled_schedules", mapping.troubled_from, limit=limit, alive=alive)
 
     async def ticks(
-        self, name: ScheduleName, *, before: datetime | None = None, limit: int = 50
+        self, name: ScheduleName, *, before: TickPlace | None = None, limit: int = 50
     ) -> list[TickOnRecord]:
         whole("limit", limit, 1, LARGEST_PAGE)
-        return await self._read(
-            "ticks", mapping.tick_from, **name._asdict(), before=_micros(before), limit=limit
-        )
+        place = {"before": _micros(before and before.at), "before_by_hand": before and before.is_by_hand}
+        return await self._read("ticks", mapping.tick_from, **name._asdict(), **place, limit=limit)
 
     def _fire(
         self,
@@ -193,7 +236,6 @@ class ScheduleVerbs(Creation):
             next_at=_micros(firing.next_at),
             last_at=_micros(firing.last_at),
             last_outcome=firing.last_outcome,
-            fired=firing.fired,
         ):
             return None
         self._scripts.one(connection, "fire.close", **name)
@@ -214,11 +256,20 @@ class ScheduleVerbs(Creation):
             )
             if noted and new is not None:
                 jobs.append(new)
+        self._scripts.one(connection, "fire.count", **name, made=len(jobs))
         return self._enqueue(connection, turn, jobs) if jobs else []
 
 
-def _first(found: Sequence[dict[str, Any]]) -> Schedule | None:
+def _first(found: Sequence[dict[str, Any]]) -> KnownSchedule | None:
     return mapping.schedule_from(found[0]) if found else None
+
+
+def _written(found: Sequence[dict[str, Any]]) -> Schedule | None:
+    return mapping.written_from(found[0]) if found else None
+
+
+def _gap(missed: Gap) -> dict[str, Any]:
+    return {"at": _micros(missed.first), "until": _micros(missed.last), "n": missed.count}
 
 
 def _micros(moment: datetime | None) -> int | None:

@@ -1,5 +1,6 @@
 """`tenure migrate`: brings a database's schema up to this version's, or prints what that takes."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import click
@@ -9,7 +10,7 @@ from tenure.storage.contract.store import Store
 from tenure.storage.mapping.findings import MOST
 from tenure.storage.schema.ledger import LEDGERS, by_hand
 from tenure.storage.schema.migration import Applied, Fit
-from tenure.surfaces.cli.calls import after_restore as restored
+from tenure.surfaces.cli.calls import recovery
 from tenure.surfaces.cli.database import Parts, database_option, with_store
 
 
@@ -35,9 +36,15 @@ from tenure.surfaces.cli.database import Parts, database_option, with_store
     " that were given out after the backup. Refused while a worker was seen in the last 35 seconds.",
 )
 @click.option(
+    "--reset-clock",
+    is_flag=True,
+    help="Set the clock of a SQLite file that is ahead of this machine's back to it, once all workers and"
+    " servers are stopped. Refused while a worker was seen in the last 35 seconds.",
+)
+@click.option(
     "--workers-stopped",
     is_flag=True,
-    help="With --after-restore: do so although a worker was seen lately, since its row came with the backup.",
+    help="With --after-restore or --reset-clock: do so although a worker was seen lately, since none runs.",
 )
 @click.pass_obj
 def migrate(
@@ -47,6 +54,7 @@ def migrate(
     sql: bool,
     kind: str | None,
     after_restore: bool,
+    reset_clock: bool,
     workers_stopped: bool,
 ) -> None:
     """Apply the missing migrations to a database.
@@ -56,10 +64,10 @@ def migrate(
     otherwise is refused with exit code 6. So is one that was restored into another PostgreSQL server: stop
     all workers and servers, then run this with --after-restore.
     """
-    if check + sql + after_restore > 1:
-        raise click.UsageError("--check, --sql and --after-restore exclude each other")
-    if workers_stopped and not after_restore:
-        raise click.UsageError("--workers-stopped needs --after-restore")
+    if check + sql + after_restore + reset_clock > 1:
+        raise click.UsageError("--check, --sql, --after-restore and --reset-clock exclude each other")
+    if workers_stopped and not (after_restore or reset_clock):
+        raise click.UsageError("--workers-stopped needs --after-restore or --reset-clock")
     if kind and not sql:
         raise click.UsageError("--for needs --sql")
     if kind:
@@ -67,8 +75,12 @@ def migrate(
     elif sql:
         click.echo(with_store(parts.store_for(database, create=False), _sql), nl=False)
     else:
-        may_create = not (check or after_restore)
-        work = _check if check else partial(_migrate, after_restore=after_restore, forced=workers_stopped)
+        may_create = not (check or after_restore or reset_clock)
+        on_migrated = None
+        if after_restore or reset_clock:
+            call = recovery.resume if after_restore else recovery.reset_clock
+            on_migrated = partial(call, forced=workers_stopped)
+        work = _check if check else partial(_migrate, on_migrated=on_migrated)
         fit = with_store(parts.store_for(database, create=may_create), work)
         click.echo(f"{masked(database)} is {_said(fit)}")
 
@@ -79,10 +91,10 @@ def _said(fit: Fit) -> str:
     return f"newer, and compatible: it has schema {fit.found}, this version of tenure knows {fit.known}"
 
 
-async def _migrate(store: Store, *, after_restore: bool, forced: bool) -> Fit:
+async def _migrate(store: Store, *, on_migrated: Callable[[Store], Awaitable[None]] | None) -> Fit:
     await store.migrate(_print_applied)
-    if after_restore:
-        await restored.resume(store, forced=forced)
+    if on_migrated is not None:
+        await on_migrated(store)
     return await store.verify()
 
 

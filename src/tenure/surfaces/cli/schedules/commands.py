@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from tenure.api.schedule_shapes import ComingItem, ScheduleItem, tick_item, tick_items
+from tenure.api.schedule_shapes import ScheduleItem, coming_item, schedule_item, tick_item, tick_items
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import State
-from tenure.core.schedule.schedule import Schedule, ScheduleName
+from tenure.core.schedule.schedule import KnownSchedule, Schedule, ScheduleName
 from tenure.core.values.bounds import LARGEST_PAGE, named
 from tenure.engine.client.client import JobClient
 from tenure.engine.schedules.schedules import Schedules
@@ -16,7 +16,7 @@ from tenure.surfaces.cli.changes import Changes, operator, with_changes
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import params_option, read_by, read_params, reason_option
 from tenure.surfaces.cli.output import is_terminal, json_option, moment, print_json
-from tenure.surfaces.cli.schedules.display import item_of, print_list, print_schedule, print_ticks
+from tenure.surfaces.cli.schedules.display import coming_line, print_list, print_schedule, print_ticks
 from tenure.surfaces.cli.schedules.terms import changed_by, create_terms, edit_terms, new_schedule
 
 SHOWN = 10
@@ -46,7 +46,7 @@ def schedules() -> None:
 def list_schedules(parts: Parts, definition: str | None, database: str, as_json: bool) -> None:
     """List schedules by name: their rule, the next tick and the last one that fired."""
 
-    async def work(client: JobClient) -> list[Schedule]:
+    async def work(client: JobClient) -> list[KnownSchedule]:
         found = list(await client.schedules.page(definition=definition, limit=LARGEST_PAGE))
         page = found
         while len(page) == LARGEST_PAGE:
@@ -57,7 +57,7 @@ def list_schedules(parts: Parts, definition: str | None, database: str, as_json:
         return found
 
     redaction = redaction_in_force()
-    items = [item_of(one, redaction) for one in with_client(parts, database, work)]
+    items = [schedule_item(one, redaction) for one in with_client(parts, database, work)]
     if as_json:
         print_json({"items": items})
     elif items:
@@ -75,17 +75,18 @@ def show(parts: Parts, name: ScheduleName, database: str, as_json: bool) -> None
     """Show a schedule, its next runs, and what became of the last ones."""
 
     async def work(client: JobClient) -> Any:
-        schedule = await client.schedules.get(name)
-        coming = await client.schedules.coming(name, SHOWN)
+        schedule = await client.schedules.look(name)
+        is_readable = isinstance(schedule, Schedule)
+        coming = await client.schedules.coming(name, SHOWN) if is_readable else []
         return schedule, coming, await client.schedules.ticks(name, limit=SHOWN)
 
     schedule, coming, ticks = with_client(parts, database, work)
-    item = item_of(schedule, redaction_in_force())
+    item = schedule_item(schedule, redaction_in_force())
     if as_json:
         print_json(item)
     else:
         print_schedule(
-            item, [moment(one.starts_at) for one in coming], tick_items(ticks, redaction_in_force())
+            item, [coming_line(coming_item(one)) for one in coming], tick_items(ticks, redaction_in_force())
         )
 
 
@@ -101,10 +102,10 @@ def next_ticks(parts: Parts, name: ScheduleName, count: int, database: str, as_j
     """Print when a schedule fires next, in UTC."""
     coming = with_client(parts, database, lambda client: client.schedules.coming(name, count))
     if as_json:
-        print_json({"items": [ComingItem(at=one.at, starts_at=one.starts_at) for one in coming]})
+        print_json({"items": [coming_item(one) for one in coming]})
     else:
         for one in coming:
-            click.echo(moment(one.starts_at))
+            click.echo(coming_line(coming_item(one)))
 
 
 @schedules.command()
@@ -239,17 +240,17 @@ def _change(
     database: str,
     verb: str,
     name: ScheduleName,
-    work: Callable[[Schedules], Awaitable[Schedule]],
+    work: Callable[[Schedules], Awaitable[KnownSchedule]],
     as_json: bool,
     answer: str,
 ) -> None:
     """Make a change on record, and print what the schedule is now."""
 
-    async def change(changes: Changes) -> Schedule:
+    async def change(changes: Changes) -> KnownSchedule:
         return await changes.make(f"schedules {verb}", name.name, lambda: work(changes.client.schedules))
 
     schedule = with_changes(parts, database, change)
-    item: ScheduleItem = item_of(schedule, redaction_in_force())
+    item: ScheduleItem = schedule_item(schedule, redaction_in_force())
     if as_json:
         print_json(item)
     elif item.paused:

@@ -3,23 +3,22 @@
 from collections.abc import Iterable, Sequence
 
 import click
-from msgspec import Raw
 
-from tenure.api.redaction import Redaction
-from tenure.api.schedule_shapes import ScheduleItem, TickItem, schedule_item
+from tenure.api.schedule_shapes import ComingItem, ScheduleItem, TickItem
 from tenure.core.model.job import USUAL_NAMESPACE
-from tenure.core.schedule.schedule import Schedule
 from tenure.core.values.text import plain
 from tenure.surfaces.cli.output import moment, styled, table
 
-
-def item_of(schedule: Schedule, redaction: Redaction) -> ScheduleItem:
-    """A schedule as HTTP sends it."""
-    return schedule_item(schedule, Raw(redaction.document(schedule.asked.job.params)))
+_CHANGES = {
+    "moved": "moved: clocks skip its time",
+    "merged": "merged: clocks make one run of several",
+}
 
 
 def rule_of(item: ScheduleItem) -> str:
     """When it fires, in short."""
+    if item.problem is not None:
+        return "-"
     if item.cron is None:
         return f"every {item.every_seconds:g} s"
     return item.cron if item.timezone == "UTC" else f"{item.cron} {item.timezone}"
@@ -43,8 +42,18 @@ def print_list(items: Iterable[ScheduleItem]) -> None:
         click.echo(line)
 
 
+def coming_line(tick: ComingItem) -> str:
+    """A tick to come, in a line; it says if a change of clocks has moved it."""
+    if tick.clock_change is None:
+        return moment(tick.starts_at)
+    return f"{moment(tick.starts_at)}  {_CHANGES[tick.clock_change]}"
+
+
 def print_schedule(item: ScheduleItem, coming: Sequence[str], ticks: Sequence[TickItem]) -> None:
     """One schedule: what it is, its next ticks, and what became of the last ones."""
+    if item.problem is not None:
+        _print_unreadable(item)
+        return
     version = "newest" if item.definition_version is None else str(item.definition_version)
     facts = {
         "schedule": item.id,
@@ -71,6 +80,18 @@ def print_schedule(item: ScheduleItem, coming: Sequence[str], ticks: Sequence[Ti
         print_ticks(ticks)
 
 
+def _print_unreadable(item: ScheduleItem) -> None:
+    facts = {
+        "schedule": item.id,
+        "state": _state(item),
+        "definition": item.definition_key,
+        "next": moment(item.next_at),
+        "problem": plain(item.problem or ""),
+    }
+    for name, text in facts.items():
+        click.echo(f"{name:<12}{text}")
+
+
 def print_ticks(ticks: Sequence[TickItem]) -> None:
     """A line for each tick, newest first."""
     rows = [
@@ -89,6 +110,8 @@ def print_ticks(ticks: Sequence[TickItem]) -> None:
 
 
 def _state(item: ScheduleItem) -> str:
+    if item.problem is not None and not item.paused:
+        return "cannot be read: a newer version may have written it"
     if item.paused:
         return f"paused by {plain(item.paused_by or '')}" + (f": {plain(item.reason)}" if item.reason else "")
     return "on" if item.next_at is not None else "over"

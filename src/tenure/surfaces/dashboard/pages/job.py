@@ -14,7 +14,7 @@ from tenure.core.schedule.schedule import ScheduleName
 from tenure.core.values import fingerprint
 from tenure.core.values.documents import NULL
 from tenure.engine.client.log_tail import AttemptLine
-from tenure.engine.client.waiting_jobs import WAITING
+from tenure.engine.client.reschedule import WAITING
 from tenure.surfaces.dashboard.formats import preview
 from tenure.surfaces.dashboard.pages import timeline
 from tenure.surfaces.dashboard.pages.addresses import schedule_address

@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from tenure.api.redaction import Redaction
 from tenure.core.errors import InvalidInput
-from tenure.core.schedule.schedule import Schedule, ScheduleName, TickOnRecord
+from tenure.core.schedule.schedule import KnownSchedule, Schedule, ScheduleName, TickOnRecord
 from tenure.core.values.bounds import named
 from tenure.engine.schedules.schedules import ScheduleNotFound
 from tenure.surfaces.dashboard.formats import preview
@@ -39,9 +39,14 @@ class ResumeForm(Form, frozen=True, kw_only=True):
 class ShownSchedule(Struct, frozen=True):
     """A schedule with its rule in words, and its last tick."""
 
-    known: Schedule
+    known: KnownSchedule
     words: str | None
     last: TickOnRecord | None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this version can read it."""
+        return isinstance(self.known, Schedule)
 
     @property
     def address(self) -> str:
@@ -131,12 +136,13 @@ async def delete(context: AppContext, request: Request) -> Response:
     return see_other(SCHEDULES)
 
 
-async def _with_last_tick(context: AppContext, known: Schedule) -> ShownSchedule:
+async def _with_last_tick(context: AppContext, known: KnownSchedule) -> ShownSchedule:
     try:
         ticks = await context.client.schedules.ticks(known.name, limit=1)
     except ScheduleNotFound:  # deleted meanwhile
         ticks = []
-    return ShownSchedule(known, rule_text(known.asked.recurrence), ticks[0] if ticks else None)
+    words = rule_text(known.asked.recurrence) if isinstance(known, Schedule) else None
+    return ShownSchedule(known, words, ticks[0] if ticks else None)
 
 
 def _redacted(one: TickOnRecord, redaction: Redaction) -> TickOnRecord:

@@ -123,6 +123,12 @@ VOCABULARY = Parameter(
     text="adds the status in another vocabulary: `statusWord`, or both sides of an event",
 )
 DEFINITION = Parameter(name="definitionKey", read=_name, schema=_NAME, text="of this definition")
+NAMESPACE = Parameter(
+    name="namespace",
+    read=_name,
+    schema=_NAME,
+    text="in this namespace: that of the key, or else `default`; lists are of all",
+)
 _QUEUE = Parameter(name="queue", read=_name, schema=_NAME, text="in this queue")
 WAIT = Parameter(
     name="waitSeconds",

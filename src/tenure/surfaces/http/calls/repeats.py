@@ -10,7 +10,6 @@ from tenure.api.dialects.tasks import TASKS
 from tenure.api.shapes import given
 from tenure.api.task_shapes import NewTask, Repeat, Task
 from tenure.core.errors import InvalidInput
-from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import State
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import NewSchedule, Schedule, ScheduledJob, ScheduleName, Source
@@ -22,6 +21,7 @@ from tenure.surfaces.http.app.problems import Refusal, invalid
 from tenure.surfaces.http.calls.create import moment
 from tenure.surfaces.http.calls.intent import document, spec_of
 from tenure.surfaces.http.calls.schedule_bodies import moment_in, span
+from tenure.surfaces.http.calls.schedule_names import refusals
 
 FIELDS = {
     "cron": "repeat/cron",
@@ -31,6 +31,9 @@ FIELDS = {
     "remaining": "repeat/count",
 }
 """The engine's names of fields, and their places in a task."""
+
+MOST_REPEATING = 1_000
+"""How many tasks of a namespace may repeat at a time, for keys that may only submit."""
 
 _KEYS = UUID("6f1d6a52-4c0c-4f2e-9a43-6a5b6b4f7c11")
 """The namespace, in the sense of RFC 4122, of ids that are derived from keys."""
@@ -57,6 +60,7 @@ async def create(context: AppContext, request: Request, repeat: Repeat) -> Sched
     if key is not None and (known := await _known(schedules, ask.name)) is not None:
         return _same(ask, known)
     new = _asked(ask, _start(body, await schedules.now()))
+    await _check_room(context, request)
     try:
         return await schedules.create(new, by=request.caller.name)
     except ScheduleTaken:
@@ -66,11 +70,10 @@ async def create(context: AppContext, request: Request, repeat: Repeat) -> Sched
 
 async def find(context: AppContext, caller: Caller, task: UUID) -> Schedule | None:
     """The repetition that has a task's id, if the caller may see it."""
-    name = ScheduleName(caller.namespace or USUAL_NAMESPACE, str(task))
-    found = await _known(context.client.schedules, name)
-    if found is None or found.asked.source is not Source.TASK:
+    if caller.definitions:
         return None
-    return None if caller.definitions else found
+    async with refusals():
+        return await context.client.schedules.repetition(str(task), namespace=caller.namespace)
 
 
 async def creator_of(context: AppContext, namespace: str, creator: str | None) -> str | None:
@@ -108,6 +111,19 @@ def _check(caller: Caller, body: NewTask, repeat: Repeat) -> None:
         raise invalid("validation", "needs exactly one of everySeconds and cron", pointer="/repeat")
     if body.run_at is not UNSET and body.delay_seconds is not UNSET:
         raise invalid("validation", "is given together with runAt; give one of them", pointer="/delaySeconds")
+
+
+async def _check_room(context: AppContext, request: Request) -> None:
+    """Refuse a key that may only submit if the namespace has too many; operators answer for what they do."""
+    if "operate" in request.caller.scopes:
+        return
+    namespace = request.marks["namespace"]
+    if await context.client.schedules.repetitions(namespace, most=MOST_REPEATING) >= MOST_REPEATING:
+        raise Refusal(
+            "quota",
+            f"{MOST_REPEATING:,} tasks of the namespace {namespace} repeat already; nothing was recorded: "
+            "abort one that is not needed, give them a count or an end, or send it with the scope operate",
+        )
 
 
 def _id(namespace: str, key: str | None) -> UUID:

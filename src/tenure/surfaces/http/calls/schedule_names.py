@@ -12,6 +12,7 @@ from tenure.engine.schedules.schedules import (
     ScheduleNotFound,
     ScheduleOfTask,
     ScheduleTaken,
+    ScheduleUnreadable,
 )
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.problems import Refusal
@@ -42,13 +43,15 @@ async def refusals() -> AsyncIterator[None]:
     try:
         yield
     except ScheduleNotFound as error:
-        raise Refusal("not-found", str(error)) from None
+        raise Refusal("not-found", f"{error} in the namespace {error.name.namespace}") from None
     except ScheduleTaken as error:
         raise Refusal("schedule-exists", str(error)) from None
     except ScheduleInCode as error:
         raise Refusal("schedule-in-code", str(error)) from None
     except ScheduleOfTask as error:
         raise Refusal("schedule-of-task", str(error)) from None
+    except ScheduleUnreadable as error:
+        raise Refusal("schedule-unreadable", str(error)) from None
     except ScheduleChanged as error:
         raise Refusal("revision-mismatch", str(error)) from None
     except NoRoom:

@@ -4,19 +4,18 @@ import re
 from datetime import UTC, datetime, timedelta
 from struct import pack
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 
 from tenure.api.schedule_shapes import (
     Coming,
-    ComingItem,
     NewScheduleBody,
     ResumeBody,
     ScheduleChange,
     ScheduleGone,
-    ScheduleItem,
     SchedulePage,
     TickPage,
     TriggerBody,
+    coming_item,
     schedule_item,
     tick_item,
     tick_items,
@@ -24,7 +23,7 @@ from tenure.api.schedule_shapes import (
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import State
-from tenure.core.schedule.schedule import Schedule, ScheduleName
+from tenure.core.schedule.schedule import KnownSchedule, ScheduleName, TickPlace
 from tenure.core.values.bounds import named
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -37,7 +36,9 @@ from tenure.surfaces.http.calls.schedule_names import place_in, place_of, refusa
 USUAL_COUNT = 10
 _PAGES = b"schedules"
 _TICKS = b"ticks"
-_MICROS = ">q"
+_PLACE = ">q"
+"""Where a page of ticks ends: the microsecond, doubled, and one more for a run by hand."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _REVISION = re.compile(r'"?([0-9]{1,9})"?')
@@ -48,20 +49,26 @@ async def create(context: AppContext, request: Request) -> Response:
     body: NewScheduleBody = request.body
     async with refusals():
         asked = new_schedule(
-            body, request.marks["namespace"], request.caller.key, await context.client.schedules.now()
+            body, _namespace(request), request.caller.key, await context.client.schedules.now()
         )
         made = await context.client.schedules.create(asked, by=request.caller.name)
-    return _answer(context, made, 201, {"location": f"/v1/schedules/{made.asked.id}"})
+    place = made.asked.id
+    if request.caller.namespace is None and made.asked.namespace != USUAL_NAMESPACE:
+        place += f"?namespace={made.asked.namespace}"
+    return _answer(context, made, 201, {"location": f"/v1/schedules/{place}"})
 
 
 async def page(context: AppContext, request: Request) -> Response:
-    """Schedules by name."""
+    """Schedules by name: of the caller's namespace, of the one it names, or of all."""
+    namespace = None
+    if request.caller.namespace is not None or "namespace" in request.query:
+        namespace = _namespace(request)
     limit = request.query.get("limit", USUAL_PAGE)
     definition = request.query.get("definitionKey")
-    list_id = _PAGES + (definition or "").encode()
+    list_id = _PAGES + f"{definition or ''}\n{namespace or ''}".encode()
     after = place_in(request.query["cursor"], list_id) if "cursor" in request.query else None
     found = await context.client.schedules.page(
-        namespace=request.caller.namespace,
+        namespace=namespace,
         definition=definition,
         after=after,
         limit=limit,
@@ -69,13 +76,14 @@ async def page(context: AppContext, request: Request) -> Response:
     cursor = None
     if len(found) == limit:
         cursor = cursors.write(place_of(found[-1].name), list_id)
-    return Response(200, SchedulePage(items=[_item(context, one) for one in found], next_cursor=cursor))
+    items = [schedule_item(one, context.redaction) for one in found]
+    return Response(200, SchedulePage(items=items, next_cursor=cursor))
 
 
 async def get(context: AppContext, request: Request) -> Response:
     """One schedule."""
     async with refusals():
-        return _answer(context, await context.client.schedules.get(_name(request)))
+        return _answer(context, await context.client.schedules.look(_name(request)))
 
 
 async def edit(context: AppContext, request: Request) -> Response:
@@ -130,7 +138,7 @@ async def coming(context: AppContext, request: Request) -> Response:
     """The next ticks of a schedule."""
     async with refusals():
         found = await context.client.schedules.coming(_name(request), request.query.get("count", USUAL_COUNT))
-    return Response(200, Coming([ComingItem(at=one.at, starts_at=one.starts_at) for one in found]))
+    return Response(200, Coming([coming_item(one) for one in found]))
 
 
 async def ticks(context: AppContext, request: Request) -> Response:
@@ -145,7 +153,9 @@ async def ticks(context: AppContext, request: Request) -> Response:
         found = await context.client.schedules.ticks(name, before=before, limit=limit)
     cursor = None
     if len(found) == limit:
-        cursor = cursors.write(pack(_MICROS, (found[-1].tick.at - _EPOCH) // _MICROSECOND), list_id)
+        place = found[-1].tick.place
+        number = (place.at - _EPOCH) // _MICROSECOND * 2 + place.is_by_hand
+        cursor = cursors.write(pack(_PLACE, number), list_id)
     return Response(200, TickPage(items=tick_items(found, context.redaction), next_cursor=cursor))
 
 
@@ -161,13 +171,26 @@ def _name(request: Request) -> ScheduleName:
         named("id", name)
     except InvalidInput:
         raise Refusal("not-found", "no schedule can have this name") from None
-    return ScheduleName(request.caller.namespace or USUAL_NAMESPACE, name)
+    return ScheduleName(_namespace(request), name)
 
 
-def _before(cursor: str, list_id: bytes) -> datetime:
-    [micros] = cursors.read_numbers(cursor, list_id, _MICROS)
+def _namespace(request: Request) -> str:
+    """The namespace that is meant: the caller's own, the one that it names, or the usual one.
+
+    To a caller that is bound to a namespace, schedules of others do not exist.
+    """
+    own: str | None = request.caller.namespace
+    named: str | None = request.query.get("namespace")
+    if own is not None and named not in {None, own}:
+        raise Refusal("not-found", "there is no such namespace")
+    return own or named or USUAL_NAMESPACE
+
+
+def _before(cursor: str, list_id: bytes) -> TickPlace:
+    [number] = cursors.read_numbers(cursor, list_id, _PLACE)
+    micros, is_by_hand = divmod(number, 2)
     try:
-        return _EPOCH + micros * _MICROSECOND
+        return TickPlace(_EPOCH + micros * _MICROSECOND, bool(is_by_hand))
     except OverflowError:
         raise Refusal("invalid-cursor", "start again without a cursor") from None
 
@@ -183,10 +206,7 @@ def _revision(request: Request) -> int:
 
 
 def _answer(
-    context: AppContext, schedule: Schedule, status: int = 200, headers: dict[str, str] | None = None
+    context: AppContext, schedule: KnownSchedule, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    return Response(status, _item(context, schedule), {"etag": f'"{schedule.revision}"', **(headers or {})})
-
-
-def _item(context: AppContext, schedule: Schedule) -> ScheduleItem:
-    return schedule_item(schedule, Raw(context.redaction.document(schedule.asked.job.params)))
+    item = schedule_item(schedule, context.redaction)
+    return Response(status, item, {"etag": f'"{schedule.revision}"', **(headers or {})})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.api import schedule_shapes as shapes
-from tenure.surfaces.http.app.parameters import COUNT, CURSOR, DEFINITION, LIMIT
+from tenure.surfaces.http.app.parameters import COUNT, CURSOR, DEFINITION, LIMIT, NAMESPACE
 from tenure.surfaces.http.app.routes import Header, Route
 from tenure.surfaces.http.calls import schedules
 from tenure.surfaces.http.calls.tables.audiences import operator, reader
@@ -21,7 +21,7 @@ ROUTES = (
         "/v1/schedules",
         handler=schedules.page,
         summary="The schedules, by name",
-        parameters=(DEFINITION, LIMIT, CURSOR),
+        parameters=(NAMESPACE, DEFINITION, LIMIT, CURSOR),
         answers={200: shapes.SchedulePage},
         problems=("invalid-cursor",),
         is_namespaced=True,
@@ -29,6 +29,7 @@ ROUTES = (
     operator(
         "/v1/schedules",
         handler=schedules.create,
+        parameters=(NAMESPACE,),
         target=schedules.target,
         summary="Create a schedule",
         body=shapes.NewScheduleBody,
@@ -40,6 +41,7 @@ ROUTES = (
     reader(
         "/v1/schedules/{name}",
         handler=schedules.get,
+        parameters=(NAMESPACE,),
         summary="One schedule",
         answers={200: shapes.ScheduleItem},
         problems=("not-found",),
@@ -49,13 +51,21 @@ ROUTES = (
         "PATCH",
         "/v1/schedules/{name}",
         handler=schedules.edit,
+        parameters=(NAMESPACE,),
         summary="Change parts of a schedule",
         body=shapes.ScheduleChange,
         fields=shapes.FIELDS,
         headers=(_IF_MATCH,),
         answers={200: shapes.ScheduleItem},
         problems=(
-            *("not-found", "schedule-in-code", "schedule-of-task", "revision-required", "revision-mismatch"),
+            *(
+                "not-found",
+                "schedule-unreadable",
+                "schedule-in-code",
+                "schedule-of-task",
+                "revision-required",
+                "revision-mismatch",
+            ),
             *_PLANNED,
         ),
     ),
@@ -63,6 +73,7 @@ ROUTES = (
         "DELETE",
         "/v1/schedules/{name}",
         handler=schedules.delete,
+        parameters=(NAMESPACE,),
         summary="Delete a schedule with its ticks; its jobs stay",
         answers={200: shapes.ScheduleGone},
         problems=("not-found",),
@@ -70,6 +81,7 @@ ROUTES = (
     operator(
         "/v1/schedules/{name}/pause",
         handler=schedules.pause,
+        parameters=(NAMESPACE,),
         summary="Pause a schedule: it does not fire",
         body=shapes.SchedulePause,
         needs_body=False,
@@ -80,38 +92,40 @@ ROUTES = (
     operator(
         "/v1/schedules/{name}/resume",
         handler=schedules.resume,
+        parameters=(NAMESPACE,),
         summary="Resume a schedule",
         body=shapes.ResumeBody,
         needs_body=False,
         answers={200: shapes.ScheduleItem},
-        problems=("not-found", "revision-mismatch"),
+        problems=("not-found", "schedule-unreadable", "revision-mismatch"),
         is_namespaced=True,
     ),
     operator(
         "/v1/schedules/{name}/trigger",
         handler=schedules.trigger,
+        parameters=(NAMESPACE,),
         summary="Run a schedule now; its ticks stay as they are",
         body=shapes.TriggerBody,
         needs_body=False,
         fields=shapes.FIELDS,
         answers={202: shapes.TickItem},
-        problems=("not-found", "quota"),
+        problems=("not-found", "schedule-unreadable", "quota"),
         is_namespaced=True,
     ),
     reader(
         "/v1/schedules/{name}/next",
         handler=schedules.coming,
         summary="The next ticks of a schedule",
-        parameters=(COUNT,),
+        parameters=(NAMESPACE, COUNT),
         answers={200: shapes.Coming},
-        problems=("not-found",),
+        problems=("not-found", "schedule-unreadable"),
         is_namespaced=True,
     ),
     reader(
         "/v1/schedules/{name}/ticks",
         handler=schedules.ticks,
         summary="What became of the ticks of a schedule, newest first",
-        parameters=(LIMIT, CURSOR),
+        parameters=(NAMESPACE, LIMIT, CURSOR),
         answers={200: shapes.TickPage},
         problems=("not-found", "invalid-cursor"),
         is_namespaced=True,

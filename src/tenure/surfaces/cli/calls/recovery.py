@@ -1,4 +1,4 @@
-"""`tenure migrate --after-restore`: lets a database that was restored from a backup go on."""
+"""`tenure migrate --after-restore` and `--reset-clock`: let a database go on."""
 
 import click
 
@@ -48,3 +48,32 @@ def _refusal(seen: WorkersSeen) -> str:
 
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+async def reset_clock(store: Store, *, forced: bool) -> None:
+    """Set the clock back; says what was done."""
+    answer = await store.reset_clock(forced=forced)
+    if answer is None:
+        raise click.ClickException(
+            "nothing was changed: the clock of PostgreSQL is its server's; set that one right, by NTP"
+        )
+    if isinstance(answer, WorkersSeen):
+        raise click.ClickException(_refusal_to_reset(answer))
+    seconds = answer.by.total_seconds()
+    if not seconds:
+        click.echo("the clock is not ahead of this machine's: nothing was changed")
+        return
+    click.echo(
+        f"clock set back by {seconds:,.0f} s: {answer.leases} leases ended, {answer.waits} waits and "
+        f"{answer.schedules} schedules brought forward"
+    )
+
+
+def _refusal_to_reset(seen: WorkersSeen) -> str:
+    last = seen.workers[0]
+    others = f" and {len(seen.workers) - 1} more" if len(seen.workers) > 1 else ""
+    return (
+        f"nothing was changed: worker {last.id} on {last.host}{others} may still run; stop all workers and "
+        f"try again {WORKER_ALIVE.total_seconds():.0f} s later. While the clock stands still, one that was "
+        "killed seems to run: add --workers-stopped if none does"
+    )
