@@ -150,8 +150,8 @@ def reschedule(
 def run_now(ctx: click.Context, jobs: tuple[JobName, ...], database: str, as_json: bool) -> None:
     """Let jobs run now that wait for their time, or for another attempt.
 
-    A worker, `tenure serve` or `tenure scheduler` queues them within moments. Their attempts stay as they are. A job that waits
-    for no time is a failure, and stays as it is.
+    A worker, `tenure serve` or `tenure scheduler` queues them within moments. Their attempts stay as they
+    are. A job that waits for no time is a failure, and stays as it is.
     """
     _reschedule(ctx, database, jobs, None, None, as_json=as_json)
 
