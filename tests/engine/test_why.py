@@ -43,8 +43,7 @@ async def test_scheduled(store: Store) -> None:
     answer = await why(store, job)
     assert (answer.code, answer.until) == (WhyCode.SCHEDULED, START + seconds(90))
     assert answer.sentence == (
-        f"It is scheduled for {AT}:01:30 UTC, in 2 minutes. "
-        f"`tenure jobs run-now {job}` does not wait for that."
+        f"It is scheduled for {AT}:01:30 UTC, in 2 minutes. Run it now with `tenure jobs run-now {job}`."
     )
     assert also(answer) == []
 
@@ -70,7 +69,7 @@ async def test_backing_off_tells_the_error(store: Store) -> None:
     assert (answer.code, answer.until) == (WhyCode.BACKING_OFF, START + seconds(5))
     assert answer.sentence == (
         "Attempt 1 of 3 failed with ValueError: line one line two. "
-        f"It is tried again at {AT}:00:05 UTC, in 5 s. `tenure jobs run-now {job}` does not wait for that."
+        f"It is tried again at {AT}:00:05 UTC, in 5 s. Run it now with `tenure jobs run-now {job}`."
     )
 
 

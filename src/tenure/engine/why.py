@@ -174,11 +174,11 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
                 job.updated_at,
             )
         case State.SCHEDULED:
-            text = soon if _is_due(found) else f"It is scheduled for {when}. {_sooner(job.id)}"
+            text = soon if _is_due(found) else f"It is scheduled for {when}. {_run_now(job.id)}"
             yield Obstacle(WhyCode.SCHEDULED, text, job.updated_at, until)
         case State.RETRYING:
             error = "" if found.error is None else f" with {error_text(found.error)}"
-            text = soon if _is_due(found) else f"It is tried again at {when}. {_sooner(job.id)}"
+            text = soon if _is_due(found) else f"It is tried again at {when}. {_run_now(job.id)}"
             failed = f"Attempt {job.attempt} of {job.max_attempts} failed{error}."
             yield Obstacle(WhyCode.BACKING_OFF, f"{failed} {text}", job.updated_at, until)
         case State.SUSPENDED:
@@ -186,8 +186,8 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
             yield Obstacle(WhyCode.SLEEPING, text, job.updated_at, until)
 
 
-def _sooner(job: UUID) -> str:
-    return f"`tenure jobs run-now {job}` does not wait for that."
+def _run_now(job: UUID) -> str:
+    return f"Run it now with `tenure jobs run-now {job}`."
 
 
 def _paused(pause: Pause, *, is_fenced: bool) -> Obstacle:

@@ -296,7 +296,12 @@ async def test_an_unknown_job_is_unknown_everywhere(api: Api) -> None:
     """S0.54, and rows 38 and 39: nothing that is not an id in full is looked up, and nothing is made."""
     ids = [NOBODY, "1", "' OR 1=1--", f"{{{NOBODY}}}", f"urn:uuid:{NOBODY}", NOBODY.replace("-", ""), "%00"]
     for route in (route for route in ROUTES if "jobId" in route.names):
-        sent = {"token": "1.a", **({"error": {"type": "a"}} if route.path.endswith("/fail") else {})}
+        sent: dict[str, object] = {
+            "token": "1.a",
+            **({"error": {"type": "a"}} if route.path.endswith("/fail") else {}),
+        }
+        if route.path.endswith("/reschedule"):
+            sent = {"delaySeconds": 0}
         body = sent if route.body and route.needs_body else None
         bodies = set()
         for job in [*ids, "%ff", "x" * 7000]:
