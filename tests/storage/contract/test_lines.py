@@ -39,7 +39,7 @@ async def test_a_store_without_jobs_has_no_line(store: Store) -> None:
     assert await store.lines() == []
 
 
-async def test_a_line_is_listed_while_it_has_jobs_or_a_live_worker(store: Store, clock: Clock) -> None:
+async def test_a_line_is_listed_that_has_or_had_jobs_or_has_a_live_worker(store: Store, clock: Clock) -> None:
     """Not where a job was refused, nor where a worker once served."""
     await enqueue_one(store, key="mine")
     await enqueue_one(store, key="mine", queue="other", limits=(Limit("api", size=1),))
@@ -55,9 +55,9 @@ async def test_a_line_is_listed_while_it_has_jobs_or_a_live_worker(store: Store,
     await clock.advance(seconds(1))
     nothing = timedelta(0)
     await store.prune(Retention(succeeded=nothing, others=nothing, keyed=nothing))
-    assert await store.lines() == []
-    await store.tidy()
-    assert await store.lines() == []
+    for _ in range(2):
+        assert [(status.line, status.counts) for status in await store.lines()] == [(MAIL, {})]
+        await store.tidy()
 
 
 async def test_after_every_verb_the_counts_are_those_of_the_jobs(store: Store, clock: Clock) -> None:

@@ -21,7 +21,7 @@ class OperationsStore(Protocol):
     """The verbs for operators and workers about lines, limits, definitions and workers, and the upkeep."""
 
     async def lines(self) -> list[LineStatus]:
-        """Every line that has jobs, is paused by its name or is served by a live worker.
+        """Every line that has or had jobs, is paused by its name or is served by a live worker.
 
         With its counts by state, read from running totals: history is never counted.
         """

@@ -10,8 +10,8 @@ The look-up also tells how long the first job of each place has waited, for the 
 that job is claimed, the next one counts as old as the last one claimed there, until the next look-up.
 
 A line whose limits have no room is passed over until some is believed to be free. A turn locks slots of
-each limited line that it is offered, so it is offered only as many as can fill it and some more, by how many
-jobs came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
+each limited line that it is offered, so it is offered only as many as can fill it twice, by how many jobs
+came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
 again after jobs were put there or a look-up found some.
 
 All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
@@ -46,7 +46,7 @@ SPARSE = 0.8
 """Up to which share of the room that is used fewer jobs are said to wait than there is room for."""
 
 MARGIN = 1.3
-"""How many times the jobs of a claim it is offered, by what the last offers gave."""
+"""How many times the jobs of a claim it is then offered, by what the last offers gave."""
 
 
 class LineScan:
@@ -98,7 +98,7 @@ class LineScan:
         """Whether some lines have more priorities than were looked up."""
         return bool(self._front_ends)
 
-    def learn(self, found: Iterable[Sequence[Any]], took: float, front: int = FRONT) -> None:
+    def learn(self, found: Iterable[Iterable[Any]], took: float, front: int = FRONT) -> None:
         """Take the rows of a look-up that took so many seconds; claims begin at the first job that it found.
 
         `front` is how many priorities of a line it walked through before it looked at others for their age.
@@ -212,7 +212,7 @@ class LineScan:
         self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        limited_room, most_room = 0, limit * MARGIN / self._used
+        limited_room, most_room = 0, limit * (MARGIN if self.is_sparse else 2) / self._used
         horizon = self._horizon(returning)
         waited = self._waited if goes_by_age(turn) else {}
         for equals in self._order.by_rank(self._claimed_to, self.known, waited):

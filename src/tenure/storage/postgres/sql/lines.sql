@@ -1,4 +1,4 @@
--- Every line that has jobs, is paused by its name or is served by a live worker, with its totals, its oldest waiting job,
+-- Every line that has or had jobs, is paused by its name or is served by a live worker, with its totals, its oldest waiting job,
 -- the narrowest of its pauses and how many such workers serve it. Jobs under different limits stand in lines of their
 -- own but count as one here. The table of lines has more: those that workers served, those of jobs that were refused.
 WITH RECURSIVE
@@ -22,7 +22,6 @@ known AS (
       FROM (SELECT line, state, sum(n) AS n FROM tenure.tally GROUP BY line, state) total
      CROSS JOIN LATERAL (SELECT queue, definition, version FROM tenure.line WHERE line.id = total.line LIMIT 1) line
      GROUP BY line.queue, line.definition, line.version, total.state
-    HAVING sum(total.n) <> 0
      UNION ALL
     SELECT line.queue, line.definition, line.version, NULL, 0, head.queued_at, 0
       FROM place

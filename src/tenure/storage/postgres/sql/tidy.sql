@@ -1,5 +1,6 @@
 -- Fold running totals, and forget workers not seen for a day, and ticks and ended repetitions of 90 days ago; a tick whose
--- job has not ended stays, where its schedule asks about that. One process at a time is enough.
+-- job has not ended stays, where its schedule asks about that. One process at a time is enough. A job begins in one of
+-- three states: of these a total of zero stays, so that a line which had jobs is known.
 WITH
 turn AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(7308325449218352742) AS mine
@@ -14,7 +15,8 @@ taken AS (
 ),
 folded AS (
     INSERT INTO tenure.tally (line, state, n)
-    SELECT line, state, sum(n) FROM taken GROUP BY line, state HAVING sum(n) <> 0
+    SELECT line, state, sum(n) FROM taken GROUP BY line, state
+    HAVING sum(n) <> 0 OR state IN ('created', 'scheduled', 'queued')
     RETURNING line
 ),
 forgotten AS (

@@ -1,4 +1,4 @@
--- Every line that has jobs, is paused by its name or is served by a live worker, with its totals, its oldest waiting job,
+-- Every line that has or had jobs, is paused by its name or is served by a live worker, with its totals, its oldest waiting job,
 -- the narrowest of its pauses and how many such workers serve it. Jobs under different limits stand in lines of their
 -- own but count as one here. The table of lines has more: those that workers served, those of jobs that were refused.
 WITH RECURSIVE
@@ -6,8 +6,7 @@ counted (queue, definition, version, counts) AS (
     SELECT queue, definition, version, json_group_object(state, n)
       FROM (SELECT queue, definition, version, state, sum(n) AS n
               FROM tenure_tally tally CROSS JOIN tenure_line line ON line.id = tally.line
-             GROUP BY queue, definition, version, state
-            HAVING sum(n) <> 0)
+             GROUP BY queue, definition, version, state)
      GROUP BY queue, definition, version
 ),
 filled (line) AS (
