@@ -127,3 +127,9 @@ def test_what_is_enqueued_is_answered_as_a_store_would() -> None:
     with pytest.raises(IdempotencyConflict):
         ctx.enqueue_sync(welcome, Welcome("grace"), idempotency_key="k")
     assert len(ctx.children) == 4
+
+
+@pytest.mark.parametrize("given", [{"job_id": "7"}, {"fence": 0}, {"attempt": 0}])
+def test_a_context_is_made_up_of_what_a_job_can_have(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(given))):
+        Context(**given)

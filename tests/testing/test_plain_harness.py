@@ -187,3 +187,29 @@ def test_an_app_is_in_one_harness_at_a_time(t: Harness) -> None:
 async def test_in_a_running_loop_the_plain_form_says_which_to_use() -> None:
     with harness(app) as t, pytest.raises(TenureError, match="async with harness"):
         t.drain()
+
+
+def test_a_harness_that_has_ended_says_so_and_leaves_the_apps_own_database_alone(tmp_path: Path) -> None:
+    own = Tenure(f"sqlite:///{tmp_path}/own.db")
+    job = own.job("a.job")(lambda: None)
+    with harness(own) as t:
+        pass
+    calls: list[Callable[[], object]] = [
+        lambda: t.enqueue(job),
+        lambda: t.enqueue("a.job"),
+        lambda: t.fail_next(job),
+        lambda: t.advance("1h"),
+        t.drain,
+        t.jobs,
+    ]
+    for call in calls:
+        with pytest.raises(TenureError, match="the harness has ended: use it inside its block"):
+            call()
+    assert not (tmp_path / "own.db").exists()
+
+
+def test_what_stands_in_is_a_function(t: Harness) -> None:
+    with pytest.raises(InvalidInput, match="function: is 3"):
+        t.replace(welcome, 3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="times: is -1"):
+        t.assert_enqueued(welcome, times=-1)

@@ -58,7 +58,7 @@ class BoundApp:
         """Make the store ready."""
         self._logging.install()
         try:
-            self._block_on(self._worker.register())
+            asyncio.run_coroutine_threadsafe(self._worker.register(), self._runtime.loop()).result()
         except BaseException:
             self.close()
             raise
@@ -68,7 +68,7 @@ class BoundApp:
         self._logging.remove()
         self._runtimes.exchange(*self._before)
         try:
-            self._runtime.close()
+            self._runtime.end()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -116,6 +116,8 @@ class BoundApp:
 
         What became of the jobs since does not matter. Params fit if a handler would see no difference.
         """
+        if times is not None:
+            whole("times", times, 0, _MOST_TIMES)
         wanted = self._wanted(definition, params, queue)
         jobs = self._jobs()
         found = [job for job in jobs if wanted.fits(job)]
@@ -144,6 +146,7 @@ class BoundApp:
         return standing.state
 
     def _spec(self, definition: Which) -> Spec:
+        self._runtime.refuse_after_end()
         if isinstance(definition, str):
             found = self._registry.find(definition)
             if found is None:
@@ -161,10 +164,8 @@ class BoundApp:
         async def asked() -> T:
             return await question(await self._runtime.ready())
 
-        return self._block_on(asked())
-
-    def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._runtime.loop()).result()
+        loop = self._runtime.loop()
+        return asyncio.run_coroutine_threadsafe(asked(), loop).result()
 
 
 def span_of(by: Duration | str) -> timedelta:

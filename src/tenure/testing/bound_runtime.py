@@ -33,6 +33,7 @@ class BoundRuntime(Runtime):
         self._path = path
         self._at = at
         self._store: HandClockStore | None = None
+        self._has_ended = False
         self.on_call: Callable[[], Awaitable[None]] | None = None
 
     async def call(self, work: Work[T], *, aside: bool = False) -> T:
@@ -47,14 +48,25 @@ class BoundRuntime(Runtime):
         return await super().call(and_tell, aside=aside)
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop of the store, for the harness itself: it may use the store at any time."""
+        """The loop of the store, for the harness itself: a handler may not use it."""
+        self.refuse_after_end()
         return super()._running()
+
+    def refuse_after_end(self) -> None:
+        """Raise TenureError once the harness has ended: the app has its own database again."""
+        if self._has_ended:
+            raise TenureError("the harness has ended: use it inside its block")
+
+    def end(self) -> None:
+        """Close the store for good: its file is about to be deleted."""
+        self._has_ended = True
+        self.close()
 
     async def ready(self) -> HarnessStore:
         """The store and its client; to be called on their loop."""
         client = await self._ready()
         if self._store is None:
-            raise TenureError("the harness has ended")
+            raise TenureError("the store of the harness is closed")
         return HarnessStore(self._store, client)
 
     def _running(self) -> asyncio.AbstractEventLoop:

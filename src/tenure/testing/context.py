@@ -6,6 +6,7 @@ It is the real `Context`, and so refuses what that refuses; only what receives i
 from typing import Any
 from uuid import UUID, uuid4
 
+from tenure.core.errors import InvalidInput
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Progress
 from tenure.core.values.bounds import whole
@@ -39,6 +40,9 @@ class RecordingContext(Context):
         app: Tenure | None = None,
     ) -> None:
         whole("attempt", attempt, 1, 2**31 - 1)
+        whole("fence", fence, 1, 2**63 - 1)
+        if job_id is not None and not isinstance(job_id, UUID):
+            raise InvalidInput("job_id", f"is {job_id!r:.64}", "give a UUID")
         made_up = Assignment(
             job=job_id or uuid4(),
             fence=fence,

@@ -9,9 +9,10 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tenure.core.model.retry import HandlerReport, Raised
 from tenure.execution.child.performance import perform, perform_in_loop
@@ -34,6 +35,39 @@ is_on_stage: ContextVar[bool] = ContextVar("is_on_stage", default=False)
 """Whether this code is a handler's: it may use no store but through `ctx`."""
 
 
+class Errand(Generic[T]):
+    """Work on the loop of another thread; once it is given up it is over, not only about to end."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
+        self.outcome: Future[T] = Future()
+        self._loop = loop
+        self._task: asyncio.Task[T] | None = None
+        loop.call_soon_threadsafe(self._begin, work)
+
+    def give_up(self) -> None:
+        """Cancel the work, unless it has ended, and wait for its end."""
+        if not self.outcome.done():
+            self._loop.call_soon_threadsafe(self._cancel)
+            wait([self.outcome])
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> None:
+        self._task = self._loop.create_task(work)
+        self._task.add_done_callback(self._end)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _end(self, task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            self.outcome.cancel()
+            self.outcome.set_running_or_notify_cancel()  # for those that wait
+        elif (error := task.exception()) is not None:
+            self.outcome.set_exception(error)
+        else:
+            self.outcome.set_result(task.result())
+
+
 class PlainStage:
     """Runs handlers in the thread that calls `run`."""
 
@@ -44,15 +78,14 @@ class PlainStage:
     def run(self, work: Work[T], loop: asyncio.AbstractEventLoop) -> T:
         """Do the work on `loop`, and meanwhile what it posts, here."""
         posted: SimpleQueue[InlineAttempt | None] = SimpleQueue()
-        future = asyncio.run_coroutine_threadsafe(work(posted.put), loop)
-        future.add_done_callback(lambda _: posted.put(None))
+        errand = Errand(work(posted.put), loop)
+        errand.outcome.add_done_callback(lambda _: posted.put(None))
         try:
             while (attempt := posted.get()) is not None:
                 self._perform(attempt)
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+            return errand.outcome.result()
+        finally:
+            errand.give_up()
 
     def close(self) -> None:
         """Run the app's stop hooks, as at the end of a process, and close the loop of async handlers."""
@@ -113,32 +146,39 @@ async def run_on_this_loop(work: Work[T], loop: asyncio.AbstractEventLoop, life:
     def post(attempt: InlineAttempt) -> None:
         here.call_soon_threadsafe(posted.put_nowait, attempt)
 
-    future = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(post), loop))
+    errand = Errand(work(post), loop)
+    future = asyncio.wrap_future(errand.outcome)
     future.add_done_callback(lambda _: posted.put_nowait(None))
+    is_given_up = False
+
+    async def perform_one(attempt: InlineAttempt) -> None:
+        report = await _perform_in_loop(attempt, life)
+        if not is_given_up:  # how a handler ends then is not its doing, and not to be kept
+            attempt.channel.send(ReportMessage(report))
+
     try:
         async with asyncio.TaskGroup() as tasks:
             try:
                 while (attempt := await posted.get()) is not None:
-                    tasks.create_task(_perform_in_loop(attempt, life))
+                    tasks.create_task(perform_one(attempt))
             except asyncio.CancelledError:
-                future.cancel()  # first: how its handlers now end is not their doing, and not to be kept
+                is_given_up = True
                 raise
         return await future
     finally:
-        future.cancel()
+        if not errand.outcome.done():
+            await asyncio.to_thread(errand.give_up)
 
 
-async def _perform_in_loop(attempt: InlineAttempt, life: LoopLife) -> None:
+async def _perform_in_loop(attempt: InlineAttempt, life: LoopLife) -> HandlerReport:
     is_on_stage.set(True)
     channel, given = attempt.channel, attempt.handler
     current_channel.set(channel)
     if (failed := await life.start_in_loop(attempt.assignment)) is not None:
-        channel.send(ReportMessage(failed))
-        return
+        return failed
     hooks = {name: _beside_the_loop(channel, hook) for name, hook in given.hooks.items()}
     handler = Handler(_beside_the_loop(channel, given.run), given.decode, hooks)
-    report = await perform_in_loop(channel, attempt.assignment, lambda: _OneHandler(handler))
-    channel.send(ReportMessage(report))
+    return await perform_in_loop(channel, attempt.assignment, lambda: _OneHandler(handler))
 
 
 async def _alone(awaitable: Any) -> Any:
@@ -171,6 +211,12 @@ async def _until_cancelled(channel: InlineChannel, awaitable: Any) -> Any:
         forget()
 
 
+def _close_unused(calling: asyncio.Future[tuple[Any, BaseException | None]]) -> None:
+    """Close what an `async def` behind a plain function returned too late to be awaited."""
+    if not calling.cancelled() and inspect.iscoroutine(result := calling.result()[0]):
+        result.close()
+
+
 def _beside_the_loop(channel: InlineChannel, function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, called in a thread unless it is an `async def`."""
 
@@ -184,7 +230,12 @@ def _beside_the_loop(channel: InlineChannel, function: Callable[..., Any]) -> Ca
     async def called(*arguments: Any) -> Any:
         if inspect.iscoroutinefunction(function):
             return await _until_cancelled(channel, function(*arguments))
-        result, error = await asyncio.to_thread(call, *arguments)
+        calling = asyncio.ensure_future(asyncio.to_thread(call, *arguments))
+        try:
+            result, error = await asyncio.shield(calling)
+        except asyncio.CancelledError:
+            calling.add_done_callback(_close_unused)
+            raise
         if error is not None:
             raise error
         # An `async def` that takes less than a handler is given stands behind a plain function.

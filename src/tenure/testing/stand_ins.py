@@ -34,6 +34,8 @@ class StandIns:
 
     def replace(self, spec: Spec, function: Callable[..., Any]) -> None:
         """Have this function run in place of the handler."""
+        if not callable(function):
+            raise InvalidInput("function", f"is {function!r:.64}", "give a function that stands in")
         if not inspect.isfunction(function):  # a mock, a partial, a method
             self._replaced[spec.key, spec.version] = function
         else:

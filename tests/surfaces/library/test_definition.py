@@ -265,9 +265,11 @@ def test_without_settings_the_defaults_are_those_of_the_promise(app: Tenure) -> 
 
 
 def test_what_must_not_run_twice_has_one_attempt(app: Tenure) -> None:
-    app.job("pay", on_lost="bury", max_attempts=5)(neither)
-    policy = app.specs()[0].policy
-    assert (policy.on_lost, policy.max_attempts) == (OnLost.BURY, 1)
+    app.job("pay", on_lost="bury")(neither)
+    app.job("bill", on_lost="bury", max_attempts=1)(neither)
+    assert {(spec.policy.on_lost, spec.policy.max_attempts) for spec in app.specs()} == {(OnLost.BURY, 1)}
+    with pytest.raises(InvalidInput, match=r'max_attempts: is 4, .* leave it out, or let on_lost be "retry"'):
+        app.job("pay.twice", on_lost="bury", max_attempts=4)(neither)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import NewJob
-from tenure.core.model.policy import OnLost
+from tenure.core.model.policy import OnLost, refuse_second_attempt
 from tenure.core.model.spec import Spec, check_lane
 
 
@@ -20,7 +20,5 @@ def with_on_lost(job: NewJob, spec: Spec, on_lost: OnLost, max_attempts: int | N
         raise InvalidInput("on_lost", problem, "leave it out")
     policy = replace(job.policy, on_lost=on_lost)
     check_lane(replace(spec, policy=policy))
-    if on_lost is OnLost.BURY and max_attempts not in {None, 1}:
-        problem = f"is {max_attempts} for a job that is buried if its worker is lost"
-        raise InvalidInput("max_attempts", problem, "it is tried once: leave it out")
+    refuse_second_attempt(on_lost, max_attempts)
     return replace(job, policy=policy)

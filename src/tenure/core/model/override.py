@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import NewJob
-from tenure.core.model.policy import OnLost
+from tenure.core.model.policy import refuse_second_attempt
 from tenure.core.model.spec import Spec
 from tenure.core.values.documents import EMPTY, Document, write
 
@@ -53,9 +53,7 @@ class Override(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def check(self, spec: Spec) -> None:
         """Raise InvalidInput if the override is not possible for jobs of a definition."""
-        if self.max_attempts not in {None, 1} and spec.policy.on_lost is OnLost.BURY:
-            problem = f'is {self.max_attempts} for {spec.key}@{spec.version}, whose on_lost is "bury"'
-            raise InvalidInput("max_attempts", problem, "such a job is tried once")
+        refuse_second_attempt(spec.policy.on_lost, self.max_attempts)
         self.applied(spec.new_job(EMPTY), spec)
 
     def applied(self, job: NewJob, spec: Spec) -> NewJob:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from tenure.core.errors import InvalidInput
 from tenure.core.values.bounds import printable, whole, whole_millis, within
 
 
@@ -14,6 +15,13 @@ class OnLost(StrEnum):
 
     RETRY = "retry"
     BURY = "bury"
+
+
+def refuse_second_attempt(on_lost: OnLost, max_attempts: int | None) -> None:
+    """Refuse more than one attempt, where somebody asks for it, for jobs that must not run twice."""
+    if on_lost is OnLost.BURY and max_attempts not in {None, 1}:
+        problem = f'is {max_attempts}, but with on_lost "bury" a job is tried once'
+        raise InvalidInput("max_attempts", problem, 'leave it out, or let on_lost be "retry"')
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):

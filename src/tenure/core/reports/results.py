@@ -15,6 +15,8 @@ def no_result(state: State, job: UUID, definition: str, error: Failure | None) -
         case State.CANCELLED:
             return JobCancelled(job, definition, "was cancelled")
         case State.BURIED:
-            return JobBuried(job, definition, "lost its worker and must not run twice")
+            return JobBuried(
+                job, definition, "was cut off, as its worker was lost or stopped, and must not run twice"
+            )
         case _:
             return JobUnfinished(job, definition, f"is still {state}")

@@ -7,7 +7,7 @@ of the event loop; in `thread` the main thread alone, which does nothing else.
 
 import os
 import select
-from _thread import allocate_lock
+from _thread import RLock, allocate_lock
 from collections.abc import Callable, Sequence
 from time import monotonic
 
@@ -36,7 +36,7 @@ class Mux:
         self._frames = Frames()
         self._writer = FrameWriter(descriptor)
         self._reading = allocate_lock()
-        self.printing = allocate_lock()
+        self.printing = RLock()  # a finalizer may print in the middle of a print
         self.streams: dict[int, MuxStream] = {}
         self.on_retired: Callable[[], None] = _exit
         """Called when the worker needs this runner no longer, and no attempt runs in it; must end it."""
@@ -170,7 +170,8 @@ class MuxStream(Replies):
             for start in range(0, end, LARGEST_PRINT):
                 self.send(OutputMessage(level, text[start : min(start + LARGEST_PRINT, end)]))
             if end < len(text):
-                self._pieces[level] = text[end:]
+                # What a finalizer has printed since follows.
+                self._pieces[level] = text[end:] + self._pieces.get(level, "")
 
     def flush(self) -> None:
         """Pass on what follows the last newline."""

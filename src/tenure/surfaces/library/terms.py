@@ -10,7 +10,7 @@ from tenure.api.job_options import Duration, duration
 from tenure.core.errors import InvalidInput
 from tenure.core.model.lanes import COMMAND, PROCESS
 from tenure.core.model.limit import Limit
-from tenure.core.model.policy import OnLost, Policy, RetryPolicy
+from tenure.core.model.policy import OnLost, Policy, RetryPolicy, refuse_second_attempt
 from tenure.core.model.spec import Spec, check_lane
 from tenure.core.values.other_words import TERMS, unknown_option
 from tenure.settings.settings import Settings
@@ -45,7 +45,7 @@ class DefinitionTerms(TypedDict, total=False):
     Default: 10, or `grace_seconds` of the settings."""
     on_lost: Literal["retry", "bury"]
     """What becomes of a job whose worker was lost: "retry" runs it again, "bury" never does.
-    With "bury" it has one attempt, whatever `max_attempts` says, so an exception ends it too.
+    With "bury" it has one attempt, so an exception ends it too, and `max_attempts` above 1 is refused.
     Default: "retry"."""
     concurrency: int
     """How many of its jobs may run at once, on all machines together; 0 for no limit. Default: 0."""
@@ -116,11 +116,13 @@ def _lifted(terms: DefinitionTerms, name: Literal["memory", "files"]) -> Any:
 
 
 def _policy(terms: DefinitionTerms, settings: Settings) -> Policy:
+    on_lost = _on_lost(terms.get("on_lost", "retry"))
+    refuse_second_attempt(on_lost, terms.get("max_attempts"))
     return Policy(
         max_attempts=_or(terms.get("max_attempts"), settings.max_attempts),
         timeout=_time("timeout", terms.get("timeout"), settings.timeout_seconds),
         grace=_time("grace", terms.get("grace"), settings.grace_seconds),
-        on_lost=_on_lost(terms.get("on_lost", "retry")),
+        on_lost=on_lost,
         retry=structs.replace(
             _retry(terms.get("retry")),
             retry_on=exception_names("retry_on", terms.get("retry_on", ())),

@@ -166,7 +166,7 @@ def test_as_json_the_codes_word_and_the_operators_stand_apart(tmp_path: Path, kn
         (("set", "mail", "--grace", "2d"), "grace: is 2 days"),
         (("set", "mail", "--retry-base", "10m"), "retry.cap"),
         (("set", "mail", "--timeout", "1.2345"), "whole milliseconds"),
-        (("set", "once", "--max-attempts", "2"), "such a job is tried once"),
+        (("set", "once", "--max-attempts", "2"), "a job is tried once"),
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(
