@@ -18,13 +18,12 @@ from bench.sites import PostgresSite, Site, SqliteSite
 from bench.stamps import Stamps
 from bench.tenure_worker import TenureQueue, idle
 from bench.timetable import Timetable
-from tenure.core.values.bounds import LARGEST_BATCH
 
 ROOT = Path(__file__).parent.parent
 MINUTE = 60.0
 LOOK_EVERY = 0.02
 SLOTS = 4
-RATE = 12_000
+RATE = 8_000
 """Jobs a second of a drain, at most: so many are in line that it never ends."""
 
 _logs = count(1)
@@ -150,9 +149,9 @@ class _Draining:
     def round(self, *, fires: bool) -> Round:
         """What is drained from when the schedules are due until the time is up; by then all have fired."""
         wanted = round(RATE * (self._seconds + 2)) - (self._filled - len(self._stamps))
-        for filling in range(wanted, 0, -LARGEST_BATCH):
-            self._queue.fill(min(filling, LARGEST_BATCH), self._stamps.path)
-        self._filled += max(wanted, 0)
+        if wanted > 0:
+            self._queue.fill(wanted, self._stamps.path)
+            self._filled += wanted
         self._table.put_off()
         self._table.await_minute()
         before = len(self._stamps)

@@ -17,6 +17,7 @@ from bench.jobs import STAMP, program
 from bench.postgres import Database, ask
 from bench.sites import Site
 from bench.stamps import Stamps
+from tenure.core.values.bounds import LARGEST_BATCH
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = "bench.jobs:app"
@@ -54,9 +55,11 @@ class TenureQueue:
         self._settled_before = site.settled()
 
     def fill(self, jobs: int, stamps: Path) -> None:
-        """All in one transaction; then what that has left for later is done."""
+        """In as few transactions as can be; then what that has left for later is done."""
         with program(self._site.address) as app:
-            app.enqueue_many_sync([app.new_job(STAMP, {"stamps": str(stamps)})] * jobs)
+            for left in range(jobs, 0, -LARGEST_BATCH):
+                new = app.new_job(STAMP, {"stamps": str(stamps)})
+                app.enqueue_many_sync([new] * min(left, LARGEST_BATCH))
         self._settled_before, self._awaited = self._site.settled(), jobs
         self._site.tidy()
 
