@@ -17,7 +17,13 @@ from tests.postgres_versions import NEWEST, USUAL, binaries_of
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
 from tests.storage.clock import Clock
 
-pytest_plugins = ["tests.contract_counts", "tests.whole", "tests.order", "tests.wiretap"]
+pytest_plugins = [
+    "tests.contract_counts",
+    "tests.whole",
+    "tests.order",
+    "tests.server_files",
+    "tests.wiretap",
+]
 
 # A slow machine is no failure, and the same tree passes or fails the same way each time.
 settings.register_profile(
