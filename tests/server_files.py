@@ -8,20 +8,24 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
 
 VARIABLE = "TENURE_TEST_SERVER_FILES"
 """The folder of what was made in this run; without it each server has its files made anew."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """In the first process of a run: those that it starts inherit the variable."""
-    if VARIABLE not in os.environ:
-        os.environ[VARIABLE] = tempfile.mkdtemp(prefix="tenure-server-files-")
-        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(VARIABLE), ignore_errors=True))
+@contextmanager
+def kept() -> Iterator[None]:
+    """Keep what is made here, for this process and those that it starts; unless one above it does so."""
+    if VARIABLE in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="tenure-server-files-") as place:
+        os.environ[VARIABLE] = place
+        yield
+        del os.environ[VARIABLE]
 
 
 def write(data: Path, made_with: tuple[str, ...], make: Callable[[], None]) -> None:
