@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,10 +13,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tenure.storage.contract.store import Store
+from tests import server_files
 from tests.postgres_server import DSN_VARIABLE, PostgresServer
 from tests.postgres_versions import NEWEST, USUAL, binaries_of
-from tests.storage.backends import Backend, PostgresBackend, SqliteBackend, server_for
+from tests.storage.backends import Backend, SqliteBackend, server_for
 from tests.storage.clock import Clock
+from tests.storage.shared_connections import Kept
 
 pytest_plugins = ["tests.contract_counts", "tests.whole", "tests.order", "tests.wiretap"]
 
@@ -32,6 +35,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The HTTP client looks for it several times a request, on every path, and in vain: it is no dependency.
 if find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before processes are started that run tests: they share what is kept."""
+    keeping = ExitStack()
+    keeping.enter_context(server_files.kept())
+    config.add_cleanup(keeping.close)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,25 +77,33 @@ def database_kind(request: pytest.FixtureRequest) -> str:
     return named
 
 
+@pytest.fixture(scope="session")
+async def kept() -> AsyncIterator[Kept]:
+    """The connections that outlive a test."""
+    keeping = Kept()
+    yield keeping
+    keeping.drop()
+
+
 @pytest.fixture
 async def backend(
-    request: pytest.FixtureRequest, database_kind: str, tmp_path: Path
+    request: pytest.FixtureRequest, database_kind: str, tmp_path: Path, kept: Kept
 ) -> AsyncIterator[Backend]:
     """An empty, migrated database of each kind, its clock in the test's hands."""
     made: Backend
     if database_kind == "sqlite":
         made = SqliteBackend(tmp_path / "tenure.db")
     else:
-        made = PostgresBackend(server_for(request, database_kind))
+        made = kept.backend(server_for(request, database_kind))
     await made.prepare()
     yield made
     await made.dispose()
 
 
 @pytest.fixture
-async def store(backend: Backend) -> AsyncIterator[Store]:
+async def store(backend: Backend, kept: Kept) -> AsyncIterator[Store]:
     """A store opened on the backend."""
-    opened = backend.store()
+    opened = kept.store(backend)
     await opened.open()
     yield opened
     await opened.close()

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from tests import canaries
+from tests import canaries, server_files
 from tests.ports import free_port
 from tests.until import until_sync
 
@@ -181,9 +181,17 @@ class PostgresServer:
         """Make the server's files."""
         options = (*_INITDB_OPTIONS, *self._initdb_options)
         account = _ordinary_user(folder)
-        prepared = _spawn(account, folder, binaries / "initdb", f"--pgdata={folder}/data", *options)
-        if prepared.wait() != 0:
-            raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
+
+        def make() -> None:
+            prepared = _spawn(account, folder, binaries / "initdb", f"--pgdata={folder}/data", *options)
+            if prepared.wait() != 0:
+                raise PostgresUnavailable(f"initdb failed:\n{_log(folder)}")
+
+        if self._initdb_options:
+            # They may name a place for its files: nobody else is to have it.
+            make()
+        else:
+            server_files.write(folder / "data", (str(binaries), *options), make)
 
     def _run(self, folder: Path) -> bool:
         self._process = self._spawn()

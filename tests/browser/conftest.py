@@ -1,7 +1,7 @@
 """A server on each kind of store, filled once, and one browser for all; each test opens its own windows.
 
 A test fails if a page in its windows does what it must not: scripts that fail or are refused, and dialogs.
-All tests here share one event loop, in which the servers run, too.
+The servers run in the event loop of the tests.
 """
 
 import os
@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 from zlib import crc32
 
 import pytest
-import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
 from playwright.async_api import Browser, ConsoleMessage, Dialog, Page, expect
 
@@ -28,7 +27,6 @@ from tests.surfaces.http.auth.test_keys import make
 from tests.surfaces.http.http_server import Api, serving
 from tests.whole import dealt
 
-HERE = Path(__file__).parent
 SHOTS = "TENURE_TEST_SHOTS"
 """The variable with the folder for screenshots; without it none are taken."""
 
@@ -46,22 +44,12 @@ PHONE: dict[str, Any] = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent == HERE and pytest_asyncio.is_async_test(item):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Pages do not depend on the store: each test gets one of them, unless it names its own."""
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "site" in metafunc.fixturenames and "site" not in named:
         stores = dealt(crc32(metafunc.definition.name.encode()))
         metafunc.parametrize("site", stores, indirect=True, scope="session")
-
-
-shared = pytest_asyncio.fixture(loop_scope="session")
-kept = pytest_asyncio.fixture(scope="session", loop_scope="session")
 
 
 @dataclass(frozen=True)
@@ -87,7 +75,7 @@ Window = Callable[..., Coroutine[Any, Any, Page]]
 """Opens a window: `await window(key, **LIGHT)`; without a key it is not logged in."""
 
 
-@kept
+@pytest.fixture(scope="session")
 async def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Site]:
@@ -109,14 +97,14 @@ async def site(
         await store.close()
 
 
-@kept
+@pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """One for all tests."""
     async with launched() as opened:
         yield opened
 
 
-@shared
+@pytest.fixture
 async def window(site: Site, browser: Browser) -> AsyncIterator[Window]:
     """Opens windows, and checks at the end that their pages did nothing they must not."""
     troubles: list[str] = []
@@ -138,19 +126,19 @@ async def window(site: Site, browser: Browser) -> AsyncIterator[Window]:
     assert not troubles
 
 
-@shared
+@pytest.fixture
 async def page(window: Window, site: Site) -> Page:
     """A window of an operator."""
     return await window(site.operator)
 
 
-@shared
+@pytest.fixture
 async def dark(window: Window, site: Site) -> Page:
     """The same in the dark theme."""
     return await window(site.operator, **DARK)
 
 
-@shared
+@pytest.fixture
 async def phone(window: Window, site: Site) -> Page:
     """The same on a phone."""
     return await window(site.operator, **PHONE)

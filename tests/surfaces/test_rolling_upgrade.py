@@ -20,8 +20,12 @@ from tests.surfaces import newer_wheel
 from tests.surfaces.command import sql
 from tests.surfaces.rotation import DEFINITIONS, Door, Fleet, Process, Rotation
 from tests.until import until_sync
+from tests.whole import IS_WHOLE
 
 OLD = ""
+DOORS = 2 if IS_WHOLE else 1
+"""How many servers there are, besides one of the other version while a server is replaced."""
+
 SLACK = timedelta(seconds=20)
 """By how much longer than promised things may take: this machine may be slow."""
 
@@ -39,7 +43,7 @@ def test_versions_are_replaced_one_by_one_and_nothing_is_refused(
         new = str(newer_wheel.build(tmp_path / "new", known=known))
         rotation = Rotation(tmp_path)
         workers = [fleet.worker(OLD) for _ in range(size)]
-        doors = [fleet.door(OLD) for _ in range(2)]
+        doors = [fleet.door(OLD) for _ in range(DOORS)]
         for door in doors:
             rotation.put_in(door)
         with rotation.loaded(callers=2):
@@ -72,8 +76,8 @@ def _roll(
     for door in doors:
         fresh.append(fleet.door(version))
         rotation.put_in(fresh[-1])
-        rotation.take_out(door)
         _let_run(rotation)
+        rotation.take_out(door)
     others = [_replaced(worker, fleet, version) for worker in workers]
     _let_run(rotation)
     return fresh, others

@@ -21,7 +21,6 @@ from tenure.storage.contract.retention import RetentionStore
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
-from tests.storage.contract.conftest import shared
 from tests.storage.verbs import (
     EVERY_JOB,
     MAIL,
@@ -106,7 +105,7 @@ ASK_NOTHING = {"open", "close", "listen"}
 """These do not: two are what this file is about, and hints may fail to come for any reason."""
 
 
-@shared
+@pytest.fixture
 async def store(backend: Backend) -> AsyncIterator[Store]:
     """A store whose connections are its own, and are gone when it is closed."""
     opened = backend.store()

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import asyncpg
+import pytest
 
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
@@ -14,7 +15,6 @@ from tenure.storage.postgres.wire.addresses import read_address
 from tenure.storage.postgres.wire.pool import Pool
 from tenure.storage.sqlite.store import SqliteStore
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
-from tests.storage.contract.conftest import shared
 from tests.storage.verbs import claim, enqueue_one, settle, succeeded
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class SlowPostgres(PostgresStore):
         self._pool: SlowPool = SlowPool(read_address(dsn), size=2, timeout=30.0)
 
 
-@shared
+@pytest.fixture
 async def slow(backend: Backend) -> AsyncIterator[SlowSqlite | SlowPostgres]:
     """A store that can be interrupted while it reads a page."""
     assert isinstance(backend, SqliteBackend | PostgresBackend)

@@ -9,10 +9,10 @@ import pytest
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.faults.own_server import OwnServer
-from tests.storage.postgres.conftest import foreign
+from tests.storage.postgres.conftest import backend, foreign, store
 from tests.storage.postgres.relay import Relay
 
-__all__ = ["foreign"]  # a fixture of tests/storage/postgres, for the tests here too
+__all__ = ["backend", "foreign", "store"]  # fixtures of tests/storage/postgres, for the tests here too
 
 TIMEOUT = 2.0
 """The timeout of the stores under test, in seconds: short, since tests wait for it to pass."""
@@ -38,8 +38,8 @@ async def opened() -> AsyncIterator[Opener]:
         return stores[-1]
 
     yield open_one
-    for store in stores:
-        await store.close()
+    for one in stores:
+        await one.close()
 
 
 @pytest.fixture

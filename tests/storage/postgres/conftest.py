@@ -1,17 +1,36 @@
-"""PostgreSQL alone: a store on it, and a foreign transaction."""
+"""PostgreSQL alone: a store on it, with connections that no other test has used; a foreign transaction."""
 
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
-from tests.storage.backends import NEWEST, PostgresBackend
+from tenure.storage.postgres.store import PostgresStore
+from tests.storage.backends import NEWEST, PostgresBackend, server_for
 
 
 @pytest.fixture
 def database_kind() -> str:
     """The suite's own version of PostgreSQL; `make versions` has the others."""
     return "postgres"
+
+
+@pytest.fixture
+async def backend(request: pytest.FixtureRequest, database_kind: str) -> AsyncIterator[PostgresBackend]:
+    """An empty, migrated database, its clock in the test's hands."""
+    made = PostgresBackend(server_for(request, database_kind))
+    await made.prepare()
+    yield made
+    await made.dispose()
+
+
+@pytest.fixture
+async def store(backend: PostgresBackend) -> AsyncIterator[PostgresStore]:
+    """A store opened on the backend."""
+    opened = backend.store()
+    await opened.open()
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(params=["postgres", NEWEST])
