@@ -284,16 +284,19 @@ async def _ids(store: Store) -> list[UUID]:
 
 
 async def _schedules(store: Store) -> list[Schedule]:
+    """Every schedule; chaos writes none that cannot be read."""
     found: list[Schedule] = []
-    while page := await store.schedules(after=found[-1].name if found else None, limit=LARGEST_PAGE):
-        found += page
+    after: ScheduleName | None = None
+    while page := await store.schedules(after=after, limit=LARGEST_PAGE):
+        found += [one for one in page if isinstance(one, Schedule)]
+        after = page[-1].name
     return found
 
 
 async def _ticks(store: Store, name: ScheduleName) -> list[TickOf]:
     """The ticks of a schedule, newest first."""
     found: list[TickOf] = []
-    while page := await store.ticks(name, before=found[-1].tick.at if found else None, limit=LARGEST_PAGE):
+    while page := await store.ticks(name, before=found[-1].tick.place if found else None, limit=LARGEST_PAGE):
         found += [TickOf(name, one.tick) for one in page]
     return found
 

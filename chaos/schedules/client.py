@@ -8,7 +8,7 @@ from uuid import UUID
 from chaos.history import Outcome
 from chaos.schedules.calls import ScheduleCall, Verb
 from tenure.core.errors import StoreBusy, StoreError, StoreRefused
-from tenure.core.schedule.schedule import NewSchedule, Schedule, ScheduleName, Tick
+from tenure.core.schedule.schedule import KnownSchedule, NewSchedule, Schedule, ScheduleName, Tick
 from tenure.engine.client.admission import Admission
 from tenure.engine.client.quota import Quota
 from tenure.engine.client.registry import Registry
@@ -46,9 +46,10 @@ class ScheduleClient:
     async def get(self, name: ScheduleName) -> Schedule | None:
         """The schedule as it is; None where there is none."""
         try:
-            return await self._schedules.get(name)
+            read = await self._schedules.get(name)
         except ScheduleNotFound:
             return None
+        return read if isinstance(read, Schedule) else None
 
     async def pause(self, name: ScheduleName) -> Schedule | None:
         """Let it rest."""
@@ -71,11 +72,12 @@ class ScheduleClient:
         self,
         verb: Verb,
         name: ScheduleName,
-        ask: Callable[[], Awaitable[Schedule]],
+        ask: Callable[[], Awaitable[KnownSchedule]],
         *,
         recounts: bool = False,
     ) -> Schedule | None:
-        return await self._asked(verb, name, ask, recounts=recounts)
+        answer = await self._asked(verb, name, ask, recounts=recounts)
+        return answer if isinstance(answer, Schedule) else None
 
     async def _asked(
         self, verb: Verb, name: ScheduleName, ask: Callable[[], Awaitable[T]], *, recounts: bool = False
