@@ -46,10 +46,9 @@ class ScheduleClient:
     async def get(self, name: ScheduleName) -> Schedule | None:
         """The schedule as it is; None where there is none."""
         try:
-            read = await self._schedules.get(name)
+            return await self._schedules.get(name)
         except ScheduleNotFound:
             return None
-        return read if isinstance(read, Schedule) else None
 
     async def pause(self, name: ScheduleName) -> Schedule | None:
         """Let it rest."""
