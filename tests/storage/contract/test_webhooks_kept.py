@@ -51,10 +51,12 @@ async def test_a_cursor_that_nobody_moves_holds_back_nothing(store: Store, clock
     """S1.17: a store whose relay is gone for a day is cleaned as any other."""
     await subscribed(store)
     await taken(store)
-    await clock.advance(DAY - seconds(10))
+    await clock.advance(DAY - seconds(8))
     await ended(store, clock)
     assert (await store.prune(SHORT)).jobs == 0
-    await clock.advance(seconds(10))
+    assert await store.unsent_since() is None
+    await clock.advance(seconds(6))
+    assert await store.unsent_since() == clock.now - DAY
     assert (await store.prune(SHORT)).jobs == 1
 
 
