@@ -50,7 +50,8 @@ BACKLOG = """
     INSERT INTO tenure.webhook (id, spec, begins_behind, created_at, updated_at, count_at)
     SELECT id, '{}', '0', created_at, created_at, created_at FROM tenure.job LIMIT 3;
     INSERT INTO tenure.delivery (webhook, message, type, at, job, n, body, noted_at, next_at)
-    SELECT webhook.id, 'msg_' || job.id, 'started', job.created_at, job.id, 2, '{}', job.created_at, job.created_at
+    SELECT webhook.id, 'msg_' || job.id, 'started', job.created_at, job.id, 2, '{}', job.created_at,
+           job.created_at
       FROM tenure.webhook CROSS JOIN tenure.job;
 """
 SAMPLES: dict[str, Any] = {
