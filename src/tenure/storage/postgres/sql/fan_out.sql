@@ -51,4 +51,5 @@ SELECT counted.id
   FROM unnest(:counted::uuid[]) AS counted (id)
  WHERE (SELECT count(*) FROM (SELECT FROM tenure.delivery
                                WHERE webhook = counted.id AND state = 'waiting'
+                               ORDER BY next_at
                                LIMIT :most::integer + 1) waits) > :most::integer;

@@ -8,6 +8,7 @@ free AS MATERIALIZED (
             OR EXISTS (SELECT FROM tenure.webhook WHERE webhook.id = cursor.webhook AND paused_at IS NULL)
                AND (SELECT count(*) FROM (SELECT FROM tenure.delivery
                                            WHERE delivery.webhook = cursor.webhook AND state = 'waiting'
+                                           ORDER BY next_at
                                            LIMIT :most::integer + 1) waits) <= :most::integer)
      ORDER BY held_at, name
      LIMIT 1

@@ -32,7 +32,8 @@ DELETE FROM tenure.delivery
            SELECT left_over.tid
              FROM seen
             CROSS JOIN LATERAL (SELECT ctid AS tid FROM tenure.delivery
-                                 WHERE delivery.webhook = seen.webhook LIMIT :limit::integer) left_over
+                                 WHERE delivery.webhook = seen.webhook
+                                 ORDER BY message LIMIT :limit::integer) left_over
             WHERE NOT EXISTS (SELECT FROM tenure.webhook WHERE webhook.id = seen.webhook)
             LIMIT :limit::integer))
 RETURNING 1 AS removed;
