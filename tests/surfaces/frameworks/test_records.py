@@ -1,0 +1,81 @@
+"""Records of the library as answers of a web framework."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from tenure import Context, Tenure
+from tenure.settings.settings import Settings
+from tenure.testing import AsyncHarness, harness
+
+app = Tenure("sqlite:///never-opened.db", settings=Settings())
+web = FastAPI()
+
+
+@app.job("report.build")
+async def build(params: dict[str, Any], ctx: Context) -> dict[str, int]:
+    ctx.progress(0.5)
+    ctx.emit("page", {"n": 1})
+    return {"pages": 3}
+
+
+@app.job("report.break")
+def fall(params: dict[str, Any]) -> None:
+    raise LookupError("no page")
+
+
+@web.get("/{kind}/{job}")
+async def answer(kind: str, job: UUID) -> Any:
+    handle = app.handle(job)
+    record = await handle.get()
+    return {
+        "record": record,
+        "why": await handle.why(),
+        "events": await handle.events(),
+        "progress": record.progress,
+        "error": record.error,
+    }[kind]
+
+
+async def ask(t: AsyncHarness, kind: str, job: UUID) -> Any:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(web), base_url="http://test") as calls:
+        answered = await calls.get(f"/{kind}/{job}")
+    assert answered.status_code == 200
+    return answered.json()
+
+
+async def test_fastapi_writes_what_the_library_returns() -> None:
+    async with harness(app) as t:
+        built, broken = await build.enqueue({"of": "day"}), await fall.enqueue({}, max_attempts=1)
+        assert (await ask(t, "why", built.id))["code"] == "unserved-definition"
+        await t.drain()
+        record = await ask(t, "record", built.id)
+        assert (record["id"], record["state"]) == (str(built.id), "succeeded")
+        assert (record["params"], record["result"]) == ({"of": "day"}, {"pages": 3})
+        assert record["created_at"].endswith("Z")
+        assert await ask(t, "progress", built.id) == {"fraction": 0.5, "message": ""}
+        assert [one["payload"] for one in await ask(t, "events", built.id) if one["payload"]] == [{"n": 1}]
+        assert (await ask(t, "why", built.id))["code"] == "finished"
+        error = await ask(t, "error", broken.id)
+        assert (error["kind"], error["message"]) == ("LookupError", "no page")
+
+
+async def test_a_record_as_a_dict_is_json() -> None:
+    async with harness(app) as t:
+        job = await build.enqueue({})
+        await t.drain()
+        record = await job.get()
+        assert json.loads(json.dumps(dict(record)))["policy"]["max_attempts"] == record.policy.max_attempts
+        assert list(dict(await job.why())) == ["code", "sentence", "since", "until", "data"]
+
+
+async def test_an_app_never_shows_itself() -> None:
+    """A handle is no record: what it holds leads to the database's address."""
+    async with harness(app):
+        job = await build.enqueue({})
+        with pytest.raises(TypeError, match="not iterable"):
+            dict(job)  # type: ignore[call-overload]
