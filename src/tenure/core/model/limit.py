@@ -11,7 +11,7 @@ from tenure.core.values.bounds import LARGEST_LIMIT, distinct, named, printable,
 from tenure.core.values.documents import Document
 
 SCHEDULE_LIMIT = "system.schedule"
-"""Under this limit jobs of a schedule run one at a time, if its overlap asks for that; the key is its name."""
+"""The limit that lets jobs of a schedule run one at a time, if its overlap says so; the key is its name."""
 
 _SEPARATOR = "\x1f"  # not printable, so no name and no key contains it
 
