@@ -1,9 +1,9 @@
 """Schedules in a harness: `advance` goes to each tick, and what fires is run there."""
 
 import re
+import runpy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from tenure import Context, State, Tenure
 from tenure.testing import harness
@@ -48,11 +48,10 @@ def test_a_schedule_that_is_declared_within_a_test_fires_from_then_on() -> None:
         assert t.advance("1h") == 1
 
 
-def test_the_program_of_the_page_makes_jobs_by_the_clock() -> None:
-    programs = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    made: dict[str, Any] = {}
-    exec(programs[0], made)
-    with harness(made["app"], at=datetime(2030, 1, 1, 0, 1, tzinfo=UTC)) as t:
+def test_the_program_of_the_page_makes_jobs_by_the_clock(tmp_path: Path) -> None:
+    program = tmp_path / "jobs.py"
+    program.write_text(re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0])
+    with harness(runpy.run_path(str(program))["app"], at=datetime(2030, 1, 1, 0, 1, tzinfo=UTC)) as t:
         t.advance("24h")
         fired = [job.params["of"] for job in t.jobs("report.build", state="succeeded")]
     assert (fired.count("day"), fired.count("now")) == (1, 24 * 4)
