@@ -232,11 +232,11 @@ def _full(limit: LimitStanding) -> Obstacle:
 
 def _behind_its_tick(limit: LimitStanding, named: Sequence[str]) -> Obstacle:
     """The job of an earlier tick is in the way. No size is told: this limit is nobody's to change."""
+    before = joined(named) if named else "a job of an earlier tick"
     return Obstacle(
         WhyCode.LIMIT_FULL,
-        f"Its schedule {limit.use.plain_key} runs one job at a time, and "
-        f"{joined(named) or 'a job of an earlier tick'} has not ended. It starts after that one; another "
-        "`overlap` of the schedule counts for later ticks.",
+        f"Its schedule {limit.use.plain_key} runs one job at a time, and {before} has not ended. It starts "
+        "after that one; another `overlap` of the schedule counts for later ticks.",
         min((one.since for one in limit.holders), default=None),
     )
 

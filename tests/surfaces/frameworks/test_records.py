@@ -9,8 +9,9 @@ import pytest
 from fastapi import FastAPI
 
 from tenure import Context, Tenure
+from tenure.core.reports.why import Why
 from tenure.settings.settings import Settings
-from tenure.testing import AsyncHarness, harness
+from tenure.testing import harness
 
 app = Tenure("sqlite:///never-opened.db", settings=Settings())
 web = FastAPI()
@@ -28,20 +29,30 @@ def fall(params: dict[str, Any]) -> None:
     raise LookupError("no page")
 
 
+@web.get("/why/{job}")
+async def explain(job: UUID) -> Why:
+    return await app.handle(job).why()
+
+
+@web.get("/untyped/{job}")
+async def show(job: UUID):  # type: ignore[no-untyped-def]
+    return await app.handle(job).get()
+
+
 @web.get("/{kind}/{job}")
 async def answer(kind: str, job: UUID) -> Any:
     handle = app.handle(job)
     record = await handle.get()
     return {
         "record": record,
-        "why": await handle.why(),
+        "whys": {"one": await handle.why()},
         "events": await handle.events(),
         "progress": record.progress,
         "error": record.error,
     }[kind]
 
 
-async def ask(t: AsyncHarness, kind: str, job: UUID) -> Any:
+async def ask(kind: str, job: UUID) -> Any:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(web), base_url="http://test") as calls:
         answered = await calls.get(f"/{kind}/{job}")
     assert answered.status_code == 200
@@ -49,19 +60,25 @@ async def ask(t: AsyncHarness, kind: str, job: UUID) -> Any:
 
 
 async def test_fastapi_writes_what_the_library_returns() -> None:
+    """Whether an endpoint says that it returns anything, that type, or nothing at all."""
     async with harness(app) as t:
         built, broken = await build.enqueue({"of": "day"}), await fall.enqueue({}, max_attempts=1)
-        assert (await ask(t, "why", built.id))["code"] == "unserved-definition"
+        assert (await ask("why", built.id))["code"] == "unserved-definition"
         await t.drain()
-        record = await ask(t, "record", built.id)
+        record = await ask("record", built.id)
         assert (record["id"], record["state"]) == (str(built.id), "succeeded")
         assert (record["params"], record["result"]) == ({"of": "day"}, {"pages": 3})
         assert record["created_at"].endswith("Z")
-        assert await ask(t, "progress", built.id) == {"fraction": 0.5, "message": ""}
-        assert [one["payload"] for one in await ask(t, "events", built.id) if one["payload"]] == [{"n": 1}]
-        assert (await ask(t, "why", built.id))["code"] == "finished"
-        error = await ask(t, "error", broken.id)
+        assert await ask("untyped", built.id) == record
+        assert await ask("progress", built.id) == {"fraction": 0.5, "message": ""}
+        assert [one["payload"] for one in await ask("events", built.id) if one["payload"]] == [{"n": 1}]
+        assert (await ask("whys", built.id))["one"]["code"] == "finished"
+        error = await ask("error", broken.id)
         assert (error["kind"], error["message"]) == ("LookupError", "no page")
+
+
+def test_the_document_of_such_a_server_can_be_made() -> None:
+    assert "/why/{job}" in web.openapi()["paths"]
 
 
 async def test_a_record_as_a_dict_is_json() -> None:

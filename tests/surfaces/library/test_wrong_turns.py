@@ -231,21 +231,24 @@ def test_values_after_the_text_of_a_log_line_are_shown_as_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "problem"),
+    ("directive", "given", "problem"),
     [
-        (lambda: Retry(after="2"), "after: is '2'; give seconds or a timedelta"),
-        (lambda: Retry(after=float("nan")), "after: is nan; give seconds or a timedelta"),
-        (lambda: Retry(after=True), "after: is True; give seconds or a timedelta"),
-        (lambda: Retry(60), "message: is 60; give a text; a time has its name: Retry(after=60)"),
-        (lambda: Snooze(for_=None), "for_: is None; give seconds or a timedelta"),
+        (Retry, {"after": "2"}, "after: is '2'; give seconds or a timedelta"),
+        (Retry, {"after": float("nan")}, "after: is nan; give seconds or a timedelta"),
+        (Retry, {"after": True}, "after: is True; give seconds or a timedelta"),
+        (Retry, {"message": 60}, "message: is 60; give a text; a time has its name: Retry(after=60)"),
+        (Snooze, {"for_": None}, "for_: is None; give seconds or a timedelta"),
         (
-            lambda: Snooze(60, for_=1),
-            "message: is 60; give a text; a time has its name: Snooze(for_=60)",
+            Snooze,
+            {"message": 6, "for_": 1},
+            "message: is 6; give a text; a time has its name: Snooze(for_=6)",
         ),
     ],
 )
-def test_a_time_that_is_none_is_refused_in_the_handler(make: Any, problem: str) -> None:
+def test_a_time_that_is_none_is_refused_in_the_handler(
+    directive: Any, given: dict[str, Any], problem: str
+) -> None:
     """A `Retry-After` header is a text. Sent on, it made a report that the worker could not read."""
     with pytest.raises(InvalidInput) as refused:
-        make()
+        directive(**given)
     assert str(refused.value) == problem
