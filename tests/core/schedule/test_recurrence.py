@@ -39,8 +39,8 @@ def test_the_last_ticks_of_a_span_are_those_that_going_through_it_finds(cron: st
 @pytest.mark.parametrize(
     ("terms", "words"),
     [
-        ({}, "exactly one of cron and every"),
-        ({"cron": "@daily", "every": SECOND}, "exactly one"),
+        ({}, "cron: is missing, and so is every; give one of the two"),
+        ({"cron": "@daily", "every": SECOND}, "cron: is given, and so is every; give one"),
         ({"every": timedelta()}, "every: is 0:00:00; give a value from 0:00:01"),
         ({"every": -SECOND}, "give a value from"),
         ({"every": timedelta(microseconds=1)}, "give a value from"),

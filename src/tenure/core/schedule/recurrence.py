@@ -35,7 +35,8 @@ class Recurrence(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.cron is None) == (self.every is None):
-            raise InvalidInput("cron", "needs exactly one of cron and every")
+            problem = "is missing, and so is every" if self.cron is None else "is given, and so is every"
+            raise InvalidInput("cron", problem, "give one of the two, by its name")
         zone_named(self.timezone)
         for field, moment in (("startsAt", self.starts_at), ("endsAt", self.ends_at)):
             if moment is not None:
