@@ -32,6 +32,6 @@ SELECT tenure.now() AS now_at,
        (SELECT min(until) FROM tenure.pause WHERE until > tenure.now()) AS next_resume_at,
        (SELECT next_at FROM tenure.schedule
          WHERE next_at IS NOT NULL AND paused_at IS NULL
-           AND (namespace, name, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
-                                                                       :alone_revisions::integer[]))
+           AND (namespace, name, created_at, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
+                                                                       :alone_made_at::timestamptz[], :alone_revisions::integer[]))
          ORDER BY next_at LIMIT 1) AS next_tick_at;

@@ -49,5 +49,6 @@ SELECT :now AS now_at,
        (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at,
        (SELECT next_at FROM tenure_schedule
          WHERE next_at IS NOT NULL AND paused_at IS NULL
-           AND (namespace, name, revision) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alone))
+           AND (namespace, name, created_at, revision)
+               NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:alone))
          ORDER BY next_at LIMIT 1) AS next_tick_at;
