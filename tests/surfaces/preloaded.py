@@ -63,8 +63,8 @@ def become(request: bytes, client: socket.socket, streams: list[int]) -> list[st
 def run(command: Callable[[], None]) -> None:
     """Run the command, and end as an interpreter does, but without taking every module apart.
 
-    That would touch, and so copy, all that the processes share. What the command itself has left is freed, and
-    may complain. Where anything but an exit code is to be told, the interpreter goes the whole way.
+    That would touch, and so copy, all that the processes share. What the command itself has left is freed,
+    and may complain. Where anything but an exit code is to be told, the interpreter goes the whole way.
     """
     try:
         command()
