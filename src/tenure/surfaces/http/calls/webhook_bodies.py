@@ -1,0 +1,60 @@
+"""From requests about webhooks to what the engine takes, and how its refusals are answered; for pages as well."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from tenure.api import inputs
+from tenure.api.webhook_shapes import NewWebhookBody, WebhookChange
+from tenure.core.errors import InvalidInput
+from tenure.core.webhooks.webhook import NewWebhook
+from tenure.engine.webhooks.webhooks import DeliveryNotFound, WebhookChanged, WebhookNotFound
+from tenure.surfaces.http.app.context import Request
+from tenure.surfaces.http.app.problems import Refusal
+
+_PLAIN = ("url", "events", "definitions", "queues", "tags", "with_params", "with_result", "tries")
+
+
+def new_webhook(body: NewWebhookBody, request: Request) -> NewWebhook:
+    """The webhook that a body asks for. Raises InvalidInput, or Refusal for a namespace of others."""
+    own: str | None = request.caller.namespace
+    asked = None if body.namespace is UNSET else body.namespace
+    if own is not None and asked not in {None, own}:
+        raise Refusal("insufficient-scope", "the key is bound to another namespace")
+    return NewWebhook(id=uuid4(), namespace=own or asked, creator=request.caller.key, **_sent(body))
+
+
+def changed_webhook(known: NewWebhook, body: WebhookChange, creator: str | None) -> NewWebhook:
+    """A webhook with what a body changes: whoever changes it answers for what it sends from then on."""
+    return replace(known, creator=creator, **_sent(body))
+
+
+def webhook_in(request: Request) -> UUID:
+    """The webhook that the path names. Raises Refusal for a text that is no id."""
+    text: str = request.path["webhookId"]
+    if not inputs.is_job_id(text):
+        raise Refusal("not-found", "no webhook can have this id")
+    return UUID(text)
+
+
+@asynccontextmanager
+async def refusals() -> AsyncIterator[None]:
+    """Answer what the engine refuses as the problem that it is."""
+    try:
+        yield
+    except (WebhookNotFound, DeliveryNotFound) as error:
+        raise Refusal("not-found", str(error)) from None
+    except WebhookChanged as error:
+        raise Refusal("revision-mismatch", str(error)) from None
+
+
+def _sent(body: WebhookChange) -> dict[str, Any]:
+    found = {name: getattr(body, name) for name in _PLAIN if getattr(body, name) is not UNSET}
+    if body.timeout_seconds is not UNSET:
+        found["timeout"] = timedelta(milliseconds=round(body.timeout_seconds * 1000))
+    return found
