@@ -35,7 +35,9 @@ IN_CLEAR = (
 )
 """What is said with a secret that is stored."""
 
-_EVENT = {"anyOf": [{"enum": [*GROUPS, *EVENT_TYPES]}, {"pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}]}
+_EVENT = {
+    "anyOf": [{"enum": [*GROUPS, *EVENT_TYPES]}, {"pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}]
+}
 _DISTINCT = {"uniqueItems": True}
 
 Url = Annotated[str, Meta(min_length=1, max_length=2048, extra_json_schema={"format": "uri"})]
@@ -78,7 +80,6 @@ class NewWebhookBody(WebhookChange, frozen=True, kw_only=True, forbid_unknown_fi
     events: Events
     namespace: Name | UnsetType = UNSET
     since: Planned | UnsetType = UNSET
-    paused: bool = False
 
 
 class WebhookPause(Reason, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,8 +101,8 @@ class SinceBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class WebhookItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """A webhook. It is `failing` from a failed try on, until one succeeds.
 
-    Nothing is tried before `closedUntil`. Of deliveries, `waiting` are to be tried; `delivered` and `dead`
-    count the last day.
+    Nothing is tried before `closedUntil`. Of its deliveries, `waiting` are to be tried, `delivered` are those
+    of the last day, and `dead` were given up.
     """
 
     id: UUID
@@ -188,9 +189,7 @@ def standing_of(webhook: Webhook) -> Standing:
     return "delivering" if webhook.failing_since is None else "failing"
 
 
-def webhook_item(
-    webhook: Webhook, figures: WebhookFigures, redaction: Redaction = USUAL
-) -> WebhookItem:
+def webhook_item(webhook: Webhook, figures: WebhookFigures, redaction: Redaction = USUAL) -> WebhookItem:
     """A webhook as it is sent; secrets in its URL are hidden."""
     asked = webhook.asked
     return WebhookItem(

@@ -1,6 +1,6 @@
 """Webhooks as operators change them: every change is checked before anything is written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID, uuid4
@@ -11,8 +11,10 @@ from msgspec import Struct
 from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.values.bounds import CALENDAR, printable, within
 from tenure.core.webhooks.delivery import Delivery, DeliveryState, NewDelivery
+from tenure.core.webhooks.endpoint import check_url
 from tenure.core.webhooks.signature import derived_secret, random_secret
 from tenure.core.webhooks.webhook import NewWebhook, Webhook, WebhookFigures
+from tenure.settings.settings import Settings
 from tenure.storage.contract.store import Store
 
 OLD_SECRET_KEPT = timedelta(hours=24)
@@ -28,8 +30,8 @@ _NO_FIGURES = WebhookFigures(waiting=0, oldest_waiting=None, delivered=0, dead=0
 class WebhookNotFound(TenureError, LookupError):
     """There is no webhook of that id."""
 
-    def __init__(self, id: UUID) -> None:  # noqa: A002
-        super().__init__(f"there is no webhook {id}")
+    def __init__(self, webhook_id: UUID) -> None:
+        super().__init__(f"there is no webhook {webhook_id}")
 
 
 class DeliveryNotFound(TenureError, LookupError):
@@ -42,21 +44,26 @@ class DeliveryNotFound(TenureError, LookupError):
 class WebhookChanged(TenureError):
     """The webhook has changed since it was read; nothing was written."""
 
-    def __init__(self, id: UUID) -> None:  # noqa: A002
-        super().__init__(f"the webhook {id} has changed since it was read; read it again")
+    def __init__(self, webhook_id: UUID) -> None:
+        super().__init__(f"the webhook {webhook_id} has changed since it was read; read it again")
 
 
 class WebhookTerms(Struct, frozen=True, kw_only=True):
-    """What the settings say of webhooks: the key that secrets are derived from, and where they may go.
+    """What the settings say of webhooks: the networks that are allowed, and the key of derived secrets.
 
-    `check_url` raises InvalidInput for a URL to which nothing would be sent.
+    Without a key each secret is random, and stored.
     """
 
-    check_url: Callable[[str], None]
-    key: str | None = None
+    allow: tuple[str, ...] = ()
+    key: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings) -> "WebhookTerms":
+        """The terms by the settings."""
+        return cls(allow=settings.webhook_allow, key=settings.webhook_key)
 
     def __repr__(self) -> str:
-        return f"WebhookTerms(key={'set' if self.key else 'not set'})"
+        return f"WebhookTerms(allow={self.allow!r}, key={'set' if self.key else 'not set'})"
 
 
 class MadeSecret(Struct, frozen=True):
@@ -77,21 +84,19 @@ class Webhooks:
         self._store = store
         self._terms = terms
 
-    async def create(
-        self, new: NewWebhook, *, since: datetime | None = None, is_paused: bool = False, by: str = "api"
-    ) -> MadeSecret:
+    async def create(self, new: NewWebhook, *, since: datetime | None = None) -> MadeSecret:
         """Record a webhook. Raises InvalidInput for a URL that is refused, or a time that is to come."""
-        self._terms.check_url(new.url)
+        check_url(new.url, self._terms.allow)
         await self._check_past(since)
         stored = None if self._terms.key else random_secret()
         made = await self._store.add_webhook(new, secret=stored, since=since)
         return self._told(made, stored)
 
-    async def get(self, id: UUID, *, namespace: str | None = None) -> Webhook:  # noqa: A002
+    async def get(self, webhook_id: UUID, *, namespace: str | None = None) -> Webhook:
         """The webhook. Raises WebhookNotFound."""
-        found = await self._store.webhook(id)
+        found = await self._store.webhook(webhook_id)
         if found is None or namespace not in {None, found.asked.namespace}:
-            raise WebhookNotFound(id)
+            raise WebhookNotFound(webhook_id)
         return found
 
     async def page(
@@ -113,75 +118,80 @@ class Webhooks:
         if read.revision != revision:
             raise WebhookChanged(read.id)
         if changed.url != read.asked.url:
-            self._terms.check_url(changed.url)
+            check_url(changed.url, self._terms.allow)
         edited = await self._store.change_webhook(read, changed)
         if edited is None:
             await self.get(read.id)
             raise WebhookChanged(read.id)
         return edited
 
-    async def rotate(self, id: UUID) -> MadeSecret:  # noqa: A002
+    async def rotate(self, webhook_id: UUID) -> MadeSecret:
         """Give it a new secret; the old one signs beside it for a day. Raises WebhookNotFound."""
         stored = None if self._terms.key else random_secret()
-        rotated = await self._store.rotate_webhook(id, secret=stored, keep=OLD_SECRET_KEPT)
+        rotated = await self._store.rotate_webhook(webhook_id, secret=stored, keep=OLD_SECRET_KEPT)
         if rotated is None:
-            raise WebhookNotFound(id)
+            raise WebhookNotFound(webhook_id)
         return self._told(rotated, stored)
 
-    async def pause(self, id: UUID, *, by: str = "api", reason: str | None = None) -> Webhook:  # noqa: A002
+    async def is_stored(self, webhook_id: UUID) -> bool:
+        """Whether its newest secret is stored in clear."""
+        known = await self._store.webhook_secrets(webhook_id)
+        return bool(known) and known[0].text is not None
+
+    async def pause(self, webhook_id: UUID, *, by: str = "api", reason: str | None = None) -> Webhook:
         """Send nothing until it is resumed. Raises WebhookNotFound."""
         if reason is not None:
             printable("reason", reason)
-        return _known(id, await self._store.pause_webhook(id, by=by, reason=reason))
+        return _known(webhook_id, await self._store.pause_webhook(webhook_id, by=by, reason=reason))
 
-    async def resume(self, id: UUID, *, catch_up: bool = False) -> Webhook:  # noqa: A002
+    async def resume(self, webhook_id: UUID, *, catch_up: bool = False) -> Webhook:
         """Go on: with `catch_up` from where it was paused, else from now on. Raises WebhookNotFound."""
-        return _known(id, await self._store.resume_webhook(id, catches_up=catch_up))
+        return _known(webhook_id, await self._store.resume_webhook(webhook_id, catches_up=catch_up))
 
-    async def delete(self, id: UUID) -> None:  # noqa: A002
+    async def delete(self, webhook_id: UUID) -> None:
         """Remove it with its deliveries. Raises WebhookNotFound."""
-        if not await self._store.delete_webhook(id):
-            raise WebhookNotFound(id)
+        if not await self._store.delete_webhook(webhook_id):
+            raise WebhookNotFound(webhook_id)
 
-    async def test(self, id: UUID) -> Delivery:  # noqa: A002
+    async def test(self, webhook_id: UUID) -> Delivery:
         """Send it something that is no event. Raises WebhookNotFound."""
         now = await self._store.now()
         body = msgspec.json.encode({"type": TEST, "timestamp": now}).decode()
-        new = NewDelivery(webhook=id, message=f"msg_test_{uuid4().hex}", type=TEST, at=now, body=body)
-        return _known(id, await self._store.add_delivery(new))
+        new = NewDelivery(webhook=webhook_id, message=f"msg_test_{uuid4().hex}", type=TEST, at=now, body=body)
+        return _known(webhook_id, await self._store.add_delivery(new))
 
     async def deliveries(
         self,
-        id: UUID,  # noqa: A002
+        webhook_id: UUID,
         *,
         state: DeliveryState | None = None,
         before: tuple[datetime, str] | None = None,
         limit: int = 50,
     ) -> list[Delivery]:
         """Its deliveries, those noted last first."""
-        return await self._store.deliveries(id, state=state, before=before, limit=limit)
+        return await self._store.deliveries(webhook_id, state=state, before=before, limit=limit)
 
-    async def delivery(self, id: UUID, message: str) -> Delivery:  # noqa: A002
+    async def delivery(self, webhook_id: UUID, message: str) -> Delivery:
         """One delivery. Raises DeliveryNotFound."""
-        found = await self._store.delivery(id, message)
+        found = await self._store.delivery(webhook_id, message)
         if found is None:
             raise DeliveryNotFound(message)
         return found
 
-    async def redeliver(self, id: UUID, message: str) -> Delivery:  # noqa: A002
+    async def redeliver(self, webhook_id: UUID, message: str) -> Delivery:
         """Send one again now. Raises DeliveryNotFound."""
-        found = await self._store.redeliver(id, message)
+        found = await self._store.redeliver(webhook_id, message)
         if found is None:
             raise DeliveryNotFound(message)
         return found
 
-    async def redeliver_since(self, id: UUID, since: datetime) -> Webhook:  # noqa: A002
+    async def redeliver_since(self, webhook_id: UUID, since: datetime) -> Webhook:
         """Send everything since a moment again, as far as events are kept.
 
         Raises InvalidInput for a time that is to come, or WebhookNotFound.
         """
         await self._check_past(since)
-        return _known(id, await self._store.redeliver_since(id, since))
+        return _known(webhook_id, await self._store.redeliver_since(webhook_id, since))
 
     async def _check_past(self, since: datetime | None) -> None:
         if since is None:
@@ -193,11 +203,11 @@ class Webhooks:
     def _told(self, webhook: Webhook, stored: str | None) -> MadeSecret:
         if stored is not None:
             return MadeSecret(webhook, stored, is_stored=True)
-        derived = derived_secret(self._terms.key or "", webhook.id, webhook.rotation)
+        derived = derived_secret(self._terms.key, webhook.id, webhook.rotation)
         return MadeSecret(webhook, derived, is_stored=False)
 
 
-def _known(id: UUID, answer: T | None) -> T:  # noqa: A002
+def _known(webhook_id: UUID, answer: T | None) -> T:
     if answer is None:
-        raise WebhookNotFound(id)
+        raise WebhookNotFound(webhook_id)
     return answer

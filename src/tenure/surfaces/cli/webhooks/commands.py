@@ -182,9 +182,7 @@ def resume(parts: Parts, webhook: UUID, catch_up: bool, database: str, as_json: 
 @click.pass_obj
 def test(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
     """Send a webhook something that is no event, and print the id of its delivery."""
-    _deliver(
-        *(parts, database, "test", str(webhook)), lambda webhooks: webhooks.test(webhook), as_json
-    )
+    _deliver(*(parts, database, "test", str(webhook)), lambda webhooks: webhooks.test(webhook), as_json)
 
 
 @webhooks.command()

@@ -16,7 +16,9 @@ _LISTS = ("events", "definitions", "queues", "tags")
 _REST = ("url", "with_params", "with_result", "tries", "timeout")
 
 _SHARED = (
-    click.option("--definition", "definitions", multiple=True, metavar="KEY", help="Only of this definition."),
+    click.option(
+        "--definition", "definitions", multiple=True, metavar="KEY", help="Only of this definition."
+    ),
     click.option("--queue", "queues", multiple=True, metavar="NAME", help="Only of jobs in this queue."),
     click.option("--tag", "tags", multiple=True, metavar="NAME", help="Only of jobs with this tag."),
     click.option(
@@ -29,7 +31,7 @@ _SHARED = (
         "--tries",
         type=click.IntRange(1, MOST_TRIES),
         metavar="N",
-        help=f"How often a delivery is tried, 1 to {MOST_TRIES}. Default: {MOST_TRIES}, over about three days.",
+        help=f"How often a delivery is tried. Default: {MOST_TRIES}, which is also the most.",
     ),
     click.option(
         "--timeout",

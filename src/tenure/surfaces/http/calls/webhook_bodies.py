@@ -1,8 +1,9 @@
-"""From requests about webhooks to what the engine takes, and how its refusals are answered; for pages as well."""
+"""From requests about webhooks to what the engine takes, and how what it refuses is answered."""
 
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,12 +12,16 @@ from msgspec.structs import replace
 
 from tenure.api import inputs
 from tenure.api.webhook_shapes import NewWebhookBody, WebhookChange
-from tenure.core.errors import InvalidInput
-from tenure.core.webhooks.webhook import NewWebhook
+from tenure.core.webhooks.delivery import Delivery
+from tenure.core.webhooks.webhook import NewWebhook, Webhook
 from tenure.engine.webhooks.webhooks import DeliveryNotFound, WebhookChanged, WebhookNotFound
-from tenure.surfaces.http.app.context import Request
+from tenure.surfaces.http.app import cursors
+from tenure.surfaces.http.app.context import AppContext, Request
 from tenure.surfaces.http.app.problems import Refusal
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_PLACE = ">q"
 _PLAIN = ("url", "events", "definitions", "queues", "tags", "with_params", "with_result", "tries")
 
 
@@ -34,12 +39,29 @@ def changed_webhook(known: NewWebhook, body: WebhookChange, creator: str | None)
     return replace(known, creator=creator, **_sent(body))
 
 
-def webhook_in(request: Request) -> UUID:
-    """The webhook that the path names. Raises Refusal for a text that is no id."""
+async def webhook_of(context: AppContext, request: Request) -> Webhook:
+    """The webhook that the path names; one of another namespace is as unknown as one that does not exist."""
     text: str = request.path["webhookId"]
     if not inputs.is_job_id(text):
         raise Refusal("not-found", "no webhook can have this id")
-    return UUID(text)
+    async with refusals():
+        return await context.client.webhooks.get(UUID(text), namespace=request.caller.namespace)
+
+
+def place_of_delivery(last: Delivery) -> bytes:
+    """Where a page of deliveries ends, for a cursor."""
+    return struct.pack(_PLACE, (last.noted_at - _EPOCH) // _MICROSECOND) + last.message.encode()
+
+
+def delivery_place(cursor: str, list_id: bytes) -> tuple[datetime, str]:
+    """The delivery before which a list continues. Raises Refusal as `cursors.read` does."""
+    place = cursors.read(cursor, list_id)
+    size = struct.calcsize(_PLACE)
+    try:
+        [micros] = struct.unpack(_PLACE, place[:size])
+        return _EPOCH + micros * _MICROSECOND, place[size:].decode()
+    except (struct.error, OverflowError, UnicodeDecodeError):
+        raise Refusal("invalid-cursor", "start again without a cursor") from None
 
 
 @asynccontextmanager

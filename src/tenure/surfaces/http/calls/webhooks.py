@@ -1,8 +1,5 @@
 """The control API's calls about webhooks and their deliveries."""
 
-from datetime import UTC, datetime, timedelta
-from struct import calcsize, pack, unpack
-from struct import error as StructError
 from uuid import UUID
 
 from msgspec import UNSET
@@ -32,14 +29,12 @@ from tenure.surfaces.http.calls.operate import USUAL_PAGE, reason_of
 from tenure.surfaces.http.calls.schedule_bodies import moment_in
 from tenure.surfaces.http.calls.webhook_bodies import (
     changed_webhook,
+    delivery_place,
     new_webhook,
+    place_of_delivery,
     refusals,
-    webhook_in,
+    webhook_of,
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_PLACE = ">q"
 
 
 async def create(context: AppContext, request: Request) -> Response:
@@ -61,23 +56,21 @@ async def page(context: AppContext, request: Request) -> Response:
     after = cursors.read_job(request.query["cursor"], list_id) if "cursor" in request.query else None
     found = await context.client.webhooks.page(namespace=namespace, after=after, limit=limit)
     figures = await context.client.webhooks.figures(found)
-    items = [
-        webhook_item(one, how, context.redaction) for one, how in zip(found, figures, strict=True)
-    ]
+    items = [webhook_item(one, how, context.redaction) for one, how in zip(found, figures, strict=True)]
     cursor = cursors.write(found[-1].id.bytes, list_id) if len(found) == limit else None
     return Response(200, WebhookPage(items=items, next_cursor=cursor))
 
 
 async def get(context: AppContext, request: Request) -> Response:
     """One webhook."""
-    return await _answer(context, await _webhook(context, request))
+    return await _answer(context, await webhook_of(context, request))
 
 
 async def edit(context: AppContext, request: Request) -> Response:
     """Change parts of a webhook, if it is still as it was read."""
     body: WebhookChange = request.body
     revision = revision_in(request)
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     changed = changed_webhook(known.asked, body, request.caller.key)
     async with refusals():
         edited = await context.client.webhooks.edit(known, changed, revision=revision)
@@ -86,7 +79,7 @@ async def edit(context: AppContext, request: Request) -> Response:
 
 async def delete(context: AppContext, request: Request) -> Response:
     """Remove a webhook with its deliveries."""
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         await context.client.webhooks.delete(known.id)
     return Response(200, WebhookGone(known.id))
@@ -94,7 +87,7 @@ async def delete(context: AppContext, request: Request) -> Response:
 
 async def rotate(context: AppContext, request: Request) -> Response:
     """Give a webhook a new secret, which the answer has, this once."""
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         return await _told(context, await context.client.webhooks.rotate(known.id))
 
@@ -102,7 +95,7 @@ async def rotate(context: AppContext, request: Request) -> Response:
 async def pause(context: AppContext, request: Request) -> Response:
     """Send nothing to a webhook."""
     reason = reason_of(request.body) if request.body else None
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         paused = await context.client.webhooks.pause(known.id, by=request.caller.name, reason=reason)
     return await _answer(context, paused)
@@ -111,7 +104,7 @@ async def pause(context: AppContext, request: Request) -> Response:
 async def resume(context: AppContext, request: Request) -> Response:
     """Let a paused webhook go on."""
     body: CatchUpBody = request.body or CatchUpBody()
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         resumed = await context.client.webhooks.resume(known.id, catch_up=body.catch_up)
     return await _answer(context, resumed)
@@ -119,26 +112,26 @@ async def resume(context: AppContext, request: Request) -> Response:
 
 async def test(context: AppContext, request: Request) -> Response:
     """Send a webhook something that is no event."""
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         return _sent(context, known.id, await context.client.webhooks.test(known.id))
 
 
 async def deliveries(context: AppContext, request: Request) -> Response:
     """The deliveries of a webhook, those noted last first."""
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     limit, state = request.query.get("limit", USUAL_PAGE), request.query.get("state")
     list_id = f"deliveries {known.id} {state or ''}".encode()
-    before = _before(request.query["cursor"], list_id) if "cursor" in request.query else None
+    before = delivery_place(request.query["cursor"], list_id) if "cursor" in request.query else None
     found = await context.client.webhooks.deliveries(known.id, state=state, before=before, limit=limit)
-    cursor = cursors.write(_place(found[-1]), list_id) if len(found) == limit else None
+    cursor = cursors.write(place_of_delivery(found[-1]), list_id) if len(found) == limit else None
     items = [delivery_item(one, context.redaction) for one in found]
     return Response(200, DeliveryPage(items=items, next_cursor=cursor))
 
 
 async def delivery(context: AppContext, request: Request) -> Response:
     """One delivery."""
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         found = await context.client.webhooks.delivery(known.id, request.path["message"])
     return Response(200, delivery_item(found, context.redaction))
@@ -146,7 +139,7 @@ async def delivery(context: AppContext, request: Request) -> Response:
 
 async def redeliver(context: AppContext, request: Request) -> Response:
     """Send one delivery again."""
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         again = await context.client.webhooks.redeliver(known.id, request.path["message"])
     return _sent(context, known.id, again)
@@ -156,7 +149,7 @@ async def redeliver_since(context: AppContext, request: Request) -> Response:
     """Send everything since a moment again."""
     body: SinceBody = request.body
     since = moment_in("since", body.since)
-    known = await _webhook(context, request)
+    known = await webhook_of(context, request)
     async with refusals():
         again = await context.client.webhooks.redeliver_since(known.id, since)
     return await _answer(context, again, 202)
@@ -166,26 +159,6 @@ def target(request: Request) -> str:
     """The host that a webhook is created for, for the audit log: the rest of the URL may be a secret."""
     body: NewWebhookBody = request.body
     return host_in(body.url)
-
-
-async def _webhook(context: AppContext, request: Request) -> Webhook:
-    """The webhook that the path names; one of another namespace is as unknown as one that does not exist."""
-    async with refusals():
-        return await context.client.webhooks.get(webhook_in(request), namespace=request.caller.namespace)
-
-
-def _before(cursor: str, list_id: bytes) -> tuple[datetime, str]:
-    place = cursors.read(cursor, list_id)
-    size = calcsize(_PLACE)
-    try:
-        [micros] = unpack(_PLACE, place[:size])
-        return _EPOCH + micros * _MICROSECOND, place[size:].decode()
-    except (StructError, OverflowError, UnicodeDecodeError):
-        raise Refusal("invalid-cursor", "start again without a cursor") from None
-
-
-def _place(last: Delivery) -> bytes:
-    return pack(_PLACE, (last.noted_at - _EPOCH) // _MICROSECOND) + last.message.encode()
 
 
 async def _item(context: AppContext, webhook: Webhook) -> WebhookItem:

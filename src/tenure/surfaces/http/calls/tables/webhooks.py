@@ -16,9 +16,7 @@ _ONE = "/v1/webhooks/{webhookId}"
 
 
 def _of_one(method: str, path: str, **rest: Any) -> Route:
-    return Route(
-        method=method, path=path, audience="operator", scope="operate", is_namespaced=True, **rest
-    )
+    return Route(method=method, path=path, audience="operator", scope="operate", is_namespaced=True, **rest)
 
 
 ROUTES = (
