@@ -16,6 +16,7 @@ from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.calls.webhook_bodies import (
     delivery_place,
+    message_in,
     place_of_delivery,
     refusals,
     webhook_of,
@@ -147,7 +148,7 @@ async def redeliver(context: AppContext, request: Request) -> Response:
     """Send one delivery again."""
     known = await webhook_of(context, request)
     async with refusals():
-        await context.client.webhooks.redeliver(known.id, request.path["message"])
+        await context.client.webhooks.redeliver(known.id, message_in(request))
     return see_other(webhook_address(known.id))
 
 

@@ -1,5 +1,6 @@
 """From requests about webhooks to what the engine takes, and how what it refuses is answered."""
 
+import re
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from tenure.surfaces.http.app.problems import Refusal
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _PLACE = ">q"
+_MESSAGE = re.compile("[A-Za-z0-9_.:-]{1,255}")
 _PLAIN = ("url", "events", "definitions", "queues", "tags", "with_params", "with_result", "tries")
 
 
@@ -46,6 +48,14 @@ async def webhook_of(context: AppContext, request: Request) -> Webhook:
         raise Refusal("not-found", "no webhook can have this id")
     async with refusals():
         return await context.client.webhooks.get(UUID(text), namespace=request.caller.namespace)
+
+
+def message_in(request: Request) -> str:
+    """The message that the path names. Raises Refusal for a text that is none."""
+    text: str = request.path["message"]
+    if not _MESSAGE.fullmatch(text):
+        raise Refusal("not-found", "no message can have this id")
+    return text
 
 
 def place_of_delivery(last: Delivery) -> bytes:

@@ -30,6 +30,7 @@ from tenure.surfaces.http.calls.schedule_bodies import moment_in
 from tenure.surfaces.http.calls.webhook_bodies import (
     changed_webhook,
     delivery_place,
+    message_in,
     new_webhook,
     place_of_delivery,
     refusals,
@@ -133,7 +134,7 @@ async def delivery(context: AppContext, request: Request) -> Response:
     """One delivery."""
     known = await webhook_of(context, request)
     async with refusals():
-        found = await context.client.webhooks.delivery(known.id, request.path["message"])
+        found = await context.client.webhooks.delivery(known.id, message_in(request))
     return Response(200, delivery_item(found, context.redaction))
 
 
@@ -141,7 +142,7 @@ async def redeliver(context: AppContext, request: Request) -> Response:
     """Send one delivery again."""
     known = await webhook_of(context, request)
     async with refusals():
-        again = await context.client.webhooks.redeliver(known.id, request.path["message"])
+        again = await context.client.webhooks.redeliver(known.id, message_in(request))
     return _sent(context, known.id, again)
 
 
