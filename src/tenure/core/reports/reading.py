@@ -181,7 +181,8 @@ class Outlook(Struct, frozen=True):
     """What a worker can expect: whether jobs wait in its lines, and when the next timer or lease is due.
 
     `next_resume` is when the first pause ends by itself, `next_tick` when a schedule fires. `owed` says that
-    jobs of its lines have ended that `follow_up` would return.
+    jobs of its lines have ended that `follow_up` would return. `next_delivery` is when a delivery to some
+    webhook may be tried; `has_cursor` says that there are webhooks, to which events are fanned out.
     """
 
     now: datetime
@@ -191,6 +192,8 @@ class Outlook(Struct, frozen=True):
     next_resume: datetime | None = None
     owed: bool = False
     next_tick: datetime | None = None
+    next_delivery: datetime | None = None
+    has_cursor: bool = False
 
 
 def _check_type(text: str) -> None:

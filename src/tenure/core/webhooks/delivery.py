@@ -34,7 +34,7 @@ class NewDelivery(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """A delivery on record: how often it was tried, how the last try ended, and when the next one is.
+    """A delivery on record: how often it was tried, how the last try ended, and when the next one may be.
 
     `status` is that of the last answer, None where there was none; then `problem` says why.
     """
@@ -87,7 +87,9 @@ class Try(Struct, frozen=True, kw_only=True):
 class Cursor(Struct, frozen=True, kw_only=True):
     """How far the feed was fanned out. `generation` counts changes of the webhooks that it fans out to.
 
-    The one of a single `webhook` catches up with what came before, and ends behind `until`.
+    The one of a single `webhook` catches up with what came before, and ends behind `until`. Events that
+    happened before `since` are not meant: it begins some way before them. With `again` those on record are
+    sent again.
     """
 
     name: str
@@ -96,6 +98,8 @@ class Cursor(Struct, frozen=True, kw_only=True):
     now: datetime
     webhook: UUID | None = None
     until: Position | None = None
+    since: datetime | None = None
+    again: bool = False
 
 
 class ScannedEvent(Struct, frozen=True):

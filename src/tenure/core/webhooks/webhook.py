@@ -24,6 +24,12 @@ MOST_EVENTS = 50
 MOST_NAMES = 100
 MOST_TRIES = 15
 LONGEST_TIMEOUT = timedelta(seconds=30)
+MOST_AT_ONCE = 5
+"""Deliveries to one endpoint that are under way at a time, among all processes."""
+FAILURES_TO_CLOSE = 5
+"""Failures in a row, after which an endpoint is tried by one delivery at a time."""
+MOST_WAITING = 100_000
+"""With more deliveries waiting a webhook is paused."""
 
 
 class NewWebhook(Struct, frozen=True, kw_only=True):
@@ -73,7 +79,8 @@ class Webhook(Struct, frozen=True, kw_only=True):
     """A webhook on record. `revision` counts changes of what is asked for, `rotation` those of its secret.
 
     `after` is where it begins: it gets what comes behind this position. `failing_since` is when the first of
-    the `failures` in a row was; until `closed_until` nothing is tried.
+    the `failures` in a row was; until `closed_until` nothing is tried. Of one that is paused, events up to
+    `paused_behind` were fanned out.
     """
 
     asked: NewWebhook
@@ -85,6 +92,7 @@ class Webhook(Struct, frozen=True, kw_only=True):
     paused_at: datetime | None = None
     paused_by: str | None = None
     reason: str | None = None
+    paused_behind: Position | None = None
     failing_since: datetime | None = None
     failures: int = 0
     closed_until: datetime | None = None
@@ -107,9 +115,10 @@ class Secret(Struct, frozen=True):
 
 
 class WebhookFigures(Struct, frozen=True, kw_only=True):
-    """How the deliveries of a webhook do: by state, and how old the oldest that waits is.
+    """How the deliveries of a webhook do: by state, and since when the oldest that waits is noted.
 
-    Those that were delivered, or given up, are counted over the last day.
+    Of those that were delivered, the ones noted within a day are counted; those given up as long as they are
+    kept. Both are counted up to 100,000.
     """
 
     waiting: int

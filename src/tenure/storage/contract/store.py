@@ -42,6 +42,7 @@ from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
 from tenure.storage.contract.schedules import ScheduleStore
+from tenure.storage.contract.webhooks import WebhookStore
 from tenure.storage.mapping.findings import MOST, Finding
 from tenure.storage.schema.migration import Applied, Fit
 
@@ -72,6 +73,7 @@ class Store(
     AsideStore,
     HealthStore,
     ScheduleStore,
+    WebhookStore,
     Protocol,
 ):
     """A place that keeps jobs.
@@ -79,7 +81,7 @@ class Store(
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
     verbs are in modules beside this one: `reading` jobs, `operations` of the store, `retention` of finished
     jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, the store's
-    own `health`, and `schedules`.
+    own `health`, `schedules` and `webhooks`.
     """
 
     async def open(self) -> None:

@@ -1,7 +1,7 @@
 """Webhooks and their deliveries; part of the storage contract.
 
-The feed of events is the outbox: a cursor moves along it, and each event that a webhook asks for becomes a row
-of a delivery, in the transaction that moves the cursor. What a job pays does not depend on webhooks.
+The feed of events is the outbox: a cursor moves along it, and each event that a webhook asks for becomes a
+delivery, in the transaction that moves the cursor. What a job pays does not depend on webhooks.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ from tenure.core.webhooks.delivery import (
     Scanned,
     Try,
 )
-from tenure.core.webhooks.webhook import NewWebhook, Secret, Webhook, WebhookFigures
+from tenure.core.webhooks.webhook import MOST_AT_ONCE, NewWebhook, Secret, Webhook, WebhookFigures
 
 
 class WebhookStore(Protocol):
@@ -30,11 +30,12 @@ class WebhookStore(Protocol):
     ) -> Webhook:
         """Record a webhook. It gets every event whose transaction commits later.
 
-        With `since` it also gets events from then on, as far as they are still kept. A `secret` is stored as
-        it is; None means that it is derived.
+        It may get some that were committed just before. With `since` it also gets events from then on, as far
+        as they are still kept: a cursor of its own catches up. A `secret` is stored as it is; None means that
+        it is derived. InvalidInput if there is a webhook of that id.
         """
 
-    async def webhook(self, id: UUID) -> Webhook | None:  # noqa: A002
+    async def webhook(self, webhook_id: UUID) -> Webhook | None:
         """One webhook, as last committed."""
 
     async def webhooks(
@@ -50,7 +51,7 @@ class WebhookStore(Protocol):
 
     async def rotate_webhook(
         self,
-        id: UUID,
+        webhook_id: UUID,
         *,
         secret: str | None,
         keep: timedelta,
@@ -59,20 +60,27 @@ class WebhookStore(Protocol):
 
     async def pause_webhook(
         self,
-        id: UUID,
+        webhook_id: UUID,
         *,
         by: str = "api",
         reason: str | None = None,
     ) -> Webhook | None:
-        """Send nothing, and fan nothing out, until it is resumed; None if there is none of that id."""
+        """Send nothing, and fan nothing out, until it is resumed; None if there is none of that id.
 
-    async def resume_webhook(self, id: UUID, *, catches_up: bool) -> Webhook | None:  # noqa: A002
-        """Go on; with `catches_up` from where it was paused, as far as events are kept, else from now on."""
+        One that is paused stays as it is. Tries that are under way end, and count.
+        """
 
-    async def delete_webhook(self, id: UUID) -> bool:  # noqa: A002
-        """Remove a webhook with its deliveries; returns whether there was one."""
+    async def resume_webhook(self, webhook_id: UUID, *, catches_up: bool) -> Webhook | None:
+        """Go on; with `catches_up` from where it was paused, as far as events are kept, else from now on.
 
-    async def webhook_secrets(self, id: UUID) -> tuple[Secret, ...]:  # noqa: A002
+        From now on: what still waits is given up, and nothing is caught up with. None if there is none of
+        that id; one that is not paused stays as it is. For a minute at most ten deliveries a second are due.
+        """
+
+    async def delete_webhook(self, webhook_id: UUID) -> bool:
+        """Remove a webhook with its deliveries, which `tidy` deletes; returns whether there was one."""
+
+    async def webhook_secrets(self, webhook_id: UUID) -> tuple[Secret, ...]:
         """The secrets that sign now, the newest first; empty if there is none of that id."""
 
     async def webhook_figures(self, ids: Collection[UUID]) -> dict[UUID, WebhookFigures]:
@@ -80,7 +88,7 @@ class WebhookStore(Protocol):
 
     async def deliveries(
         self,
-        webhook: UUID,
+        webhook_id: UUID,
         *,
         state: DeliveryState | None = None,
         before: tuple[datetime, str] | None = None,
@@ -88,25 +96,34 @@ class WebhookStore(Protocol):
     ) -> list[Delivery]:
         """Deliveries of a webhook, those noted last first, from before (noted_at, message) on."""
 
-    async def delivery(self, webhook: UUID, message: str) -> Delivery | None:
+    async def delivery(self, webhook_id: UUID, message: str) -> Delivery | None:
         """One delivery, as last committed."""
 
     async def add_delivery(self, new: NewDelivery) -> Delivery | None:
-        """Record a delivery by itself, as a test is; None if there is no such webhook."""
+        """Record a delivery by itself, as a test is, due now; None if there is no such webhook.
 
-    async def redeliver(self, webhook: UUID, message: str) -> Delivery | None:
-        """Send one again now, with all its tries before it; None if there is none."""
+        A message that is on record stays as it is, and is the answer.
+        """
 
-    async def redeliver_since(self, webhook: UUID, since: datetime) -> Webhook | None:
+    async def redeliver(self, webhook_id: UUID, message: str) -> Delivery | None:
+        """Send one again now, with all its tries before it; None if there is none.
+
+        A try that is under way counts only if it delivers.
+        """
+
+    async def redeliver_since(self, webhook_id: UUID, since: datetime) -> Webhook | None:
         """Send everything since a moment again, as far as events are kept; None if there is no such webhook.
 
-        What is on record is sent again with its message id, and what was never fanned out is added.
+        What is on record is sent again with its message id, and what was never fanned out is added. A webhook
+        has one cursor that catches up: a second request widens it. Of a paused one it waits.
         """
 
     async def take_cursor(self, holder: str, *, hold_for: timedelta) -> Cursor | None:
-        """Take a cursor that no other process holds, those that catch up in turn; None if there is none.
+        """Take a cursor that no other process holds, the one longest not taken; None if there is none.
 
-        Holding one saves work and guards nothing: `fan_out` decides.
+        Holding one saves work and guards nothing: `fan_out` decides. A caller reads the webhooks after it has
+        the cursor; it may keep them while the generation is the same. A cursor that catches up rests while
+        its webhook is paused, or has more than 5,000 deliveries waiting.
         """
 
     async def scan(
@@ -119,31 +136,41 @@ class WebhookStore(Protocol):
         until: Position | None = None,
         limit: int = 1000,
     ) -> Scanned:
-        """Read up to `limit` events of the feed behind a position, and answer with those of interest.
+        """Up to `limit` events of the feed behind a position that are of interest, and how far it was read.
 
-        Empty `definitions` and `namespaces` do not filter. Raises PositionGone as `feed` does.
+        At most 20,000 events are looked at. Without `types` nothing is of interest, and the position is the
+        end at once; empty `definitions` and `namespaces` do not filter. Nothing behind `until` is read.
+        Raises PositionGone as `feed` does.
         """
 
     async def fan_out(
         self, cursor: Cursor, position: Position, deliveries: Sequence[NewDelivery], *, is_end: bool = False
     ) -> bool:
-        """Record deliveries and move the cursor in one transaction; False if the cursor is not as it was read.
+        """Record deliveries and move the cursor in one transaction; False if it is not as it was read.
 
-        It is not if another process moved it, or a webhook was made, changed, paused or resumed. A message
-        on record stays as it is. A cursor that catches up is removed with its `is_end`.
+        It is not if another process moved it, or a webhook was made, changed, paused, resumed or deleted. A
+        message on record stays as it is, unless the cursor sends `again` and it does not wait any more. A
+        cursor that catches up is removed with its `is_end`. At most 10,000 deliveries a call.
+
+        Callers leave out what a webhook does not want: of the main cursor events up to its `after`, and all
+        of one that is paused; of a cursor that catches up events before its `since`. With more than 100,000
+        waiting a webhook is paused, which is seen within ten seconds, or an hour after it was resumed.
         """
 
     async def due_deliveries(
-        self, holder: str, *, limit: int, each: int, hold_for: timedelta
+        self, holder: str, *, limit: int, each: int = MOST_AT_ONCE, hold_for: timedelta
     ) -> list[DueDelivery]:
         """Take deliveries that are due, at most `each` of one webhook at a time among all processes.
 
-        Of a webhook whose last five tries failed, one at a time. Those of paused webhooks wait.
+        Webhooks take turns. Of one whose last five tries failed, one at a time, and only when `closed_until`
+        has passed; for a minute after that, ten a second. Those of paused webhooks wait. A delivery that is
+        taken and not settled is due again when `hold_for` is over.
         """
 
     async def settle_deliveries(self, holder: str, tries: Sequence[Try]) -> list[Webhook]:
         """Record how tries ended; returns the webhooks that were paused by it.
 
-        A try of a delivery that its holder no longer holds changes nothing, unless it was delivered.
-        A webhook with more than 100,000 waiting is paused as well.
+        A try of a delivery that its holder no longer holds changes nothing, unless it was delivered. A
+        delivery ends the failures in a row of its webhook, and opens it; failures add up, also those of tries
+        that do not count for their delivery. A webhook is paused if a try says so.
         """
