@@ -31,6 +31,8 @@ FAILURES_TO_CLOSE = 5
 """Failures in a row, after which an endpoint is tried by one delivery at a time."""
 MOST_WAITING = 100_000
 """With more deliveries waiting a webhook is paused."""
+BY_ITSELF = "tenure"
+"""Who paused a webhook that nobody paused."""
 
 _LONGEST_TYPE = 64
 
