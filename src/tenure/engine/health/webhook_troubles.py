@@ -1,4 +1,4 @@
-"""Webhooks that need attention: paused by themselves, failing for long, or asked for by a key that is gone."""
+"""Webhooks that need attention: they paused themselves, fail for long, or their key is gone."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
