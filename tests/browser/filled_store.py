@@ -35,10 +35,11 @@ from tenure.core.schedule.schedule import (
 )
 from tenure.core.values import documents
 from tenure.core.values.failure import Failure
-from tenure.core.webhooks.delivery import DeliveryState, NewDelivery, Try
+from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
+from tests.storage.delivering import try_due
 from tests.storage.verbs import claim, settle
 
 HOUR = timedelta(hours=1)
@@ -139,10 +140,7 @@ async def _told(store: Store) -> None:
             NewDelivery(webhook=sent.id, message=message, type="failed", at=now, body="{}", job=uuid4(), n=3)
         )
         if name in endings:
-            await store.due_deliveries("filler", limit=10, hold_for=HOUR)
-            took = timedelta(seconds=2.1)
-            ended = Try(**{"webhook": sent.id, "message": message, "took": took, **endings[name]})
-            await store.settle_deliveries("filler", [ended])
+            await try_due(store, **endings[name])
 
 
 async def _scheduled(store: Store) -> None:

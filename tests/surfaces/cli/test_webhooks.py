@@ -1,16 +1,15 @@
 """`tenure webhooks`: made, shown, changed, rotated, paused, tried and deleted; secrets are printed once."""
 
 import json
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from tenure.core.webhooks.delivery import DeliveryState, Try
+from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.signature import derived_secret
-from tenure.storage.contract.store import Store
+from tests.storage.delivering import try_due
 from tests.surfaces.cli.test_changes import audit_of
 from tests.surfaces.command import fails, on_a_terminal, tenure
 from tests.surfaces.store_behind import NOBODY, on
@@ -88,18 +87,7 @@ def test_deliveries_are_listed_and_sent_again(tmp_path: Path, migrated: str) -> 
     webhook = told(tmp_path, migrated, "create", URL, "--event", "failed")["id"]
     message = tenure(tmp_path, "webhooks", "test", webhook, "--database", migrated).stdout.strip()
 
-    async def fail(store: Store) -> None:
-        [due] = await store.due_deliveries("w", limit=10, hold_for=timedelta(seconds=30))
-        how = Try(
-            webhook=due.webhook.id,
-            message=due.delivery.message,
-            state=DeliveryState.DEAD,
-            took=timedelta(milliseconds=90),
-            status=410,
-        )
-        await store.settle_deliveries("w", [how])
-
-    on(migrated, fail)
+    on(migrated, lambda store: try_due(store, DeliveryState.DEAD, status=410))
     listed = tenure(tmp_path, "webhooks", "deliveries", webhook, "--state", "dead", "--database", migrated)
     titles, row = listed.stdout.splitlines()
     assert titles.split()[:5] == ["message", "event", "state", "tries", "answer"]

@@ -1,14 +1,14 @@
 """The pages of webhooks: what they show, to whom, and what their buttons do."""
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from tenure.core.webhooks.delivery import DeliveryState, NewDelivery, Try
+from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
+from tests.storage.delivering import try_due
 from tests.storage.verbs import seconds
 from tests.surfaces.dashboard.browser_user import Visitor, visitor
 from tests.surfaces.http.auth.test_keys import bearing, make
@@ -35,11 +35,7 @@ async def send(store: Store, page: str, message: str, **how: Any) -> None:
     )
     assert await store.add_delivery(new)
     if how:
-        took = timedelta(milliseconds=160)
-        await store.due_deliveries("w", limit=10, hold_for=seconds(30))
-        await store.settle_deliveries(
-            "w", [Try(**{"webhook": new.webhook, "message": message, "took": took, **how})]
-        )
+        await try_due(store, **how)
 
 
 async def shown(who: Visitor, path: str) -> str:

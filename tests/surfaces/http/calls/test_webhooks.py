@@ -6,11 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from tenure.core.webhooks.delivery import DeliveryState, Try
+from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.signature import derived_secret
 from tenure.engine.webhooks.webhooks import WebhookTerms
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
+from tests.storage.delivering import try_due
 from tests.storage.verbs import seconds
 from tests.surfaces.http.auth.test_keys import bearing, make
 from tests.surfaces.http.http_server import Api, Reply, serving
@@ -30,19 +31,6 @@ async def made(api: Api, **terms: Any) -> str:
     reply = await put(api, **terms)
     assert reply.status == 201, reply
     return f"/v1/webhooks/{reply.json['id']}"
-
-
-async def settle(store: Store, *, state: DeliveryState, **how: Any) -> None:
-    """Let a worker try what is due, with this ending."""
-    due = await store.due_deliveries("w", limit=10, hold_for=seconds(30))
-    took = timedelta(milliseconds=160)
-    await store.settle_deliveries(
-        "w",
-        [
-            Try(webhook=one.webhook.id, message=one.delivery.message, state=state, took=took, **how)
-            for one in due
-        ],
-    )
 
 
 async def test_a_webhook_is_created_and_its_secret_is_told_once(api: Api, store: Store) -> None:
@@ -146,7 +134,7 @@ async def test_a_test_is_sent_paused_resumed_and_sent_again(api: Api, store: Sto
     assert await store.due_deliveries("w", limit=10, hold_for=seconds(30)) == []
     resumed = (await api.post(f"{path}/resume", {"catchUp": True})).json
     assert (resumed["state"], resumed["reason"]) == ("delivering", None)
-    await settle(store, state=DeliveryState.DEAD, status=410, problem="password=hunter2")
+    await try_due(store, DeliveryState.DEAD, status=410, problem="password=hunter2")
     dead = (await api.get(sent.headers["location"])).json
     assert (dead["state"], dead["status"], dead["tookSeconds"], dead["tries"]) == ("dead", 410, 0.16, 1)
     assert dead["problem"] == "password=[redacted]"
@@ -154,7 +142,7 @@ async def test_a_test_is_sent_paused_resumed_and_sent_again(api: Api, store: Sto
     assert (await api.get(f"{path}/deliveries?state=delivered")).json["items"] == []
     again = await api.post(f"{path}/deliveries/{item['message']}/redeliver")
     assert (again.status, again.json["state"], again.json["message"]) == (202, "waiting", item["message"])
-    await settle(store, state=DeliveryState.DELIVERED, status=200)
+    await try_due(store, status=200)
     known = (await api.get(path)).json
     assert (known["waiting"], known["delivered"], known["dead"]) == (0, 1, 0)
     since = await api.post(f"{path}/redeliver", {"since": "2020-01-01T00:00:00Z"})
