@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +15,22 @@ import pytest
 from standardwebhooks.webhooks import Webhook as Signer
 
 from tenure.core.webhooks.signature import random_secret
-from tests.surfaces.command import PATIENCE, environment
+from tests.ports import free_port
+from tests.surfaces.command import PATIENCE, environment, tenure
+from tests.surfaces.conftest import Start
+from tests.until import until_sync
 
 EXAMPLE = Path(__file__).parents[2] / "examples/receiver/receiver.py"
+APP = """
+from tenure import Tenure
+
+app = Tenure()
+
+
+@app.job("greet")
+def greet(params: dict) -> str:
+    return "hello"
+"""
 OLD, NEW = random_secret(), random_secret()
 
 
@@ -42,28 +56,34 @@ class Running(NamedTuple):
             self.url, content=changed.get("body", body), headers=headers, trust_env=False, timeout=PATIENCE
         ).status_code
 
-    def stored(self) -> list[str]:
-        """The ids of what it has stored."""
-        with apsw.Connection(str(self.database)) as connection:
-            return [str(row[0]) for row in connection.execute("SELECT id FROM event ORDER BY id")]
+    def stored(self, column: str = "id") -> list[str]:
+        """What it has stored: the ids, or another column."""
+        with closing(apsw.Connection(str(self.database))) as connection:
+            return [str(row[0]) for row in connection.execute(f"SELECT {column} FROM event ORDER BY id")]
 
 
-@pytest.fixture
-def receiver(tmp_path: Path) -> Iterator[Running]:
-    variables = {"WEBHOOK_SECRET": f"{OLD} {NEW}", "PORT": "0"}
+@contextmanager
+def receiving(folder: Path, secrets: str, port: int = 0) -> Iterator[Running]:
+    """The receiver with these secrets, on any port that is free unless one is given."""
     process = subprocess.Popen(
         [sys.executable, str(EXAMPLE)],
-        cwd=tmp_path,
-        env=environment(**variables),
+        cwd=folder,
+        env=environment(WEBHOOK_SECRET=secrets, PORT=str(port)),
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
         assert process.stdout is not None
-        yield Running(process.stdout.readline().split()[-1], tmp_path / "events.db", process)
+        yield Running(process.stdout.readline().split()[-1], folder / "events.db", process)
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Running]:
+    with receiving(tmp_path, f"{OLD} {NEW}") as running:
+        yield running
 
 
 def test_an_event_that_comes_twice_is_stored_once(receiver: Running) -> None:
@@ -84,3 +104,32 @@ def test_what_is_not_proved_is_refused_and_not_stored(receiver: Running) -> None
     assert receiver.send(body=b"x" * (2**20 + 1)) == 413
     assert receiver.stored() == []
     assert receiver.send() == 204
+
+
+def test_who_follows_the_guide_is_told_of_the_end_of_a_job(
+    tmp_path: Path, migrated: str, start: Start
+) -> None:
+    """S1.17, S1.73: a webhook by command, a worker that sends, a secret that is replaced meanwhile."""
+    (tmp_path / "app.py").write_text(APP)
+    settings = {"TENURE_DATABASE": migrated, "TENURE_WEBHOOK_ALLOW": "127.0.0.0/8"}
+    port = free_port()
+    made = tenure(
+        *(tmp_path, "webhooks", "create", f"http://127.0.0.1:{port}/", "--event", "onEnd", "--with-result"),
+        **settings,
+    )
+    assert made.returncode == 0, made
+    webhook, secret = made.stdout.split()
+    start("worker", "app:app", **settings)
+    with receiving(tmp_path, secret, port) as receiver:
+        job = tenure(tmp_path, "enqueue", "greet", **settings).stdout.strip()
+        until_sync(receiver.stored)
+        assert (receiver.stored("type"), receiver.stored("job")) == (["succeeded"], [job])
+        assert msgspec.json.decode(receiver.stored("body")[0])["result"] == "hello"
+        rotated = tenure(tmp_path, "webhooks", "rotate", webhook, **settings)
+        assert rotated.returncode == 0, rotated
+        tested = tenure(tmp_path, "webhooks", "test", webhook, **settings).stdout.strip()
+        until_sync(lambda: tested in receiver.stored())
+    with receiving(tmp_path, rotated.stdout.split()[1], port) as receiver:
+        again = tenure(tmp_path, "webhooks", "test", webhook, **settings).stdout.strip()
+        until_sync(lambda: again in receiver.stored())
+        assert len(receiver.stored()) == 3
