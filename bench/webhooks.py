@@ -1,7 +1,7 @@
 """Measures webhooks: `python -m bench.webhooks`, or `make bench-webhooks`.
 
-Prints Markdown. `tenure scheduler` and `tenure worker` run as processes of their own, and the receiver in this
-one.
+Prints Markdown. `tenure scheduler` and `tenure worker` run as processes of their own; the receiver is in
+this one.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Processes that send webhooks and are killed: nothing that was committed is lost, and nothing else is told."""
+"""Processes that send webhooks are killed: nothing that was committed is lost, and nothing else told."""
 
 import asyncio
 import os

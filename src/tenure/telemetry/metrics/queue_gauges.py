@@ -1,4 +1,4 @@
-"""Gauges of jobs in line and of deliveries that wait, read at a scrape; the cost does not grow with history."""
+"""Gauges of jobs in line and of deliveries that wait, read at a scrape: the cost is bounded."""
 
 import asyncio
 from collections import defaultdict
