@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tenure
-from tenure import Client, Context, JobHandle, State, Tenure, TenureError, backoff, instrument
+from tenure import Client, Context, JobHandle, State, Tenure, TenureError, backoff, instrument, webhooks
 from tenure.api.job_options import Options
 from tenure.core import errors as core_errors
 from tenure.core.errors import Directive
@@ -109,6 +109,10 @@ def page(text: str) -> str:
         "instrument": _calls(
             [method(getattr(instrument, name), f"instrument.{name}") for name in instrument.__all__]
         ),
+        "webhooks": _called(method(webhooks.verify, "webhooks.verify"))
+        + _value(webhooks.WebhookEvent)
+        + _value(webhooks.WebhookError)
+        + f"**`NotVerified`**: {paragraphs(webhooks.NotVerified.__doc__ or '')}\n",
         "errors": _errors(),
         "values": "".join(_value(kind) for kind in VALUES),
         "states": ", ".join(f"`{state}`" for state in State) + ".\n",

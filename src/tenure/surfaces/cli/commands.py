@@ -33,6 +33,7 @@ from tenure.surfaces.cli.demo.demo import demo
 from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.surfaces.cli.schedules.commands import schedules
 from tenure.surfaces.cli.schedules.scheduler import scheduler
+from tenure.surfaces.cli.webhooks.commands import webhooks
 from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
@@ -99,6 +100,7 @@ commands.add_command(retention)
 commands.add_command(scheduler)
 commands.add_command(schedules)
 commands.add_command(serve)
+commands.add_command(webhooks)
 commands.add_command(worker)
 commands.add_command(workers)
 
