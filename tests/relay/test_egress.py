@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.relay.egress import MOST_READ, Answer, Egress
+from tenure.relay.answer import Answer
+from tenure.relay.egress import MOST_READ, Egress
 from tenure.relay.names import NameLookups
 from tests.relay import receiver as receivers
 from tests.relay.receiver import Receiver, answer, receiving
@@ -208,9 +209,14 @@ async def test_tls_proves_the_name_that_was_asked_for(
     assert [one.message for one in receiver.requests] == ["a"]
 
 
-async def test_a_receiver_that_speaks_no_tls_is_said_to(receiver: Receiver) -> None:
+async def test_a_receiver_that_speaks_no_tls_is_said_to() -> None:
+    async def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+
     egress = Egress(LOOPBACK, Names(["127.0.0.1"]))
-    answered = await egress.post(receiver.url.replace("http:", "https:"), {}, b"", 20)
+    async with listening(refuse) as port:
+        answered = await egress.post(f"https://hooks.test:{port}/", {}, b"", 20)
     await egress.close()
     assert answered.problem == "cannot connect: it speaks no TLS that is understood"
 

@@ -10,7 +10,6 @@ import ssl
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from ipaddress import ip_address
-from typing import NamedTuple
 
 import httpcore
 import httpx
@@ -18,6 +17,7 @@ import httpx
 from tenure.core.errors import InvalidInput
 from tenure.core.webhooks.endpoint import Endpoint, read_url
 from tenure.core.webhooks.reach import Reach
+from tenure.relay.answer import Answer
 from tenure.relay.names import NameLookups, Resolve
 
 MOST_READ = 64 * 1024
@@ -30,17 +30,6 @@ KEPT_FOR = 5.0
 
 LONGEST_HEADER = 100
 _LISTED = "; TENURE_WEBHOOK_ALLOW lists what may be reached beyond that"
-
-
-class Answer(NamedTuple):
-    """How a request ended: the status of its answer, or why there was none.
-
-    `retry_after` is that header, as it came.
-    """
-
-    status: int | None
-    problem: str | None = None
-    retry_after: str | None = None
 
 
 class AddressRefused(Exception):

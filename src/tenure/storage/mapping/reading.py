@@ -19,6 +19,7 @@ from tenure.core.reports.operations import (
     WorkerStatus,
 )
 from tenure.core.reports.reading import End, FeedEntry, Listed, Outlook, Position, Recent
+from tenure.core.webhooks.webhook import FAILURES_TO_CLOSE, MOST_AT_ONCE
 from tenure.storage.mapping.job_rows import event_from, tags_of
 from tenure.storage.mapping.values import Row
 
@@ -26,6 +27,9 @@ _counts = msgspec.json.Decoder(dict[str, int]).decode
 _lines = msgspec.json.Decoder(tuple[tuple[str, str, int], ...]).decode
 _SAME_IN_LIST = tuple(name for name in Listed.__struct_fields__ if name not in ("state", "tags"))
 _EVENT = Event.__struct_fields__
+
+AT_ONCE = {"at_once": MOST_AT_ONCE, "closed_from": FAILURES_TO_CLOSE}
+"""What `outlook` is told about deliveries: how many of a webhook are tried at a time, and when only one."""
 
 
 def listed_from(row: Row) -> Listed:
@@ -55,6 +59,8 @@ def outlook_from(row: Row) -> Outlook:
         next_resume=row["next_resume_at"],
         next_tick=row["next_tick_at"],
         owed=bool(row["owed"]),
+        next_delivery=row["next_delivery_at"],
+        has_cursor=bool(row["has_cursor"]),
     )
 
 

@@ -34,5 +34,6 @@ async def resume(run: Transaction, *, forced: bool) -> Resumed | WorkersSeen:
     await run.execute(_COUNT_ON.format(offset=offset))
     await run("after_restore.cut", kept=numbers["kept"], resumed=resumed)
     await run("after_restore.name")
+    await run("after_restore.cursors", kept=numbers["kept"])
     await run("after_restore.lift", lift=LIFT)
     return Resumed(len(await run("after_restore.end")))

@@ -22,6 +22,7 @@ from tenure.storage.mapping.return_steps import REAPER
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
+from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
 from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
@@ -31,12 +32,24 @@ from tenure.storage.postgres.verbs.retention import RetentionVerbs
 from tenure.storage.postgres.verbs.schedules import ScheduleVerbs
 from tenure.storage.postgres.verbs.trails import Trails
 from tenure.storage.postgres.verbs.turn import Turn
+from tenure.storage.postgres.verbs.webhooks import WebhookVerbs
 from tenure.storage.postgres.wire.addresses import PostgresAddress, read_address
 from tenure.storage.postgres.wire.pool import Pool
 
 
 class PostgresStore(
-    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
+    ScheduleVerbs,
+    WebhookVerbs,
+    DeliveryVerbs,
+    Turn,
+    Reading,
+    Overview,
+    Operations,
+    RetentionVerbs,
+    Trails,
+    Access,
+    Inspection,
+    Mending,
 ):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 

@@ -19,7 +19,7 @@ from tenure.storage.mapping.turn_rows import CLAIM_COLUMNS, ReportRow, claimed_f
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _places = msgspec.json.Decoder(list[int]).decode
-_IDS = frozenset({"id", "job", "parent", "replay_of", "replay", "next"})
+_IDS = frozenset({"id", "job", "parent", "replay_of", "replay", "next", "webhook"})
 
 
 def micros(moment: datetime) -> int:

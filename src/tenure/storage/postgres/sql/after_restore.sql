@@ -29,3 +29,9 @@ SELECT setval('tenure.place', nextval('tenure.place') + :lift::bigint) AS place,
 -- part: end
 -- No worker may keep a lease: the reaper takes back what is under them, as from any worker that was lost.
 UPDATE tenure.lease SET expires_at = least(expires_at, tenure.now()) RETURNING id AS fence;
+
+-- part: cursors
+-- They stood on numbers that the server had counted for others. What comes has higher ones in any case.
+UPDATE tenure.cursor
+   SET mark = :kept::bigint, job = 'ffffffff-ffff-ffff-ffff-ffffffffffff', n = 2147483647
+ WHERE mark > :kept::bigint;

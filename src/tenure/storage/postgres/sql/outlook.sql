@@ -34,4 +34,17 @@ SELECT tenure.now() AS now_at,
          WHERE next_at IS NOT NULL AND paused_at IS NULL
            AND (namespace, name, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
                                                                        :alone_revisions::integer[]))
-         ORDER BY next_at LIMIT 1) AS next_tick_at;
+         ORDER BY next_at LIMIT 1) AS next_tick_at,
+       -- A delivery that is held is due again when its hold ends; while as many are held as may be, nothing else is due.
+       (SELECT min(greatest(CASE WHEN held.n >= CASE WHEN failures >= :closed_from::integer THEN 1 ELSE :at_once::integer END
+                                 THEN held.ends_at ELSE first.next_at END, open_at))
+          FROM tenure.webhook
+         CROSS JOIN LATERAL (SELECT next_at FROM tenure.delivery
+                              WHERE delivery.webhook = webhook.id AND state = 'waiting' ORDER BY next_at LIMIT 1) first
+         CROSS JOIN LATERAL (SELECT count(*) AS n, min(next_at) AS ends_at
+                               FROM (SELECT next_at FROM tenure.delivery
+                                      WHERE delivery.webhook = webhook.id AND holder IS NOT NULL
+                                        AND next_at > tenure.now()
+                                      ORDER BY next_at LIMIT :at_once::integer) few) held
+         WHERE paused_at IS NULL) AS next_delivery_at,
+       EXISTS (SELECT FROM tenure.webhook) AS has_cursor;

@@ -26,6 +26,9 @@ kept AS MATERIALIZED (
                 AS own (definition, succeeded, others, keyed) ON own.definition = line.definition
      WHERE :definition::text IS NULL OR line.definition = :definition::text
 ),
+untold AS MATERIALIZED (
+    SELECT mark, job, n FROM tenure.cursor WHERE held_at > tenure.now() - interval '1 day' ORDER BY mark, job, n LIMIT 1
+),
 -- Everything is looked up by what was found before it, one by one: a planner that takes a batch for much of the table
 -- would rather walk all of history beside it.
 found AS MATERIALIZED (
@@ -47,6 +50,12 @@ found AS MATERIALIZED (
                   AND NOT EXISTS (SELECT 1 FROM tenure.job_state parent
                                    WHERE parent.id = looked_at.asked_by
                                      AND parent.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried'))
+                  -- What a cursor has not passed is still to be told, unless nobody moves that cursor.
+                  AND NOT EXISTS (SELECT FROM untold
+                                   WHERE (s.mark, s.id, s.n) > (untold.mark, untold.job, untold.n)
+                                     AND s.finished_at > tenure.now() - interval '7 days'
+                                                         - CASE WHEN s.state = 'succeeded' THEN kept.succeeded
+                                                                ELSE kept.others END)
                   FOR UPDATE SKIP LOCKED
            ) s
 ),

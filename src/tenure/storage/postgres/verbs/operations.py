@@ -9,6 +9,7 @@ from tenure.core.reports.restores import ClockReset, Resumed, WorkersSeen
 from tenure.core.values.bounds import LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import reading, values
+from tenure.storage.mapping.webhooks import AS_MANY, KEPT, MOST_PORTIONS
 from tenure.storage.postgres import restore
 from tenure.storage.postgres.database import Database
 
@@ -93,5 +94,13 @@ class Operations(Database):
     async def tidy(self) -> int:
         [row] = await self._pool.run("tidy")
         await self._pool.run_all(("tidy_limits.turn", {}), ("tidy_limits.remove", {}))
+        await self._tidy_portions("ended", states=list(KEPT), kept=list(KEPT.values()))
+        await self._tidy_portions("orphans")
+        await self._pool.run("tidy_webhooks.secrets")
         spared: int = row["spared"]
         return spared
+
+    async def _tidy_portions(self, part: str, **named: object) -> None:
+        for _ in range(MOST_PORTIONS):
+            if len(await self._pool.run(f"tidy_webhooks.{part}", **named, limit=AS_MANY)) < AS_MANY:
+                return

@@ -129,7 +129,8 @@ class Reading(Database):
         return reading.recent_from(await self._pool.run("recent", limit=limit))
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
-        [row] = await self._pool.run("outlook", **rows.lines(lines), **self._left_alone.columns())
+        named = {**rows.lines(lines), **self._left_alone.columns(), **reading.AT_ONCE}
+        [row] = await self._pool.run("outlook", **named)
         return reading.outlook_from(row)
 
     async def lines(self) -> list[LineStatus]:

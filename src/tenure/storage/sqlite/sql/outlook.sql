@@ -50,4 +50,16 @@ SELECT :now AS now_at,
        (SELECT next_at FROM tenure_schedule
          WHERE next_at IS NOT NULL AND paused_at IS NULL
            AND (namespace, name, revision) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alone))
-         ORDER BY next_at LIMIT 1) AS next_tick_at;
+         ORDER BY next_at LIMIT 1) AS next_tick_at,
+       -- A delivery that is held is due again when its hold ends; while as many are held as may be, nothing else is due.
+       (SELECT min(max(CASE WHEN (SELECT count(*) FROM tenure_delivery delivery
+                                   WHERE delivery.webhook = webhook.id AND holder IS NOT NULL AND next_at > :now)
+                                 >= iif(failures >= :closed_from, 1, :at_once)
+                            THEN (SELECT min(next_at) FROM tenure_delivery delivery
+                                   WHERE delivery.webhook = webhook.id AND holder IS NOT NULL AND next_at > :now)
+                            ELSE (SELECT next_at FROM tenure_delivery delivery
+                                   WHERE delivery.webhook = webhook.id AND state = 'waiting' ORDER BY next_at LIMIT 1) END,
+                       coalesce(open_at, 0)))
+          FROM tenure_webhook webhook
+         WHERE paused_at IS NULL) AS next_delivery_at,
+       EXISTS (SELECT 1 FROM tenure_webhook) AS has_cursor;

@@ -21,6 +21,15 @@ SELECT s.id, s.line, s.state,
        AND NOT EXISTS (SELECT 1 FROM tenure_job_state parent
                         WHERE parent.id = job.asked_by
                           AND parent.state NOT IN ('succeeded', 'failed', 'cancelled', 'buried'))
+       -- What a cursor has not passed is still to be told, unless nobody moves that cursor.
+       AND NOT EXISTS (SELECT 1 FROM (SELECT mark, job, n FROM tenure_cursor WHERE held_at > :now - 86400000000
+                                       ORDER BY mark, job, n LIMIT 1) untold
+                        WHERE s.finished_at > :now - 604800000000
+                                              - CASE WHEN s.state = 'succeeded' THEN coalesce(own.succeeded, :succeeded)
+                                                     ELSE coalesce(own.others, :others) END
+                          AND EXISTS (SELECT 1 FROM tenure_event event
+                                       WHERE event.job = s.id
+                                         AND (event.mark, event.job, event.n) > (untold.mark, untold.job, untold.n)))
   FROM (SELECT *
           FROM (SELECT id, line, key, CASE WHEN scope = '(child)' THEN parent END AS asked_by
                   FROM tenure_job

@@ -13,6 +13,7 @@ from tenure.core.values.bounds import LARGEST_LIMIT, named, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import values
 from tenure.storage.mapping.reading import definition_from, written_lines
+from tenure.storage.mapping.webhooks import AS_MANY, KEPT, MOST_PORTIONS
 from tenure.storage.sqlite import clock_reset, restore, rows
 from tenure.storage.sqlite.file.clock import TransactionTime
 from tenure.storage.sqlite.file.database import Database, Rows
@@ -95,7 +96,16 @@ class Operations(Database):
         await self._write("tidy.announcements")
         await self._write("tidy.repetitions")
         await self._writer.run(self._tidy_limits)
+        for state, kept in KEPT.items():
+            await self._tidy_portions("ended", state=state, kept=rows.duration(kept))
+        await self._tidy_portions("orphans")
+        await self._write("tidy_webhooks.secrets")
         return len(forgotten)
+
+    async def _tidy_portions(self, part: str, **named: object) -> None:
+        for _ in range(MOST_PORTIONS):
+            if len(await self._write(f"tidy_webhooks.{part}", **named, limit=AS_MANY)) < AS_MANY:
+                return
 
     def _tidy_limits(self, connection: apsw.Connection, _turn: TransactionTime) -> None:
         for row in self._scripts.one(connection, "tidy_limits.free"):

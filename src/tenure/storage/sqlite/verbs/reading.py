@@ -138,6 +138,7 @@ class Reading(Database):
             reading.outlook_from,
             lines=reading.written_lines(lines),
             alone=self._left_alone.written(),
+            **reading.AT_ONCE,
         )
         return outlook
 

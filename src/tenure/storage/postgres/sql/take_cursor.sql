@@ -1,0 +1,22 @@
+-- Take the cursor that was not taken for longest. One that catches up rests while its webhook is paused or has much to do.
+WITH
+free AS MATERIALIZED (
+    SELECT name
+      FROM tenure.cursor
+     WHERE (holder = :holder::text OR held_until IS NULL OR held_until <= tenure.now())
+       AND (webhook IS NULL
+            OR EXISTS (SELECT FROM tenure.webhook WHERE webhook.id = cursor.webhook AND paused_at IS NULL)
+               AND (SELECT count(*) FROM (SELECT FROM tenure.delivery
+                                           WHERE delivery.webhook = cursor.webhook AND state = 'waiting'
+                                           LIMIT :most::integer + 1) waits) <= :most::integer)
+     ORDER BY held_at, name
+     LIMIT 1
+       FOR UPDATE SKIP LOCKED
+)
+UPDATE tenure.cursor
+   SET holder     = :holder::text,
+       held_at    = tenure.now(),
+       held_until = tenure.now() + :hold_for::interval
+  FROM free
+ WHERE cursor.name = free.name
+RETURNING cursor.*, tenure.now() AS now_at;

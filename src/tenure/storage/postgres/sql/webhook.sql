@@ -1,0 +1,2 @@
+-- One webhook, without its secrets.
+SELECT * FROM tenure.webhook WHERE id = :id::uuid;

@@ -1,0 +1,33 @@
+-- Record deliveries and move the cursor that they come from, in one transaction.
+
+-- part: move
+-- Only one that is as it was read: neither moved by another process nor with other webhooks than these are from.
+UPDATE tenure_cursor
+   SET mark = :to_mark, job = :to_job, n = :to_n
+ WHERE name = :name AND generation = :generation AND mark = :mark AND job = :job AND n = :n
+RETURNING name;
+
+-- part: end
+-- What has caught up is done with.
+DELETE FROM tenure_cursor
+ WHERE name = :name AND generation = :generation AND mark = :mark AND job = :job AND n = :n
+RETURNING name;
+
+-- part: counted
+-- The webhooks of which it is time to count what waits.
+UPDATE tenure_webhook
+   SET count_at = :now + 10000000
+ WHERE id IN (SELECT value FROM json_each(:webhooks)) AND count_at <= :now AND paused_at IS NULL
+RETURNING id;
+
+-- part: delivery
+-- A message on record stays as it is, unless it is to be sent again and does not wait for that anyway.
+INSERT INTO tenure_delivery (webhook, message, type, at, job, n, body, noted_at, next_at)
+SELECT id, :message, :type, :at, :job, :n, :body, :now, :now FROM tenure_webhook WHERE id = :webhook
+ON CONFLICT (webhook, message) DO UPDATE
+   SET state = 'waiting', tries = 0, next_at = excluded.next_at, holder = NULL, body = excluded.body
+ WHERE :again AND state <> 'waiting';
+
+-- part: crowded
+SELECT count(*) > :most AS is_crowded
+  FROM (SELECT 1 FROM tenure_delivery WHERE webhook = :webhook AND state = 'waiting' LIMIT :most + 1);

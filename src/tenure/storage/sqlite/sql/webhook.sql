@@ -1,0 +1,2 @@
+-- One webhook, without its secrets.
+SELECT * FROM tenure_webhook WHERE id = :id;

@@ -1,0 +1,146 @@
+"""Short functions of the contract suite for webhooks: `subscribed`, `fanned_out`, `tried` …"""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from tenure.core.webhooks.delivery import (
+    Cursor,
+    Delivery,
+    DeliveryState,
+    DueDelivery,
+    NewDelivery,
+    ScannedEvent,
+    Try,
+)
+from tenure.core.webhooks.webhook import NewWebhook, Webhook, types_of
+from tenure.storage.contract.store import Store
+from tests.storage.verbs import seconds
+
+MINUTE = timedelta(minutes=1)
+
+
+def wanted(*events: str, **terms: Any) -> NewWebhook:
+    """What is asked for; without events every end of a job."""
+    return NewWebhook(
+        **{"id": uuid4(), "url": "https://example.com/hook", "events": events or ("onEnd",), **terms}
+    )
+
+
+async def subscribed(store: Store, *events: str, **terms: Any) -> UUID:
+    """A webhook that is on record."""
+    since = terms.pop("since", None)
+    return (await store.add_webhook(wanted(*events, **terms), secret="whsec_old", since=since)).id
+
+
+async def webhook_of(store: Store, webhook_id: UUID) -> Webhook:
+    """A webhook that exists."""
+    found = await store.webhook(webhook_id)
+    assert found is not None
+    return found
+
+
+def delivery_of(webhook_id: UUID, event: ScannedEvent) -> NewDelivery:
+    """An event on its way to a webhook."""
+    told = event.entry.event
+    return NewDelivery(
+        webhook=webhook_id,
+        message=f"msg_{told.job}_{told.n}",
+        type=told.type,
+        at=told.at,
+        body="{}",
+        job=told.job,
+        n=told.n,
+    )
+
+
+def by_hand(webhook_id: UUID, message: str = "msg_test", **terms: Any) -> NewDelivery:
+    """A delivery without a job."""
+    at = terms.pop("at")
+    return NewDelivery(webhook=webhook_id, message=message, type="test", at=at, body="{}", **terms)
+
+
+async def taken(store: Store, holder: str = "relay") -> Cursor:
+    """The cursor whose turn it is."""
+    cursor = await store.take_cursor(holder, hold_for=MINUTE)
+    assert cursor is not None
+    return cursor
+
+
+async def move(store: Store, cursor: Cursor, limit: int = 1000) -> tuple[bool, bool]:
+    """What a relay does with a cursor: whether it was moved, and whether it is at its end."""
+    hooks = [
+        one
+        for one in await store.webhooks(limit=200)
+        if one.paused_at is None and cursor.webhook in (None, one.id)
+    ]
+    scanned = await store.scan(cursor.position, types=types_of(hooks), until=cursor.until, limit=limit)
+    new = [
+        delivery_of(one.id, event)
+        for event in scanned.events
+        for one in hooks
+        if event.entry.event.type in one.asked.types
+        and (event.entry.position > one.after if cursor.webhook is None else True)
+        and (cursor.since is None or event.entry.event.at >= cursor.since)
+    ]
+    return await store.fan_out(cursor, scanned.position, new, is_end=scanned.is_end), scanned.is_end
+
+
+async def fanned_out(store: Store, limit: int = 1000) -> None:
+    """Fan out until every cursor is at its end."""
+    ended: set[str] = set()
+    while (cursor := await store.take_cursor("relay", hold_for=MINUTE)) is not None:
+        if cursor.webhook is None and cursor.name in ended:
+            return
+        is_moved, is_end = await move(store, cursor, limit)
+        assert is_moved
+        if is_end:
+            ended.add(cursor.name)
+
+
+async def told(store: Store, webhook_id: UUID) -> list[tuple[UUID | None, str]]:
+    """What is on record for a webhook: jobs and types, the oldest first."""
+    listed = await store.deliveries(webhook_id, limit=200)
+    return [(one.job, one.type) for one in sorted(listed, key=lambda one: (one.at, str(one.job), one.n))]
+
+
+async def delivery_on_record(store: Store, webhook_id: UUID, message: str) -> Delivery:
+    """A delivery that exists."""
+    found = await store.delivery(webhook_id, message)
+    assert found is not None
+    return found
+
+
+async def due(store: Store, holder: str = "relay", limit: int = 100, **terms: Any) -> list[DueDelivery]:
+    """Take what is due."""
+    return await store.due_deliveries(holder, limit=limit, **{"hold_for": MINUTE, **terms})
+
+
+def tried(one: DueDelivery, state: DeliveryState = DeliveryState.DELIVERED, **terms: Any) -> Try:
+    """How a try ended; without a state well."""
+    status = 200 if state is DeliveryState.DELIVERED else 500
+    again = seconds(5) if state is DeliveryState.WAITING else None
+    return Try(
+        **{
+            "webhook": one.webhook.id,
+            "message": one.delivery.message,
+            "state": state,
+            "took": seconds(0.25),
+            "status": status,
+            "retry_after": again,
+            **terms,
+        }
+    )
+
+
+def failed(one: DueDelivery, **terms: Any) -> Try:
+    """A try that failed, with more to come."""
+    return tried(one, DeliveryState.WAITING, **terms)
+
+
+async def waiting(store: Store, webhook_id: UUID, number: int) -> list[str]:
+    """So many deliveries that are due, in the order of their messages."""
+    messages = [f"msg_{n:04}" for n in range(number)]
+    for message in messages:
+        assert await store.add_delivery(by_hand(webhook_id, message, at=await store.now())) is not None
+    return messages
