@@ -9,7 +9,7 @@ import pytest
 
 from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.signature import derived_secret
-from tests.storage.delivering import try_due
+from tests.storage.webhook_verbs import try_due
 from tests.surfaces.cli.test_changes import audit_of
 from tests.surfaces.command import fails, on_a_terminal, tenure
 from tests.surfaces.store_behind import NOBODY, on
