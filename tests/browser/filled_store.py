@@ -39,8 +39,8 @@ from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
-from tests.storage.delivering import try_due
 from tests.storage.verbs import claim, settle
+from tests.storage.webhook_verbs import try_due
 
 HOUR = timedelta(hours=1)
 FAILING_WEBHOOK = UUID(int=1)
