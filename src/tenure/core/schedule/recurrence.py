@@ -37,7 +37,9 @@ class Recurrence(Struct, frozen=True, kw_only=True):
         if self.cron is not None and self.every is not None:
             raise InvalidInput("cron", "is given beside an interval", "give one of the two, by its name")
         if self.cron is None and self.every is None:
-            raise InvalidInput("cron", "is missing, and so is an interval", "give one of the two, by its name")
+            raise InvalidInput(
+                "cron", "is missing, and so is an interval", "give one of the two, by its name"
+            )
         zone_named(self.timezone)
         for field, moment in (("startsAt", self.starts_at), ("endsAt", self.ends_at)):
             if moment is not None:
