@@ -15,6 +15,7 @@ from tenure.core.webhooks.delivery import (
 )
 from tenure.core.webhooks.webhook import NewWebhook, Webhook, types_of
 from tenure.storage.contract.store import Store
+from tests.storage.races.requests import StoreCall
 from tests.storage.verbs import seconds
 
 MINUTE = timedelta(minutes=1)
@@ -67,8 +68,8 @@ async def taken(store: Store, holder: str = "relay") -> Cursor:
     return cursor
 
 
-async def move(store: Store, cursor: Cursor, limit: int = 1000) -> tuple[bool, bool]:
-    """What a relay does with a cursor: whether it was moved, and whether it is at its end."""
+async def fans_out(store: Store, cursor: Cursor, limit: int = 1000) -> StoreCall:
+    """What a relay does with a cursor, up to the last call."""
     hooks = [
         one
         for one in await store.webhooks(limit=200)
@@ -83,7 +84,13 @@ async def move(store: Store, cursor: Cursor, limit: int = 1000) -> tuple[bool, b
         and (event.entry.position > one.after if cursor.webhook is None else True)
         and (cursor.since is None or event.entry.event.at >= cursor.since)
     ]
-    return await store.fan_out(cursor, scanned.position, new, is_end=scanned.is_end), scanned.is_end
+    return StoreCall("fan_out", (cursor, scanned.position, new), {"is_end": scanned.is_end})
+
+
+async def move(store: Store, cursor: Cursor, limit: int = 1000) -> tuple[bool, bool]:
+    """What a relay does with a cursor: whether it was moved, and whether it is at its end."""
+    call = await fans_out(store, cursor, limit)
+    return await store.fan_out(*call.arguments, **call.named), call.named["is_end"]
 
 
 async def fanned_out(store: Store, limit: int = 1000) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST = 50
 """How many tries are under way in this process."""
 
-HOLD = timedelta(seconds=60)
+HOLD = timedelta(seconds=35)
 """For how long a delivery is taken: longer than any try. One of a process that died comes again after it."""
 
 EAGER_FOR = 2.0

@@ -4,6 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from tenure.core.model.states import State
+from tenure.core.reports.restores import Resumed
 from tenure.core.reports.retention import Retention
 from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.webhook import WebhookFigures
@@ -51,10 +52,12 @@ async def test_a_cursor_that_nobody_moves_holds_back_nothing(store: Store, clock
     """S1.17: a store whose relay is gone for a day is cleaned as any other."""
     await subscribed(store)
     await taken(store)
-    await clock.advance(DAY - seconds(10))
+    await clock.advance(DAY - seconds(8))
     await ended(store, clock)
     assert (await store.prune(SHORT)).jobs == 0
-    await clock.advance(seconds(10))
+    assert await store.unsent_since() is None
+    await clock.advance(seconds(6))
+    assert await store.unsent_since() == clock.now - DAY
     assert (await store.prune(SHORT)).jobs == 1
 
 
@@ -135,3 +138,15 @@ async def test_what_was_sent_again_is_kept_from_then_on(store: Store, clock: Clo
     await clock.advance(timedelta(days=6))
     await store.tidy()
     assert await count(backend, "tenure.delivery") == 1
+
+
+async def test_a_restored_store_goes_on_telling(store: Store, clock: Clock) -> None:
+    """S1.17: a cursor stands where the feed goes on, though what it has passed is pruned."""
+    webhook = await subscribed(store)
+    jobs = await ended(store, clock)
+    await fanned_out(store)
+    assert (await store.prune(SHORT)).jobs == 1
+    assert isinstance(await store.resume_after_restore(), Resumed)
+    jobs += await ended(store, clock)
+    await fanned_out(store)
+    assert await told(store, webhook) == [(job, "succeeded") for job in jobs]

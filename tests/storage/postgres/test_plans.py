@@ -23,7 +23,7 @@ READS_ALL = {"inspect"}
 STATEMENTS = {
     name: text for name, text in statements.load("tenure.storage.postgres").items() if name not in READS_ALL
 }
-GROWS_WITH_HISTORY = "job|job_state|event|attempt|log|result|ready|timer|tag|finished|aftermath"
+GROWS_WITH_HISTORY = "job|job_state|event|attempt|log|result|ready|timer|tag|finished|aftermath|delivery"
 BACKLOG = """
     INSERT INTO tenure.line (queue, definition, version) VALUES ('default', 'mail', 1);
     INSERT INTO tenure.job (id, line, priority, max_attempts, created_at, timeout_ms, grace_ms,
@@ -47,6 +47,12 @@ BACKLOG = """
     SELECT 'failed', id, tenure.now(), 'mail:000000000000' FROM tenure.job;
     INSERT INTO tenure.aftermath (queue, definition, version, job)
     SELECT 'default', 'mail', 1, id FROM tenure.job;
+    INSERT INTO tenure.webhook (id, spec, begins_behind, created_at, updated_at, count_at)
+    SELECT id, '{}', '0', created_at, created_at, created_at FROM tenure.job LIMIT 3;
+    INSERT INTO tenure.delivery (webhook, message, type, at, job, n, body, noted_at, next_at)
+    SELECT webhook.id, 'msg_' || job.id, 'started', job.created_at, job.id, 2, '{}', job.created_at,
+           job.created_at
+      FROM tenure.webhook CROSS JOIN tenure.job;
 """
 SAMPLES: dict[str, Any] = {
     "integer": 1,

@@ -41,7 +41,18 @@ STEPPING = {
 """The statements that move jobs, for verbs with several statements; otherwise it has the verb's name."""
 
 
-IN_STEPS = frozenset({"mend_place", "mend_timer", "mend_lease", "mend_slots", "strand"})
+IN_STEPS = frozenset(
+    {
+        "mend_place",
+        "mend_timer",
+        "mend_lease",
+        "mend_slots",
+        "strand",
+        "add_webhook",
+        "fan_out",
+        "due_deliveries",
+    }
+)
 """Verbs of which all statements are in one transaction already."""
 
 

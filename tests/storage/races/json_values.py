@@ -17,9 +17,11 @@ from tenure.core.errors import StoreError
 from tenure.core.model import aside, job, lease, limit, outcome, policy, turn
 from tenure.core.reports import operations, reading, retention
 from tenure.core.schedule import schedule
+from tenure.core.webhooks import delivery, webhook
 
 _MICROSECOND = timedelta(microseconds=1)
-_MODULES = (aside, job, lease, limit, operations, outcome, policy, reading, retention, schedule, turn, errors)
+_CORE = (aside, job, lease, limit, operations, outcome, policy, reading, retention, schedule, turn)
+_MODULES = (*_CORE, delivery, webhook, errors)
 _ERRORS = (errors.__name__, aside.__name__)
 _KNOWN: dict[str, Callable[[Any], Any]] = {
     "UUID": UUID,

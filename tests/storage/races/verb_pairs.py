@@ -3,7 +3,7 @@
 Each prepares a batch of its own, names the two calls, with ids in random order, and what both answers must
 have in common, whichever was first. Every verb that moves jobs belongs into some pair here. Pairs that want
 slots of limits are in `limit_pairs`, those that prune in `prune_pairs`, those that
-fire schedules in `schedule_pairs`.
+fire schedules in `schedule_pairs`, those that fan out and deliver in `webhook_pairs`.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from tenure.core.errors import StoreBusy
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
-from tests.storage.races import limit_pairs, mend_pairs, prune_pairs, schedule_pairs
+from tests.storage.races import limit_pairs, mend_pairs, prune_pairs, schedule_pairs, webhook_pairs
 from tests.storage.races.collision import BATCH, ONCE, Collision, Ground, Pair, claimed_by, jobs_of
 from tests.storage.races.requests import (
     beats,
@@ -188,4 +188,5 @@ PAIRS: tuple[Pair, ...] = (
     *mend_pairs.PAIRS,
     *prune_pairs.PAIRS,
     *schedule_pairs.PAIRS,
+    *webhook_pairs.PAIRS,
 )

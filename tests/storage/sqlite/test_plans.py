@@ -14,10 +14,11 @@ STATEMENTS = statements.load("tenure.storage.sqlite")
 GROWS_WITH_HISTORY = {
     *("tenure_job", "tenure_job_state", "tenure_event", "tenure_attempt", "tenure_result"),
     *("tenure_ready", "tenure_timer", "tenure_aftermath", "tenure_finished", "tenure_tag", "tenure_log"),
+    "tenure_delivery",
 }
 
-READS_ALL = {"inspect"}
-"""What is asked by hand, once in a while, to look at every job there is."""
+READS_ALL = {"inspect", "after_restore.clock_deliveries"}
+"""What is asked by hand, once in a while, to look at every job or delivery there is."""
 
 
 @pytest.fixture

@@ -114,5 +114,6 @@ class OperationsStore(Protocol):
         """Invisible upkeep: fold running totals, forget workers not seen for a day; returns rows saved.
 
         Ticks and ended repetitions go after 90 days, and limits of schedules that are gone with their lines,
-        once no job is left in those.
+        once no job is left in those. Deliveries to webhooks go 7 days after they were delivered, 30 after
+        they were given up, and with their webhook.
         """

@@ -42,7 +42,9 @@ class RetentionStore(Protocol):
         on, or those of the scope; the answer says where to go on. With `by_age` it stops where jobs are too
         young by the time in their ids, with a day of tolerance: jobs to be kept are not read, and neither are
         jobs whose caller chose an id with another time. Locked jobs are left for a later round. So are
-        children in the scope of `CHILDREN` whose parent has not finished. With `dry`, jobs are only counted.
+        children in the scope of `CHILDREN` whose parent has not finished, and, for a week beyond their time,
+        jobs with events that webhooks were not told yet; a cursor that nobody has taken for a day holds back
+        nothing. With `dry`, jobs are only counted.
         """
 
     async def prune_logs(

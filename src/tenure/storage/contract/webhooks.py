@@ -126,6 +126,12 @@ class WebhookStore(Protocol):
         its webhook is paused, or has more than 5,000 deliveries waiting.
         """
 
+    async def unsent_since(self) -> datetime | None:
+        """Since when no process has taken the cursor of all webhooks, if that is a day or longer.
+
+        No event is fanned out then, and `prune` does not wait for that any more.
+        """
+
     async def scan(
         self,
         after: Position,

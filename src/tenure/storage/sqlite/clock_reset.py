@@ -44,6 +44,8 @@ def reset(
             if next_at is not None and next_at < known.next_at:
                 run("after_restore.clock_schedule", **known.name._asdict(), next_at=rows.micros(next_at))
                 schedules += 1
-    run("after_restore.clock_workers", machine=machine)
+    run("after_restore.clock_deliveries", machine=machine, by=by)
+    for part in ("webhooks", "cursors", "workers"):
+        run(f"after_restore.clock_{part}", machine=machine)
     run("after_restore.clock", machine=machine)
     return ClockReset(by * _MICROSECOND, len(leases), len(waits), schedules)

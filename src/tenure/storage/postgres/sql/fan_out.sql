@@ -31,15 +31,20 @@ UPDATE tenure.webhook
 RETURNING webhook.id;
 
 -- part: deliveries
--- A message on record stays as it is, unless it is to be sent again and does not wait for that anyway.
+-- A message on record stays as it is.
 INSERT INTO tenure.delivery (webhook, message, type, at, job, n, body, noted_at, next_at)
 SELECT given.*, tenure.now(), tenure.now()
   FROM unnest(:targets::uuid[], :messages::text[], :types::text[], :ats::timestamptz[], :jobs::uuid[], :ns::integer[],
               :bodies::text[]) AS given (webhook, message, type, at, job, n, body)
  WHERE EXISTS (SELECT FROM tenure.webhook WHERE webhook.id = given.webhook)
-ON CONFLICT (webhook, message) DO UPDATE
-   SET state = 'waiting', tries = 0, next_at = tenure.now(), holder = NULL, body = excluded.body
- WHERE :again::boolean AND delivery.state <> 'waiting';
+ON CONFLICT DO NOTHING;
+
+-- part: again
+-- What is to be sent again, unless it waits for that anyway: so nothing is locked that others try to deliver.
+UPDATE tenure.delivery
+   SET state = 'waiting', tries = 0, next_at = tenure.now(), holder = NULL, body = given.body
+  FROM unnest(:targets::uuid[], :messages::text[], :bodies::text[]) AS given (webhook, message, body)
+ WHERE delivery.webhook = given.webhook AND delivery.message = given.message AND delivery.state <> 'waiting';
 
 -- part: crowded
 SELECT counted.id

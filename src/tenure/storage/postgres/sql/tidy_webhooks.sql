@@ -20,7 +20,8 @@ RETURNING 1 AS removed;
 -- Of webhooks that are gone: hops from one webhook to the next.
 WITH RECURSIVE
 seen (webhook) AS (
-    (SELECT webhook FROM tenure.delivery ORDER BY webhook LIMIT 1)
+    (SELECT webhook FROM tenure.delivery
+      WHERE webhook >= '00000000-0000-0000-0000-000000000000' ORDER BY webhook LIMIT 1)
     UNION ALL
     SELECT (SELECT delivery.webhook FROM tenure.delivery WHERE delivery.webhook > seen.webhook
              ORDER BY delivery.webhook LIMIT 1)

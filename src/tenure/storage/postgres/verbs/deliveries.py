@@ -79,6 +79,10 @@ class DeliveryVerbs(Database):
         found = await self._pool.run("take_cursor", holder=holder, hold_for=hold_for, most=mapping.MOST_AHEAD)
         return mapping.cursor_from(found[0]) if found else None
 
+    async def unsent_since(self) -> datetime | None:
+        found = await self._pool.run("unsent_since")
+        return found[0]["held_at"] if found else None
+
     async def scan(
         self,
         after: Position,
@@ -114,7 +118,9 @@ class DeliveryVerbs(Database):
             targets = sorted({one.webhook for one in deliveries})
             # One that catches up has few ahead of it anyway, and does not lock webhooks.
             counted = await run("fan_out.counted", webhooks=targets) if cursor.webhook is None else []
-            await run("fan_out.deliveries", **rows, again=cursor.again)
+            await run("fan_out.deliveries", **rows)
+            if cursor.again:
+                await run("fan_out.again", **rows)
             if counted:
                 await _pause_crowded(run, [row["id"] for row in counted], position)
             return True
@@ -141,7 +147,8 @@ class DeliveryVerbs(Database):
         return await self._pool.transact(take)
 
     async def settle_deliveries(self, holder: str, tries: Sequence[Try]) -> list[Webhook]:
-        given = {(one.webhook, one.message): one for one in tries}
+        by_key = {(one.webhook, one.message): one for one in tries}
+        given = {key: by_key[key] for key in sorted(by_key)}
 
         async def settle(run: Transaction) -> list[Webhook]:
             reached = None

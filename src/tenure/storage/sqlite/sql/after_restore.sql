@@ -45,6 +45,19 @@ SELECT * FROM tenure_schedule WHERE next_at > :machine;
 -- part: clock_schedule
 UPDATE tenure_schedule SET next_at = :next_at WHERE namespace = :namespace AND name = :name;
 
+-- part: clock_deliveries
+UPDATE tenure_delivery SET next_at = max(:machine, next_at - :by) WHERE state = 'waiting' AND next_at > :machine;
+
+-- part: clock_webhooks
+UPDATE tenure_webhook
+   SET open_at      = min(open_at, :machine),
+       recovered_at = min(recovered_at, :machine),
+       count_at     = min(count_at, :machine)
+ WHERE max(coalesce(open_at, 0), coalesce(recovered_at, 0), count_at) > :machine;
+
+-- part: clock_cursors
+UPDATE tenure_cursor SET held_at = min(held_at, :machine), held_until = min(held_until, :machine);
+
 -- part: clock_workers
 DELETE FROM tenure_worker WHERE seen_at > :machine;
 

@@ -21,12 +21,16 @@ UPDATE tenure_webhook
 RETURNING id;
 
 -- part: delivery
--- A message on record stays as it is, unless it is to be sent again and does not wait for that anyway.
+-- A message on record stays as it is.
 INSERT INTO tenure_delivery (webhook, message, type, at, job, n, body, noted_at, next_at)
 SELECT id, :message, :type, :at, :job, :n, :body, :now, :now FROM tenure_webhook WHERE id = :webhook
-ON CONFLICT (webhook, message) DO UPDATE
-   SET state = 'waiting', tries = 0, next_at = excluded.next_at, holder = NULL, body = excluded.body
- WHERE :again AND state <> 'waiting';
+ON CONFLICT DO NOTHING;
+
+-- part: again
+-- What is to be sent again, unless it waits for that anyway.
+UPDATE tenure_delivery
+   SET state = 'waiting', tries = 0, next_at = :now, holder = NULL, body = :body
+ WHERE webhook = :webhook AND message = :message AND state <> 'waiting';
 
 -- part: crowded
 SELECT count(*) > :most AS is_crowded

@@ -72,6 +72,10 @@ class DeliveryVerbs(WebhookVerbs):
         found = await self._write("take_cursor", **how)
         return mapping.cursor_from(found[0]) if found else None
 
+    async def unsent_since(self) -> datetime | None:
+        found: list[datetime] = await self._read("unsent_since", lambda row: row["held_at"])
+        return found[0] if found else None
+
     async def scan(
         self,
         after: Position,
@@ -111,7 +115,9 @@ class DeliveryVerbs(WebhookVerbs):
             targets = {one.webhook for one in deliveries} if cursor.webhook is None else set()
             counted = run("fan_out.counted", webhooks=written_ids(targets)) if targets else []
             for columns in new:
-                run("fan_out.delivery", **columns, again=cursor.again)
+                run("fan_out.delivery", **columns)
+                if cursor.again:
+                    run("fan_out.again", **columns)
             for row in counted:
                 _pause_crowded(run, row["id"], position)
             return True

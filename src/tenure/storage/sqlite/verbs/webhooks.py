@@ -155,7 +155,7 @@ class WebhookVerbs(Database):
 
         def within(connection: apsw.Connection, turn: TransactionTime) -> Any:
             def run(statement: str, **named: object) -> Rows:
-                return self._scripts.one(connection, statement, **turn._asdict(), **named)
+                return self._scripts.one(connection, statement, now=turn.now, **named)
 
             return task(run)
 
