@@ -131,7 +131,12 @@ async def _told(store: Store) -> None:
     endings: dict[str, dict[str, Any]] = {
         "taken": {"state": DeliveryState.DELIVERED, "status": 200},
         "gone": {"state": DeliveryState.DEAD, "status": 410},
-        "slow": {"state": DeliveryState.WAITING, "problem": "no answer within 10 s", "retry_after": HOUR},
+        "slow": {
+            "state": DeliveryState.WAITING,
+            "status": None,
+            "problem": "no answer within 10 s",
+            "retry_after": HOUR,
+        },
         "broken": {"state": DeliveryState.WAITING, "status": 504, "retry_after": HOUR},
     }
     for name in (*endings, "new"):

@@ -81,9 +81,8 @@ async def test_a_webhook_tells_what_became_of_its_deliveries(api: Api, store: St
     path = await put(store, tries=5)
     await send(store, path, "msg_taken", state=DeliveryState.DELIVERED, status=200)
     await send(store, path, "msg_gone", state=DeliveryState.DEAD, status=410, problem="<b>gone</b>")
-    await send(
-        store, path, "msg_late", state=DeliveryState.WAITING, problem="no answer", retry_after=seconds(240)
-    )
+    again = {"status": None, "problem": "in 10 s", "retry_after": seconds(240)}
+    await send(store, path, "msg_late", state=DeliveryState.WAITING, **again)
     await send(store, path, "msg_new")
     anybody = Visitor(api)
     page = await shown(anybody, path)

@@ -252,10 +252,12 @@ async def test_a_key_sees_webhooks_of_its_namespace_alone(api: Api, store: Store
         bearing(await make(store, "operate", namespace="acme")),
         bearing(await make(store, "operate", namespace="beta")),
     )
-    for asked, answer in (({}, "acme"), ({"namespace": "acme"}, "acme")):
-        made_by = await api.call("POST", "/v1/webhooks", {**HOOK, **asked}, **acme)
-        assert (made_by.status, made_by.json["namespace"]) == (201, answer)
-    own = f"/v1/webhooks/{made_by.json['id']}"
+    both = [
+        await api.call("POST", "/v1/webhooks", {**HOOK, **asked}, **acme)
+        for asked in ({}, {"namespace": "acme"})
+    ]
+    assert [(one.status, one.json["namespace"]) for one in both] == [(201, "acme"), (201, "acme")]
+    own = f"/v1/webhooks/{both[0].json['id']}"
     refused = await api.call("POST", "/v1/webhooks", {**HOOK, "namespace": "beta"}, **acme)
     assert (refused.status, refused.kind) == (403, "insufficient-scope")
     of_all = await api.call("POST", "/v1/webhooks", HOOK, **everyone)
