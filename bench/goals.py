@@ -163,4 +163,20 @@ RIVAL_GOALS: dict[str, Goal] = {
 }
 """Beside rivals, and of the lanes that rivals are held against."""
 
-ALL_GOALS = {**GOALS, **WORKER_GOALS, **HTTP_GOALS, **PAGE_GOALS, **SCHEDULE_GOALS, **RIVAL_GOALS}
+WEBHOOK_GOALS: dict[str, Goal] = {
+    f"drain-beside-webhook{suffix}": Goal(
+        f"{store}: drain, lane `async`, with a webhook for `failed` / with none", 0.97, 0.99
+    )
+    for store, suffix in (("PostgreSQL", ""), ("SQLite", "-sqlite"))
+}
+"""Of webhooks."""
+
+ALL_GOALS = {
+    **GOALS,
+    **WORKER_GOALS,
+    **HTTP_GOALS,
+    **PAGE_GOALS,
+    **SCHEDULE_GOALS,
+    **WEBHOOK_GOALS,
+    **RIVAL_GOALS,
+}

@@ -43,14 +43,20 @@ async def turns(store: Store, *, batch: int, count: int) -> Round:
     order = _order(batch)
     reports: list[Report] = []
     settled = 0
+    least = batch
     began, cpu = time.perf_counter(), time.process_time()
     for _ in range(count):
         turn = await store.settle_and_claim(reports, order)
         settled += len(turn.settled.accepted)
         reports = [Report(claimed.lease, Succeeded()) for claimed in turn.claimed]
+        least = min(least, len(reports))
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     settled += await _settle(store, reports)
-    _expect(settled, count * batch)
+    if settled != count * batch:
+        claimed = f"a claim had {least} jobs of {batch}" if least < batch else "all claims were full"
+        raise RuntimeError(
+            f"the loop on {type(store).__name__} settled {settled:,} jobs of {count * batch:,}; {claimed}"
+        )
     return Round(count * batch, seconds, cpu)
 
 

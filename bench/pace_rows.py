@@ -14,6 +14,8 @@ from bench.place import Place
 
 [PGQUEUER] = [peer for peer in RIVALS if peer.key == "pgqueuer"]
 LEAST_JOBS = 40
+LONGEST = 20.0
+"""Seconds that a round lasts at most: at one job a second it has fewer."""
 
 
 def pace_row(pace: str, at: Place) -> Measured:
@@ -35,7 +37,7 @@ def _at_work(stack: ExitStack, product: Product) -> Product:
 
 def _beside(at: Place, pace: str, ours: Product, theirs: Product, callers: int) -> Measured:
     seconds = PACES[pace]
-    jobs = max(LEAST_JOBS, int(at.size.pace_seconds / seconds))
+    jobs = min(max(LEAST_JOBS, int(at.size.pace_seconds / seconds)), int(LONGEST / seconds))
     paced = partial(Product.paced, jobs=jobs, seconds=seconds, callers=callers)
     found = in_blocks(
         lambda: (paced(ours)["starts"], paced(theirs)["starts"]),

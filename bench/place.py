@@ -58,7 +58,7 @@ class Size(Struct, frozen=True, kw_only=True):
     """For rivals that no goal speaks of."""
     peer_starts: int
     pace_seconds: float
-    """How long jobs come at one pace, at least forty of them."""
+    """How long jobs come at one pace; at least forty of them, or as many as twenty seconds have."""
     memory_jobs: int
     http_calls: int
     schedules: int

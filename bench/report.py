@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.figures import Figure, Report, Speed
-from bench.goals import GOALS, HTTP_GOALS, PAGE_GOALS, SCHEDULE_GOALS, WORKER_GOALS, Goal
+from bench.goals import GOALS, HTTP_GOALS, PAGE_GOALS, SCHEDULE_GOALS, WEBHOOK_GOALS, WORKER_GOALS, Goal
 
 PAGE = Path(__file__).parent.parent / "docs/reference/benchmarks.md"
 
@@ -35,6 +35,7 @@ WORKER = Section("worker figures", WORKER_GOALS)
 HTTP = Section("http figures", HTTP_GOALS)
 PAGES = Section("page figures", PAGE_GOALS)
 SCHEDULES = Section("schedule figures", SCHEDULE_GOALS)
+WEBHOOKS = Section("webhook figures", WEBHOOK_GOALS)
 
 
 def save(report: Report, path: Path) -> None:

@@ -148,7 +148,7 @@ ROWS: dict[str, Row] = {
     "bulk": Row(partial(enqueue, "bulk"), 240),
     "latency": Row(latency, 100),
     "limit": Row(limit, 95),
-    **{f"pace-{pace}": Row(partial(pace_rows.pace_row, pace), 240) for pace in PACES},
+    **{f"pace-{pace}": Row(partial(pace_rows.pace_row, pace), 300) for pace in PACES},
 }
 """What a run measures unless told otherwise."""
 

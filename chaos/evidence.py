@@ -51,6 +51,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Within which something is claimed when the database is back."""
     fuzz: timedelta = timedelta(milliseconds=50)
     """How far two readings of one clock may be apart."""
+    frozen: timedelta = timedelta()
+    """For how long a process may stand still between the begin of a transaction and what it asks there."""
     quiet: bool = True
     """Whether the run came to rest: no fault any more, and every job that somebody serves has ended."""
     served: frozenset[Line] = frozenset()

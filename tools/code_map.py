@@ -17,7 +17,7 @@ FLOORS = (
     ("surfaces.library",),
     ("assemble",),
     ("surfaces.dashboard",),
-    ("surfaces.http", "surfaces.remote"),
+    ("surfaces.http", "surfaces.remote", "relay"),
     ("api", "telemetry"),
     ("engine",),
     ("storage", "execution"),

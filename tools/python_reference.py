@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tenure
-from tenure import Client, Context, JobHandle, State, Tenure, TenureError, backoff, instrument
+from tenure import Client, Context, JobHandle, State, Tenure, TenureError, backoff, instrument, webhooks
 from tenure.api.job_options import Options
 from tenure.core import errors as core_errors
 from tenure.core.errors import Directive
@@ -18,6 +18,7 @@ from tenure.execution.handler.context import Cancellation, Log
 from tenure.execution.handler.metrics import Metrics
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.records import EventRecord, FeedRecord, JobRecord
+from tenure.surfaces.library.schedule_terms import ScheduleTerms
 from tenure.surfaces.library.terms import DefinitionTerms
 from tenure.surfaces.remote import errors as remote_errors
 from tools.python_source import Field, Method, constructor, fields, method, methods, paragraphs, twins
@@ -103,10 +104,15 @@ def page(text: str) -> str:
         "job": _decorator(method(Tenure.job, "@app.job")),
         "terms": _options(DefinitionTerms, "option"),
         "options": _options(Options, "option"),
+        "schedule": _options(ScheduleTerms, "term"),
         "backoff": _called(method(backoff, "backoff")),
         "instrument": _calls(
             [method(getattr(instrument, name), f"instrument.{name}") for name in instrument.__all__]
         ),
+        "webhooks": _called(method(webhooks.verify, "webhooks.verify"))
+        + _value(webhooks.WebhookEvent)
+        + _value(webhooks.WebhookError)
+        + f"**`NotVerified`**: {paragraphs(webhooks.NotVerified.__doc__ or '')}\n",
         "errors": _errors(),
         "values": "".join(_value(kind) for kind in VALUES),
         "states": ", ".join(f"`{state}`" for state in State) + ".\n",
@@ -127,7 +133,7 @@ def undescribed() -> Iterator[str]:
         yield from (kind.__name__ for _ in [0] if not kind.__doc__)
         yield from (found.signatures[0] for found in methods(kind, subject) if not found.text)
         yield from (f"{kind.__name__}.{field.name}" for field in fields(kind) if not field.text)
-    for options in (DefinitionTerms, Options):
+    for options in (DefinitionTerms, Options, ScheduleTerms):
         yield from (field.name for field in fields(options) if not (field.meaning and field.default))
     for error in errors():
         yield from (error.__name__ for _ in [0] if not error.__doc__ or error.__name__ not in REMEDIES)

@@ -78,7 +78,10 @@ MEANINGS = {
     "[its health](metrics.md#the-health-of-a-worker); 0 for any port that is free",
     "metrics_host": "the address of that port; every client that reaches it may read it",
     "tracing": "`otlp` to [export spans](../how-to/tracing.md), as the variables `OTEL_…` say",
-    "webhook_allow": "networks that webhooks may reach beyond the public internet",
+    "webhook_allow": "networks that webhooks may reach [beyond the public "
+    "internet](../how-to/webhooks.md#which-addresses-are-reached), with commas between",
+    "webhook_key": "the secret from which those of webhooks [are "
+    "derived](../how-to/webhooks.md#secrets), so that none is stored; the same for all processes",
     "redact": "names whose values the server, the log and `tenure jobs` leave out, with commas between and "
     "`*` for anything; empty to show everything",
     "log_format": "how [the log](logs.md) is written, or as fits where it goes",
@@ -95,6 +98,7 @@ WITHOUT = {
     "child_user": "the worker's own user",
     "child_memory_bytes": "half of the machine's or the container's, 2 GiB at least",
     "metrics_port": "none",
+    "webhook_key": "none",
     "redact": "[see below](#what-is-not-shown)",
 }
 """What holds where a default is no value that could be written down."""

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from bench.peers import PeerUnavailable
@@ -48,8 +49,9 @@ def install(name: str) -> None:
         _run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"], place, name)
     else:
         # With our own pip for all of them: to put one into each would take longer than most rivals do.
-        _run([_python(NEWER.get(name)), "-m", "venv", "--without-pip", "."], place, name)
-        pip = (sys.executable, "-m", "pip", "--python", "bin/python")
+        python, has_pip = _python(NEWER.get(name)), find_spec("pip") is not None
+        _run([python, "-m", "venv", *(["--without-pip"] if has_pip else []), "."], place, name)
+        pip = [sys.executable, "-m", "pip", "--python", "bin/python"] if has_pip else ["bin/pip"]
         _run([*pip, "install", "--quiet", "--requirement", str(pins)], place, name)
     (place / _DONE).write_bytes(pins.read_bytes())
 

@@ -1,7 +1,7 @@
 """Ownership: one owner at a time, under a fence that only grows, and nothing by anybody else."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 from chaos.casebook import REAPER, TAKERS, Casebook, Finding, Life, in_seconds
@@ -62,13 +62,15 @@ def i15_reaper_is_fenced_too(book: Casebook) -> Iterator[Finding]:
     """I15: nothing leaves an end; the reaper takes what is owned, by its fence, when its lease is over."""
     for life in book.lives.values():
         claim: Event | None = None
+        begun_by = timedelta()
         for before, step in pairwise(life.steps):
             if before.target.is_final:
                 yield life.id, f"step {step.n} by {step.actor} leads from {before.target} to {step.target}"
             if step.type == "started":
-                claim = step
+                # A claim is noted no earlier than the step before it, though its transaction may have begun.
+                claim, begun_by = step, book.terms.frozen if step.at == before.at else timedelta()
             elif step.actor in TAKERS:
-                yield from _reaped(book, life, claim, step)
+                yield from _reaped(book, life, claim, step, begun_by)
 
 
 def i16_owners_never_repeat(book: Casebook) -> Iterator[Finding]:
@@ -127,14 +129,16 @@ def _thawed(book: Casebook, life: Life, fence: int, at: float) -> float:
     return max((end for stay in stays for begin, end in stay.frozen if begin <= at <= end), default=at)
 
 
-def _reaped(book: Casebook, life: Life, claim: Event | None, step: Event) -> Iterator[Finding]:
+def _reaped(
+    book: Casebook, life: Life, claim: Event | None, step: Event, begun_by: timedelta
+) -> Iterator[Finding]:
     if claim is None or step.source is None or not step.source.is_owned or step.fence != claim.fence:
         yield life.id, f"step {step.n}: the {step.actor} took it under fence {step.fence}, {step.source}"
         return
     if step.actor != REAPER:
         return  # the doctor takes what has no lease that could be over
     # On PostgreSQL a lease counts from the begin of its transaction, a claim from the job's last step on.
-    if step.at < claim.at + book.terms.lease - book.terms.fuzz:
+    if step.at < claim.at + book.terms.lease - book.terms.fuzz - begun_by:
         yield life.id, f"was reaped {in_seconds(step.at - claim.at)} after it was claimed"
     for sighting in life.sightings:
         expires = sighting.job.lease_expires_at

@@ -18,7 +18,7 @@ from chaos.ground import Kind, prepared
 from chaos.schedules.app import app
 from chaos.schedules.calls import ScheduleCall
 from chaos.schedules.client import ScheduleClient
-from chaos.schedules.crew import Crew
+from chaos.schedules.crew import LONGEST_FREEZE, Crew
 from chaos.schedules.load import Changes, schedules
 from tenure.core.schedule.schedule import TickOutcome
 from tenure.engine.client.registration import save_definitions
@@ -141,6 +141,7 @@ def _terms(setup: Setup, until: datetime) -> Terms:
         stopping=patient,
         overlap=patient,
         resuming=timedelta(seconds=setup.slack),
+        frozen=timedelta(seconds=LONGEST_FREEZE),
         quiet=False,
         fired_until=until,
     )

@@ -1,4 +1,4 @@
-"""Fills a store with something of every kind: jobs in every state, logs, a pause, workers, schedules."""
+"""Fills a store with something of every kind: jobs in every state, a pause, workers, schedules, webhooks."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -35,10 +35,15 @@ from tenure.core.schedule.schedule import (
 )
 from tenure.core.values import documents
 from tenure.core.values.failure import Failure
+from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
+from tenure.core.webhooks.signature import random_secret
+from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
 from tests.storage.verbs import claim, settle
+from tests.storage.webhook_verbs import try_due
 
 HOUR = timedelta(hours=1)
+FAILING_WEBHOOK = UUID(int=1)
 TRACEBACK = """Traceback (most recent call last):
   File "/app/jobs.py", line 41, in charge
     gateway.charge(params.card, params.amount)
@@ -105,7 +110,42 @@ async def fill(store: Store) -> dict[str, UUID]:
     await store.cancel([jobs["cancelled"]], reason="sent by mistake")
     await store.pause("media", by="ann", reason="the encoder is being replaced")
     await _scheduled(store)
+    await _told(store)
     return jobs
+
+
+async def _told(store: Store) -> None:
+    """A webhook whose deliveries ended in every way, one that is paused, and one of another namespace."""
+    now = await store.now()
+    sent = NewWebhook(
+        id=FAILING_WEBHOOK,
+        url="https://crm.partner.example/in/7f",
+        events=("onEnd",),
+        definitions=("card.charge",),
+    )
+    rests = NewWebhook(id=UUID(int=2), url="https://old.example/jobs", events=("onFail",))
+    theirs = NewWebhook(id=UUID(int=3), url="https://acme.example/", events=("failed",), namespace="acme")
+    for new in (sent, rests, theirs):
+        await store.add_webhook(new, secret=random_secret())
+    await store.pause_webhook(rests.id, by="ann", reason="it moves")
+    endings: dict[str, dict[str, Any]] = {
+        "taken": {"state": DeliveryState.DELIVERED, "status": 200},
+        "gone": {"state": DeliveryState.DEAD, "status": 410},
+        "slow": {
+            "state": DeliveryState.WAITING,
+            "status": None,
+            "problem": "no answer within 10 s",
+            "retry_after": HOUR,
+        },
+        "broken": {"state": DeliveryState.WAITING, "status": 504, "retry_after": HOUR},
+    }
+    for name in (*endings, "new"):
+        message = f"msg_{uuid4().hex}_{name}"
+        await store.add_delivery(
+            NewDelivery(webhook=sent.id, message=message, type="failed", at=now, body="{}", job=uuid4(), n=3)
+        )
+        if name in endings:
+            await try_due(store, **endings[name])
 
 
 async def _scheduled(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Dead letters, queues, workers, definitions and schedules in a browser."""
+"""Dead letters, queues, workers, definitions, schedules and webhooks in a browser."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -12,7 +12,8 @@ from tenure.core.reports.operations import WorkerInfo
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
 from tenure.core.values.failure import Failure
-from tests.browser.conftest import PHONE, Site, Window, shot
+from tenure.core.webhooks.webhook import NewWebhook
+from tests.browser.conftest import PHONE, Site, Window, check_accessible, shot
 from tests.storage.verbs import claim, settle, unrecoverable
 from tests.surfaces.http.http_server import register
 
@@ -85,6 +86,38 @@ async def test_without_scripts_a_schedule_is_paused_run_and_deleted(site: Site, 
     await page.get_by_text("Delete…").click()
     await page.get_by_role("button", name="Delete it").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Schedules")
+    await expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+async def test_without_scripts_a_webhook_is_tried_paused_rotated_and_deleted(
+    site: Site, window: Window
+) -> None:
+    name = f"own-{uuid4().hex[:12]}.example"
+    new = NewWebhook(id=uuid4(), url=f"https://{name}/in", events=("failed",))
+    await site.store.add_webhook(new, secret=None)
+    page = await window(site.operator, **PHONE, java_script_enabled=False)
+    await page.goto("/ui/webhooks")
+    await page.get_by_role("link", name=name).click()
+    await page.get_by_role("button", name="Send a test").click()
+    sent = page.get_by_role("region", name="Deliveries").get_by_role("row").nth(1)
+    await expect(sent).to_contain_text("waiting")
+    await sent.get_by_role("button", name="Send now").click()
+    await page.get_by_label("Why it is paused").fill("it moves")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.locator(".notice")).to_contain_text("it moves")
+    await page.get_by_role("button", name="Resume from now").click()
+    await expect(sent).to_contain_text("given up")
+    await page.get_by_text("Rotate…").click()
+    await page.get_by_role("button", name="Make a new secret").click()
+    await expect(page.locator("#secret")).to_contain_text("whsec_")
+    await check_accessible(page)
+    await shot(page, "webhook-secret")
+    await page.get_by_role("link", name="Back to the webhook").click()
+    await expect(page.get_by_text("whsec_")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Delete it")).to_be_hidden()
+    await page.get_by_text("Delete…").click()
+    await page.get_by_role("button", name="Delete it").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Webhooks")
     await expect(page.get_by_role("link", name=name)).to_have_count(0)
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from playwright.async_api import Page, expect
@@ -10,7 +10,9 @@ from playwright.async_api import Page, expect
 from tenure.core.model.job import NewJob
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import NewSchedule, ScheduledJob, ScheduleName
+from tenure.core.webhooks.webhook import NewWebhook
 from tests.browser.conftest import DARK, LIGHT, PHONE, Site, Window, check_accessible, shot
+from tests.browser.filled_store import FAILING_WEBHOOK
 from tests.whole import IS_WHOLE
 
 WALL: dict[str, Any] = {"viewport": {"width": 2560, "height": 1440}, "color_scheme": "dark"}
@@ -35,6 +37,9 @@ SCREENS = {
     "workers": ("/ui/workers", "Workers"),
     "definitions": ("/ui/definitions", "Definitions"),
     "definition": ("/ui/definitions/mail.welcome", "mail.welcome"),
+    "webhooks": ("/ui/webhooks", "Webhooks"),
+    "webhook": (f"/ui/webhooks/{FAILING_WEBHOOK}", "crm.partner.example"),
+    "webhook-paused": (f"/ui/webhooks/{UUID(int=2)}", "old.example"),
 }
 
 
@@ -68,12 +73,18 @@ async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, wind
     planned = NewSchedule(id=name, job=ScheduledJob(definition=name), recurrence=rule, is_paused=True)
     await site.store.add_schedule(planned, next_at=rule.starts_at, by=name)
     schedule = f"/ui/schedules/default/{name}"
+    hook = NewWebhook(id=uuid4(), url=f"https://a.example/{name}", events=("failed",), definitions=(name,))
+    await site.store.add_webhook(hook, secret=None)
     desktop, phone = await window(site.operator, **LIGHT), await window(site.operator, **PHONE)
     for page in (desktop, phone):
-        for path in ("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues", "/ui/schedules", schedule):
+        for path in (
+            *("/", "/ui/jobs", f"/ui/jobs/{made.id}", "/ui/queues", "/ui/schedules", schedule),
+            *("/ui/webhooks", f"/ui/webhooks/{hook.id}"),
+        ):
             await page.goto(path)
             await expect(page.get_by_text(name).first).to_be_visible()
             assert await _overhang(page) <= 0, path
+    await site.store.delete_webhook(hook.id)
     await site.store.delete_schedule(ScheduleName("default", name))
     await desktop.goto("/ui/jobs")
     short = await desktop.get_by_role("link", name="brief.name").first.bounding_box()

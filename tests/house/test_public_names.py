@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import tenure
-from tenure import testing
+from tenure import testing, webhooks
 from tenure.core import errors
 from tenure.surfaces.remote import errors as remote
 
@@ -75,6 +75,11 @@ def test_the_names_that_handlers_and_callers_need_are_there() -> None:
 def test_the_names_for_tests_are_these() -> None:
     assert testing.__all__ == ["AsyncHarness", "Context", "Endless", "Harness", "HarnessJob", "harness"]
     assert all(hasattr(testing, name) for name in testing.__all__)
+
+
+def test_the_names_for_receivers_of_webhooks_are_these() -> None:
+    assert webhooks.__all__ == ["NotVerified", "WebhookError", "WebhookEvent", "verify"]
+    assert all(hasattr(webhooks, name) for name in webhooks.__all__)
 
 
 def test_every_error_of_the_library_is_public() -> None:

@@ -42,9 +42,9 @@ A_RUN = settings(
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-ANOTHER_RUN = settings(A_RUN, derandomize=False)
-MORE_RUNS = 4
-"""How many more runs there may be until every landmark was reached."""
+ANOTHER_RUN = settings(A_RUN, derandomize=False, max_examples=2)
+MORE_RUNS = 40
+"""How many more runs, short ones, there may be until every landmark was reached."""
 
 
 class Stores(RuleBasedStateMachine):

@@ -222,11 +222,23 @@ def test_a_word_that_is_none_of_the_choices_is_refused_with_them(name: str) -> N
 
 def test_settings_show_no_password() -> None:
     """S1.79: wherever they are printed, as in a traceback."""
-    loaded = load({"database": "postgresql://ada:s3cret@db/jobs", "slots": 3}, environment={})
+    given = {"database": "postgresql://ada:s3cret@db/jobs", "slots": 3, "webhook_key": "s3cret" * 6}
+    loaded = load(given, environment={})
     for shown in (repr(loaded), str(loaded.settings), f"{loaded.settings}"):
         assert "postgresql://ada:***@db/jobs" in shown
         assert "slots=3" in shown
+        assert "webhook_key='***'" in shown
         assert "s3cret" not in shown
+    assert "s3cret" not in str(loaded.settings.shown())
+    assert Settings().shown()["webhook_key"] == ""
+
+
+@pytest.mark.parametrize("length", [31, 1025])
+def test_a_key_of_webhooks_that_is_too_short_is_refused_without_showing_it(length: int) -> None:
+    with pytest.raises(InvalidInput, match=r"give 32 to 1024, made at random") as caught:
+        load(environment={"TENURE_WEBHOOK_KEY": "s" * length})
+    assert caught.value.field == "TENURE_WEBHOOK_KEY"
+    assert "sss" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["child_memory_bytes", "child_files", "child_file_bytes"])

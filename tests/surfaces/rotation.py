@@ -23,7 +23,7 @@ from tests.until import PATIENCE, until_sync
 from tests.whole import IS_WHOLE
 
 ROOT = Path(__file__).parents[2]
-PAUSE = 0 if IS_WHOLE else 0.05
+PAUSE = 0 if IS_WHOLE else 0.15
 """Seconds between two calls of a caller: without them, jobs pile up while processes start."""
 
 DEFINITIONS = ("plain", "fails_once", "plain", "sleeps_once")

@@ -24,6 +24,7 @@ from tenure.core.signals import (
     JobPutAside,
     Measured,
     Recovered,
+    ScheduleLeftAlone,
     ScheduleTicked,
     Signal,
     Troubled,
@@ -116,9 +117,11 @@ FAILED_TICK = ScheduleTicked(
     (DueTick(at=MIDNIGHT, outcome=TickOutcome.FAILED, problem=NASTY),),
     MIDNIGHT + timedelta(seconds=0.2),
 )
+LEFT_ALONE = ScheduleLeftAlone(NIGHTLY, f"this version of tenure cannot read it ({NASTY})")
 OTHERS: list[Signal] = [
     TICKED,
     FAILED_TICK,
+    LEFT_ALONE,
     JobPutAside(ASIDE),
     HookFailed(str(UUID(int=1)), "on_end", NASTY),
     DutyDone("reap", (StepTaken(UUID(int=1), State.RUNNING, State.QUEUED, LAPSED),)),

@@ -213,3 +213,27 @@ def test_what_stands_in_is_a_function(t: Harness) -> None:
         t.replace(welcome, 3)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="times: is -1"):
         t.assert_enqueued(welcome, times=-1)
+
+
+def test_a_wait_in_a_harness_is_told_of_drain_not_of_workers(t: Harness) -> None:
+    job = t.enqueue(welcome, Welcome("ada"))
+    with pytest.raises(TimeoutError, match=r"had not ended after 0 s\. In a harness .* call drain\(\)"):
+        job.wait_sync(timeout=0)
+    later = t.enqueue(welcome, Welcome("grace"), delay=60)
+    why = later.why_sync()
+    assert (why.code, why.data.also) == ("scheduled", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("run_all", "use drain()"), ("travel", 'use advance("1h")'), ("drian", "did you mean drain?")],
+)
+def test_a_word_of_another_harness_has_its_word_here(t: Harness, name: str, word: str) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(t, name)
+    assert str(refused.value) == f"Harness has no attribute {name!r}; {word}"
+
+
+def test_a_harness_that_is_not_entered_says_so() -> None:
+    with pytest.raises(AttributeError, match="not entered: write `with harness"):
+        harness(app).drain()  # type: ignore[attr-defined]

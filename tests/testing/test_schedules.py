@@ -1,9 +1,14 @@
 """Schedules in a harness: `advance` goes to each tick, and what fires is run there."""
 
+import re
+import runpy
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from tenure import Context, State, Tenure
 from tenure.testing import harness
+
+PAGE = (Path(__file__).parents[2] / "docs/how-to/schedules.md").read_text()
 
 
 def test_a_nightly_schedule_makes_its_job_when_the_night_passes() -> None:
@@ -41,3 +46,12 @@ def test_a_schedule_that_is_declared_within_a_test_fires_from_then_on() -> None:
         count.schedule("often", every=timedelta(minutes=10), remaining=4)
         assert t.advance("30m") == 3
         assert t.advance("1h") == 1
+
+
+def test_the_program_of_the_page_makes_jobs_by_the_clock(tmp_path: Path) -> None:
+    program = tmp_path / "jobs.py"
+    program.write_text(re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0])
+    with harness(runpy.run_path(str(program))["app"], at=datetime(2030, 1, 1, 0, 1, tzinfo=UTC)) as t:
+        t.advance("24h")
+        fired = [job.params["of"] for job in t.jobs("report.build", state="succeeded")]
+    assert (fired.count("day"), fired.count("now")) == (1, 24 * 4)

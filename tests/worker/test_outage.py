@@ -19,15 +19,17 @@ from tenure.storage.contract.store import Store
 from tests.storage.faults.own_server import OwnServer
 from tests.storage.faults.sqlite_stores import held_by_another_process
 from tests.until import until
+from tests.whole import IS_WHOLE
 from tests.worker.running_worker import enqueue, reach, vanish
 from tests.worker.worker_process import Entry, Ledger, worker_process
 
 LEASE = 4
 SLOTS = 5
 LONG = [f"long-{n}" for n in range(SLOTS + 1)]
-SHORT = [f"short-{n}" for n in range(800)]
 BUSY = 40
 """So many short jobs have run when the database goes."""
+SHORT = [f"short-{n}" for n in range(800 if IS_WHOLE else 300)]
+"""Far more than run until the database has gone."""
 
 
 class Place(NamedTuple):

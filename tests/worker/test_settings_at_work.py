@@ -14,7 +14,7 @@ from tenure.core.model.lease import Line, Order
 from tenure.core.model.states import State
 from tenure.core.signals import Signal
 from tenure.engine.config import WorkerConfig
-from tenure.engine.upkeep.duties import GIVE_WAY, Duties
+from tenure.engine.upkeep.duties import GIVE_WAY, Duties, ignore_outlook
 from tenure.settings.sources import load
 from tenure.storage.contract.store import Store
 from tests.until import until
@@ -122,6 +122,7 @@ def duties(store: Store, *, hears: bool, **environment: str) -> Duties:
         on_signal=signals.append,
         on_arrival=lambda: None,
         on_owed_hooks=asyncio.Event().wait,
+        on_outlook=ignore_outlook,
         has_hints=lambda: hears,
     )
 

@@ -88,6 +88,14 @@ def _require_datetime(run_at: object) -> None:
         raise InvalidInput("run_at", problem, remedy)
 
 
+def several_params(count: int, schema: Document) -> TypeError:
+    """The error for params that were given as several arguments in place of one object."""
+    from tenure.core.values.other_words import positional_params
+
+    described = json.loads(schema)
+    return positional_params("enqueue", count, list(described.get("properties", {})), described.get("title"))
+
+
 def _unknown(caller: str, names: list[str], schema: Document | None) -> TypeError:
     # Not at the top: only mistakes need it.
     from tenure.core.values.other_words import OPTIONS, keyword_params, unknown_option

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
+from tenure.engine.webhooks.webhooks import WebhookTerms
+from tenure.settings.settings import Settings
 from tenure.storage.address import open_store, store_for
 from tenure.storage.contract.store import Store
 
@@ -33,6 +35,10 @@ async def open_client(database: str, registry: Registry, *, verify: bool = True)
     return OpenClient(client_on(store, registry), store)
 
 
-def client_on(store: Store, registry: Registry | None = None) -> JobClient:
-    """A client on an open store; without a registry it knows only the definitions on record."""
-    return JobClient(store, registry or Registry())
+def client_on(store: Store, registry: Registry | None = None, settings: Settings | None = None) -> JobClient:
+    """A client on an open store; without a registry it knows only the definitions on record.
+
+    Without settings webhooks are made as with the defaults.
+    """
+    terms = None if settings is None else WebhookTerms.of(settings)
+    return JobClient(store, registry or Registry(), webhook_terms=terms)

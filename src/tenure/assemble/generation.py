@@ -16,6 +16,7 @@ from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
 from tenure.engine.schedules.announcement import announce_all
+from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
 from tenure.execution.lanes import Lanes, LaneSet
@@ -73,6 +74,8 @@ class Generations:
         self._options = options
         self._metrics = metrics
         self._spans = spans
+        self.on_outlook: OnOutlook = ignore_outlook
+        """Hears what the duties of its workers see."""
         self._guards = OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1)))
         self.user = _child_user(settings)
         self.environment = handler_variables(
@@ -125,11 +128,23 @@ class Generations:
         if self._options.shows_lines:
             observed = ObservedLanes(observed, on_line=self._logs.line)
         announce = to_all(*listeners, self._logs)
-        return build_worker(measured, observed, registry, announce, worker=name, settings=self._settings)
+        return build_worker(
+            *(measured, observed, registry, announce),
+            worker=name,
+            settings=self._settings,
+            on_outlook=self.on_outlook,
+        )
 
 
 def build_worker(
-    store: Store, lanes: LaneSet, registry: Registry, announce: Announce, *, worker: str, settings: Settings
+    store: Store,
+    lanes: LaneSet,
+    registry: Registry,
+    announce: Announce,
+    *,
+    worker: str,
+    settings: Settings,
+    on_outlook: OnOutlook = ignore_outlook,
 ) -> Worker:
     """A worker that serves these definitions as the settings say."""
     lines = served_lines(registry.specs(), settings.queues)
@@ -142,7 +157,7 @@ def build_worker(
         slots=sum(group.slots for group in slot_groups(registry.specs(), config)),
         lines=lines,
     )
-    return Worker(store, lanes, info, registry, config, announce)
+    return Worker(store, lanes, info, registry, config, announce, on_outlook)
 
 
 def _child_user(settings: Settings) -> ChildUser | None:

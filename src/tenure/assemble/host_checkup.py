@@ -4,12 +4,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from tenure.assemble.start_notices import limits
 from tenure.core.errors import InvalidInput
 from tenure.core.reports.health import Checkup, Fact, Symptom
-from tenure.core.values.urls import masked
 from tenure.engine.config import default_limits
 from tenure.execution.parent.child_user import ChildUser
 from tenure.execution.parent.scratch import place_in
@@ -28,11 +27,10 @@ class SettingInForce(Struct, frozen=True):
 
 
 def settings_in_force(loaded: Loaded) -> list[SettingInForce]:
-    """Every setting, the address of the database without its password."""
-    shown = {**structs.asdict(loaded.settings), "database": masked(loaded.settings.database)}
+    """Every setting as it may be shown: without secrets."""
     # An argument of a command is known by the setting's own name.
     sources = {name: f"--{name}" if source == name else source for name, source in loaded.sources.items()}
-    return [SettingInForce(name, value, sources.get(name)) for name, value in shown.items()]
+    return [SettingInForce(name, value, sources.get(name)) for name, value in loaded.settings.shown().items()]
 
 
 def examine_host(settings: Settings) -> Checkup:

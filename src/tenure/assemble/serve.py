@@ -5,12 +5,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import WorkerOptions
+from tenure.assemble.relay import relaying
 from tenure.assemble.server import listen_for, server_on
 from tenure.assemble.span_export import exported
 from tenure.assemble.supervisor import StoppableWorker, Supervisor
 from tenure.assemble.worker import open_worker
 from tenure.core.signals import to_all
 from tenure.engine.upkeep.caretaker import Caretaker
+from tenure.engine.upkeep.duties import OnOutlook
 from tenure.settings.sources import Loaded
 from tenure.storage.address import ConnectionTerms, open_store
 from tenure.storage.contract.store import Store
@@ -38,7 +40,8 @@ async def open_serve(
             store, database = await open_store(settings.database, terms), settings.database
             stack.push_async_callback(store.close)
             await warn_of_clock(store, logs)
-            worker = _caretaker(store, loaded, logs, worker_metrics)
+            on_outlook = await stack.enter_async_context(relaying(store, settings, logs, worker_metrics))
+            worker = _caretaker(store, loaded, logs, worker_metrics, on_outlook)
         else:
             opening = open_worker(
                 *(app, loaded, logs, worker_metrics, spans),
@@ -65,6 +68,8 @@ async def open_serve(
         )
 
 
-def _caretaker(store: Store, loaded: Loaded, logs: EventLog, metrics: WorkerMetrics) -> Caretaker:
+def _caretaker(
+    store: Store, loaded: Loaded, logs: EventLog, metrics: WorkerMetrics, on_outlook: OnOutlook
+) -> Caretaker:
     logs.notice("no app was given: this process serves HTTP and runs the duties, but no jobs")
-    return Caretaker(metrics.on(store), loaded.settings, to_all(metrics, logs))
+    return Caretaker(metrics.on(store), loaded.settings, to_all(metrics, logs), on_outlook)

@@ -10,6 +10,7 @@ from tenure.assemble.span_export import exported
 from tenure.core.values.urls import masked
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
+from tenure.engine.webhooks.webhooks import WebhookTerms
 from tenure.settings.settings import Settings
 from tenure.storage.address import ConnectionTerms, is_fresh, open_store
 from tenure.storage.contract.store import Store
@@ -64,6 +65,7 @@ async def server_on(
             Registry(),
             max_queue_depth=settings.max_queue_depth,
             max_namespace_jobs=settings.max_namespace_jobs,
+            webhook_terms=WebhookTerms.of(settings),
         )
         stack.push_async_callback(client.close)
         stack.enter_context(watched(metrics.lag))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import Generation, Generations, WorkerOptions
 from tenure.assemble.handler_variables import shown_by_the_app
+from tenure.assemble.relay import relaying
 from tenure.assemble.reloading_worker import ReloadingWorker, first_app, next_generation
 from tenure.assemble.source_files import SourceFiles
 from tenure.assemble.span_export import exported
@@ -83,6 +84,7 @@ async def open_worker(
         store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
         await warn_of_clock(store, logs)
+        generations.on_outlook = await stack.enter_async_context(relaying(store, settings, logs, metrics))
         generation = await generations.open(imported, store)
         _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)
         if database != settings.database and (shown := shown_by_the_app(generations.environment, database)):

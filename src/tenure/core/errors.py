@@ -345,21 +345,37 @@ class Retry(Directive):
     """Try again; `after` replaces the definition's backoff."""
 
     def __init__(self, message: str = "", *, after: timedelta | float | None = None) -> None:
-        super().__init__(message or "the handler asked for another attempt")
-        self.after = _duration(after)
+        super().__init__(_text("Retry(after=", message) or "the handler asked for another attempt")
+        self.after = None if after is None else _duration("after", after)
 
 
 class Snooze(Directive):
     """Run again after `for_`, without spending an attempt."""
 
     def __init__(self, message: str = "", *, for_: timedelta | float) -> None:
-        super().__init__(message or "the handler asked to be called later")
-        self.for_ = _duration(for_)
+        super().__init__(_text("Snooze(for_=", message) or "the handler asked to be called later")
+        self.for_ = _duration("for_", for_)
 
 
 class Fatal(Directive):
     """Give up at once, even if attempts are left."""
 
 
-def _duration(value: timedelta | float | None) -> timedelta | None:
-    return timedelta(seconds=value) if isinstance(value, int | float) else value
+def _duration(field: str, value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    try:
+        # A text, as a header has it, would be refused only when the report of the attempt is read.
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return timedelta(seconds=value)
+    except (OverflowError, ValueError):
+        pass
+    raise InvalidInput(field, f"is {value!r:.64}", "give seconds or a timedelta")
+
+
+def _text(call: str, message: object) -> str:
+    """The message of a directive; a time in its place is answered with where it belongs."""
+    if isinstance(message, str):
+        return message
+    remedy = f"give a text; a time has its name: {call}{message!r:.64})"
+    raise InvalidInput("message", f"is {message!r:.64}", remedy)

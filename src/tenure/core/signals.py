@@ -5,6 +5,7 @@ A signal says what has happened; no subscriber can change that.
 
 from collections.abc import Callable
 from datetime import datetime
+from uuid import UUID
 
 from msgspec import Struct
 
@@ -134,6 +135,22 @@ class ScheduleLeftAlone(Struct, frozen=True):
     problem: str
 
 
+class WebhookTried(Struct, frozen=True):
+    """A try of a delivery is on record: it was `delivered`, has `failed` and comes again, or is `dead`."""
+
+    webhook: UUID
+    outcome: str
+    took: float
+
+
+class WebhookPaused(Struct, frozen=True):
+    """Tenure has paused a webhook by itself; `host` is where it leads."""
+
+    webhook: UUID
+    host: str
+    reason: str
+
+
 class DutyDone(Struct, frozen=True):
     """Steps of the clock that this process took for all."""
 
@@ -193,6 +210,8 @@ Signal = (
     | DutyDone
     | ScheduleTicked
     | ScheduleLeftAlone
+    | WebhookTried
+    | WebhookPaused
     | JobPutAside
     | Troubled
     | Recovered

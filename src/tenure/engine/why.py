@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from tenure.core.model.limit import SCHEDULE_LIMIT
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.flow import Flows
@@ -216,6 +217,8 @@ def _full(limit: LimitStanding) -> Obstacle:
     use = limit.use
     key = f" for key {use.plain_key}" if use.plain_key else ""
     named = [f"job {one.job} ({one.definition}@{one.version})" for one in limit.holders[:MOST_IN_SENTENCE]]
+    if use.name == SCHEDULE_LIMIT:
+        return _behind_its_tick(limit, named)
     more = use.held - len(named)
     rest = [counted(more, "more job" if named else "job")] if more > 0 else []
     return Obstacle(
@@ -223,6 +226,17 @@ def _full(limit: LimitStanding) -> Obstacle:
         f"The limit {use.name}{key} is full: {use.held} of {use.size} held by {joined([*named, *rest])}. "
         f"It starts when {'that job' if use.held == 1 else 'one of them'} ends, or after "
         f"`tenure limits set {use.name} {use.held + 1}`.",
+        min((one.since for one in limit.holders), default=None),
+    )
+
+
+def _behind_its_tick(limit: LimitStanding, named: Sequence[str]) -> Obstacle:
+    """The job of an earlier tick is in the way. No size is told: this limit is nobody's to change."""
+    before = joined(named) if named else "a job of an earlier tick"
+    return Obstacle(
+        WhyCode.LIMIT_FULL,
+        f"Its schedule {limit.use.plain_key} runs one job at a time, and {before} has not ended. It starts "
+        "after that one; another `overlap` of the schedule counts for later ticks.",
         min((one.since for one in limit.holders), default=None),
     )
 

@@ -1,6 +1,7 @@
 """Every setting with its default and bounds; `tenure.settings.sources` reads them."""
 
 import re
+from typing import Any
 
 from msgspec import structs
 
@@ -11,6 +12,11 @@ from tenure.core.values.urls import DEFAULT, masked
 from tenure.settings.http_limits import HTTP_BOUNDS, HttpLimits
 
 PREFIX = "TENURE_"
+
+HIDDEN = "***"
+"""What is shown of a secret."""
+
+SHORTEST_KEY, LONGEST_KEY = 32, 1024
 
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
@@ -58,14 +64,19 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
     metrics_port: int | None = None
     tracing: str = "off"
     webhook_allow: tuple[str, ...] = ()
+    webhook_key: str = ""
     redact: tuple[str, ...] = REDACTED
     log_format: str = "auto"
     log_level: str = "info"
 
     def __repr__(self) -> str:
-        """Every setting, the address without its password."""
-        others = (f"{name}={value!r}" for name, value in structs.asdict(self).items() if name != "database")
-        return f"Settings(database={masked(self.database)!r}, {', '.join(others)})"
+        """Every setting, without secrets."""
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.shown().items())})"
+
+    def shown(self) -> dict[str, Any]:
+        """Every setting as it may be shown: the database's address without its password, and no key."""
+        key = HIDDEN if self.webhook_key else ""
+        return {**structs.asdict(self), "database": masked(self.database), "webhook_key": key}
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
@@ -90,6 +101,11 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
                 raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
         for queue in self.queues:
             named("queues", queue)
+        if self.webhook_key and not SHORTEST_KEY <= len(self.webhook_key) <= LONGEST_KEY:
+            problem = f"has {len(self.webhook_key)} characters"
+            raise InvalidInput(
+                "webhook_key", problem, f"give {SHORTEST_KEY} to {LONGEST_KEY}, made at random"
+            )
         _check_variables("child_env", self.child_env)
         _check_networks("webhook_allow", self.webhook_allow)
         _check_networks("trusted_proxies", self.trusted_proxies)

@@ -20,6 +20,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
 from tenure.core.values.bounds import CALENDAR, HORIZON, whole, within
+from tenure.core.values.other_words import answering_other_words
 from tenure.execution.handler.log_capture import LogCapture
 from tenure.surfaces.library.app import Tenure
 from tenure.surfaces.library.definition import JobDefinition
@@ -38,6 +39,7 @@ Which = JobDefinition[Any, Any] | str
 _MOST_TIMES = 10_000
 
 
+@answering_other_words
 class BoundApp:
     """An app whose jobs are in a temporary SQLite file, from `open` to `close`."""
 

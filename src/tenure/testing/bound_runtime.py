@@ -6,12 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from tenure.assemble.client import OpenClient, client_on
+from tenure.assemble.client import OpenClient
 from tenure.core.errors import StoreForbidden, TenureError
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.storage.sqlite.hand_clock import HandClockStore, open_hand_clock
 from tenure.surfaces.library.runtime import Runtime, Work
+from tenure.testing.harness_client import HarnessClient
 from tenure.testing.stages import is_on_stage
 
 T = TypeVar("T")
@@ -76,4 +77,4 @@ class BoundRuntime(Runtime):
 
     async def _open(self) -> OpenClient:
         self._store = await open_hand_clock(self._path, self._at)
-        return OpenClient(client_on(self._store, self._registry), self._store)
+        return OpenClient(HarnessClient(self._store, self._registry), self._store)

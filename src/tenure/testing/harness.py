@@ -3,7 +3,7 @@
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from tenure.api.job_options import Duration, Options
 from tenure.core.errors import TenureError
@@ -140,6 +140,12 @@ class HarnessScope:
     def __init__(self, app: Tenure, slots: int, at: datetime | None) -> None:
         self._given = app, slots, at
         self._entered: Harness | AsyncHarness | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            text = "it is not entered: write `with harness(app) as t`, or `async with` in an async test"
+            raise AttributeError(f"the harness has no attribute {name!r}: {text}", name=name, obj=self)
 
     def __enter__(self) -> Harness:
         self._entered = entered = Harness(*self._given)

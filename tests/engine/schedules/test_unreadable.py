@@ -74,6 +74,20 @@ async def test_an_edit_by_a_version_that_can_read_it_brings_it_back(
     assert await node.outcomes(BAD) == ["fired"]
 
 
+async def test_another_one_of_its_name_fires(node: Node, clock: Clock, backend: Backend) -> None:
+    """One that is deleted and made again begins with the same revision."""
+    await node.schedules.create(asked(name="bad"))
+    await backend.sql(NEWER)
+    await clock.advance(seconds(60))
+    await node.fire()
+    await node.schedules.delete(BAD)
+    await node.schedules.create(asked(name="bad"))
+    await clock.advance(seconds(60))
+    assert (await node.store.outlook([])).next_tick == await node.store.now()
+    await node.fire()
+    assert await node.outcomes(BAD) == ["fired"]
+
+
 async def test_it_is_listed_paused_and_deleted_and_stops_no_worker_that_starts(
     node: Node, store: Store, backend: Backend
 ) -> None:

@@ -8,7 +8,7 @@ from tenure.core.model.lease import Line, Order
 from tenure.core.reports.access import AUDIT_KEPT, AuditEntry
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep import duties
-from tenure.engine.upkeep.duties import Duties
+from tenure.engine.upkeep.duties import Duties, ignore_outlook
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
 from tests.storage.verbs import claim, enqueue_one, seconds, settle, succeeded
@@ -26,6 +26,7 @@ def duties_of(store: Store) -> Duties:
         on_signal=lambda _: None,
         on_arrival=lambda: None,
         on_owed_hooks=owe,
+        on_outlook=ignore_outlook,
         has_hints=lambda: False,
     )
 

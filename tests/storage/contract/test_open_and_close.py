@@ -14,10 +14,13 @@ from tenure.core.model.states import State
 from tenure.core.model.trail import HOOK_FAILED, LogLine, Note, Trail
 from tenure.core.reports.operations import Definition, WorkerInfo
 from tenure.core.reports.retention import Retention
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import Firing, NewSchedule, Schedule, ScheduledJob
 from tenure.core.values.documents import Document
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
+from tenure.storage.contract.schedules import ScheduleStore
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
@@ -38,6 +41,24 @@ from tests.storage.verbs import (
 JOB = uuid4()
 LEASE = Lease(JOB, 1)
 WORKER = WorkerInfo(id="a", host="here", pid=1, version="1", slots=1, lines=(MAIL,))
+HOURLY = NewSchedule(
+    id="hourly",
+    job=ScheduledJob(definition="mail"),
+    recurrence=Recurrence(cron="@hourly", starts_at=START),
+)
+ON_RECORD = Schedule(
+    asked=HOURLY,
+    revision=1,
+    next_at=START,
+    last_at=None,
+    remaining=None,
+    paused_at=None,
+    paused_by=None,
+    reason=None,
+    created_at=START,
+    updated_at=START,
+)
+FIRING = Firing(namespace="default", schedule="hourly", revision=1, expected=START, next_at=None, ticks=())
 VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "migrate": lambda store: store.migrate(),
     "migration_sql": lambda store: store.migration_sql(),
@@ -98,11 +119,29 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "annotate": lambda store: store.annotate(Lease(JOB, 1), Note(HOOK_FAILED)),
     "logs": lambda store: store.logs(JOB),
     "last_logs": lambda store: store.last_logs(JOB),
+    "add_schedule": lambda store: store.add_schedule(HOURLY, next_at=START),
+    "change_schedule": lambda store: store.change_schedule(ON_RECORD, HOURLY, next_at=START),
+    "schedule": lambda store: store.schedule(ON_RECORD.name),
+    "schedules": lambda store: store.schedules(),
+    "repetition": lambda store: store.repetition(str(JOB)),
+    "repetitions": lambda store: store.repetitions("default", most=1),
+    "announce_schedule": lambda store: store.announce_schedule(ON_RECORD.name, worker="a"),
+    "delete_schedule": lambda store: store.delete_schedule(ON_RECORD.name),
+    "pause_schedule": lambda store: store.pause_schedule(ON_RECORD.name),
+    "resume_schedule": lambda store: store.resume_schedule(ON_RECORD, next_at=START),
+    "abort_schedule": lambda store: store.abort_schedule(ON_RECORD.name),
+    "due_schedules": lambda store: store.due_schedules(),
+    "fire": lambda store: store.fire([FIRING]),
+    "trigger_schedule": lambda store: store.trigger_schedule(
+        ON_RECORD.name, NewJob(definition="mail"), revision=1, is_open=False
+    ),
+    "troubled_schedules": lambda store: store.troubled_schedules(),
+    "ticks": lambda store: store.ticks(ON_RECORD.name),
 }
 """Every verb that asks the database, each with something to ask."""
 
-ASK_NOTHING = {"open", "close", "listen"}
-"""These do not: two are what this file is about, and hints may fail to come for any reason."""
+ASK_NOTHING = {"open", "close", "listen", "reset_clock"}
+"""These do not: two are what this file is about, hints may fail to come, and a server's clock is its own."""
 
 
 @pytest.fixture
@@ -116,7 +155,7 @@ async def store(backend: Backend) -> AsyncIterator[Store]:
 
 def test_no_verb_of_the_contract_is_missing_here() -> None:
     """Nor from any other test that goes through the table."""
-    parts = [vars(part) for part in (Store, ReadingStore, OperationsStore, RetentionStore)]
+    parts = [vars(part) for part in (Store, ReadingStore, OperationsStore, RetentionStore, ScheduleStore)]
     members = [item for part in parts for item in part.items()]
     contract = {name for name, member in members if isfunction(member) and name[0] != "_"}
     assert VERBS.keys() == contract - ASK_NOTHING

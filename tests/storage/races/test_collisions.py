@@ -3,12 +3,13 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from tenure.core.errors import StoreError
-from tests.storage.backends import NEWEST, Backend, PostgresBackend
+from tests.storage.backends import NEWEST, Backend, PostgresBackend, SqliteBackend, server_for
 from tests.storage.clock import Clock
 from tests.storage.postgres.lock_waits import deadlocks
 from tests.storage.races.collision import Ground, Pair
@@ -29,6 +30,21 @@ A second version of PostgreSQL is for the long form: what few rounds find on one
 """
 
 KINDS = (*USUALLY, NEWEST) if COLLISIONS else tuple(USUALLY)
+
+
+@pytest.fixture
+async def backend(
+    request: pytest.FixtureRequest, database_kind: str, tmp_path: Path
+) -> AsyncIterator[Backend]:
+    """A database to which no connection is kept: the deadlocks of one count for certain after its end."""
+    made: Backend
+    if database_kind == "sqlite":
+        made = SqliteBackend(tmp_path / "tenure.db")
+    else:
+        made = PostgresBackend(server_for(request, database_kind))
+    await made.prepare()
+    yield made
+    await made.dispose()
 
 
 @asynccontextmanager

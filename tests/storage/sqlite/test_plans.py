@@ -17,8 +17,8 @@ GROWS_WITH_HISTORY = {
     "tenure_delivery",
 }
 
-READS_ALL = {"inspect", "after_restore.clock_deliveries"}
-"""What is asked by hand, once in a while, to look at every job or delivery there is."""
+READS_ALL = {"inspect", "after_restore.clock_waits", "after_restore.clock_deliveries"}
+"""What is done by hand, once in a while, to every job or delivery there is."""
 
 
 @pytest.fixture

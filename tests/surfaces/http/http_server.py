@@ -13,6 +13,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.reports.operations import Definition
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
+from tenure.engine.webhooks.webhooks import WebhookTerms
 from tenure.settings.http_limits import HttpLimits
 from tenure.storage.contract.store import Store
 from tenure.surfaces.http.app.context import AppContext
@@ -231,6 +232,7 @@ async def serving(
     max_namespace_jobs: int = 0,
     spans: RequestSpans | None = None,
     logs: EventLog | None = None,
+    webhook_terms: WebhookTerms | None = None,
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
@@ -239,6 +241,7 @@ async def serving(
         Registry(),
         max_queue_depth=max_queue_depth,
         max_namespace_jobs=max_namespace_jobs,
+        webhook_terms=webhook_terms,
     )
     bugs: list[str] = []
     server = Server(

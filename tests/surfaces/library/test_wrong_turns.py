@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
-from tenure import Context, Tenure
+from tenure import Context, Retry, Snooze, Tenure
 from tenure.core.errors import InvalidInput
-from tenure.core.values.other_words import OPTIONS, TERMS
+from tenure.core.values.other_words import _METHODS, OPTIONS, SCHEDULE_TERMS, TERMS
+from tenure.execution.handler.context import Log
 from tenure.settings.settings import Settings
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.handle import JobHandle
+from tenure.surfaces.library.schedule_terms import ScheduleTerms
 from tenure.surfaces.library.terms import DefinitionTerms
+from tenure.testing.context import RecordingContext
 
 
 @dataclass
@@ -63,7 +66,7 @@ def test_a_decorator_without_a_key_is_told_how_it_is_written(app: Any) -> None:
         ("retry_backoff", "use retry=backoff("),
         ("countdown", "use delay= in enqueue"),
         ("eta", "use run_at= in enqueue"),
-        ("cron", "there are no schedules yet"),
+        ("cron", "use a schedule of the decorated function: welcome.schedule("),
         ("tiemout", "did you mean timeout=?"),
         ("colour", "it takes concurrency, concurrency_key, cpu, "),
     ],
@@ -141,7 +144,9 @@ def test_no_word_hides_what_exists() -> None:
     assert not TERMS.keys() & DefinitionTerms.__annotations__.keys()
     taken = inspect.signature(JobDefinition.enqueue).parameters.keys()
     assert not OPTIONS.keys() & (taken | {"delay", "run_at", "queue", "priority", "timeout", "tags", "hold"})
-    assert not hasattr(JobHandle, "ready")
+    assert not SCHEDULE_TERMS.keys() & ScheduleTerms.__annotations__.keys()
+    for kind in (JobDefinition, Tenure, JobHandle, Log, Context):
+        assert not _METHODS[kind.__name__].keys() & set(dir(kind)), kind
 
 
 @pytest.mark.parametrize(
@@ -160,3 +165,90 @@ def test_values_of_another_kind_are_refused_by_name(app: Any, terms: dict[str, A
 def test_a_moment_that_is_a_number_is_refused(welcome: Any) -> None:
     with pytest.raises(InvalidInput, match="run_at: is 60; give an aware datetime; delay= takes seconds"):
         welcome.new_job(Welcome("a"), run_at=60)
+
+
+@pytest.mark.parametrize("call", ["new_job", "enqueue_sync"])
+def test_params_given_as_several_values_are_shown_as_one_object(app: Any, welcome: Any, call: str) -> None:
+    with pytest.raises(TypeError, match=r"was given 2 values: write enqueue\(Welcome\(to=…, subject=…\)\)$"):
+        getattr(welcome, call)("ada", "hello")
+    untitled = app.command("named", ["probe"])
+    with pytest.raises(TypeError, match=r"was given 3 values: write enqueue\(\)$"):
+        getattr(untitled, call)(1, 2, 3)
+
+
+async def test_so_are_those_of_async_code(welcome: Any) -> None:
+    with pytest.raises(TypeError, match="was given 2 values: write enqueue"):
+        await welcome.enqueue("ada", "hello")
+
+
+def test_a_function_in_place_of_a_key_is_told_of_its_own_method(app: Any, welcome: Any) -> None:
+    for call in (app.enqueue_sync, app.new_job):
+        with pytest.raises(InvalidInput, match=r"is the function of email\.welcome; call its own"):
+            call(welcome, Welcome("ada"))
+
+
+def test_get_is_no_wait(app: Any) -> None:
+    """In Celery `get(timeout=…)` is what waits."""
+    handle: Any = app.handle("01890000-0000-7000-8000-000000000001")
+    for call in (handle.get, handle.get_sync):
+        with pytest.raises(TypeError, match=r"wait_sync\(timeout=30\) in plain code"):
+            call(timeout=3)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [("app", "cron"), ("app", "schedule"), ("app", "add_periodic_task"), ("welcome", "cron")],
+)
+def test_words_for_schedules_lead_to_schedule(app: Any, welcome: Any, owner: str, name: str) -> None:
+    with pytest.raises(AttributeError, match=r'use .*welcome\.schedule\(".*nightly", cron="0 3 \* \* \*"\)'):
+        getattr({"app": app, "welcome": welcome}[owner], name)
+
+
+@pytest.mark.parametrize(
+    ("term", "word"),
+    [
+        ("tz", 'use timezone=, a name such as "Europe/Berlin"'),
+        ("interval", "use every=, in seconds or as a timedelta"),
+        ("catchup", 'use missed="skip", "one" or "all"'),
+        ("timezoen", "did you mean timezone=?"),
+        ("colour", "it takes cron, ends_at, every, "),
+    ],
+)
+def test_a_term_of_another_systems_schedule_has_its_word_here(welcome: Any, term: str, word: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        welcome.schedule("nightly", Welcome("ada"), **{term: 1})
+    assert str(refused.value).startswith(f"schedule() got an unexpected keyword argument {term!r}; {word}")
+
+
+def test_values_after_the_text_of_a_log_line_are_shown_as_fields() -> None:
+    """As in `logging.info("to %s", address)`."""
+    log: Any = RecordingContext().log
+    for level in ("debug", "info", "warning", "error"):
+        with pytest.raises(TypeError, match=rf"ctx\.log\.{level}\(\) takes one text, and was given 1 more"):
+            getattr(log, level)("to %s", "ada")
+    with pytest.raises(AttributeError, match=r"no attribute 'exception'; use error\(\)"):
+        _ = log.exception
+
+
+@pytest.mark.parametrize(
+    ("directive", "given", "problem"),
+    [
+        (Retry, {"after": "2"}, "after: is '2'; give seconds or a timedelta"),
+        (Retry, {"after": float("nan")}, "after: is nan; give seconds or a timedelta"),
+        (Retry, {"after": True}, "after: is True; give seconds or a timedelta"),
+        (Retry, {"message": 60}, "message: is 60; give a text; a time has its name: Retry(after=60)"),
+        (Snooze, {"for_": None}, "for_: is None; give seconds or a timedelta"),
+        (
+            Snooze,
+            {"message": 6, "for_": 1},
+            "message: is 6; give a text; a time has its name: Snooze(for_=6)",
+        ),
+    ],
+)
+def test_a_time_that_is_none_is_refused_in_the_handler(
+    directive: Any, given: dict[str, Any], problem: str
+) -> None:
+    """A `Retry-After` header is a text. Sent on, it made a report that the worker could not read."""
+    with pytest.raises(InvalidInput) as refused:
+        directive(**given)
+    assert str(refused.value) == problem

@@ -28,8 +28,9 @@ from tests.surfaces.remote.restartable_server import (
     scripted,
 )
 from tests.until import until
+from tests.whole import IS_WHOLE
 
-KILLS = 3
+KILLS = 3 if IS_WHOLE else 2
 EVENT = (
     b'{"jobId":"01a2b7f4-5a51-7c1e-9a4e-0d3a4c0c1f52","n":1,"type":"queued","source":null,"target":"queued",'
     b'"attempt":0,"fence":0,"actor":"api","reason":null,"payload":null,"at":"2026-01-01T00:00:00Z"}'

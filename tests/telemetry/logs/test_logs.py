@@ -29,6 +29,7 @@ from tests import canaries
 from tests.telemetry.sample_signals import (
     EVERY_SIGNAL,
     FAILED_TICK,
+    LEFT_ALONE,
     NASTY,
     OF_A_JOB,
     TICKED,
@@ -285,3 +286,10 @@ def test_ticks_are_told_with_what_became_of_them() -> None:
     assert (failed["level"], failed["outcomes"]) == ("warning", {"failed": 1})
     [told, _] = HumanLines(hide, is_coloured=False)(entries(TICKED, FAILED_TICK), 0)
     assert told.endswith(b" schedule nightly: 9 missed, 1 fired\n")
+
+
+def test_a_schedule_that_is_left_to_others_is_told() -> None:
+    [line] = structured(entries(LEFT_ALONE))
+    assert (line["level"], line["event"], line["schedule"]) == ("warning", "schedule.unreadable", "nightly")
+    [told] = HumanLines(hide, is_coloured=False)(entries(LEFT_ALONE), 0)
+    assert b" schedule nightly: this version of tenure cannot read it" in told

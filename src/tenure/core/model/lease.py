@@ -14,6 +14,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.policy import Policy
 from tenure.core.values.bounds import LARGEST_BATCH, LEASE_LENGTH, named, printable, whole, within
 from tenure.core.values.documents import Document
+from tenure.core.values.plain_fields import PlainFields
 from tenure.core.values.text import UNSTORABLE
 
 Stop = Literal["cancelled", "timed-out"]
@@ -87,7 +88,7 @@ class RemoteClaim(Struct, frozen=True):
         return self.claimed.started_at + self.claimed.policy.timeout
 
 
-class Progress(Struct, frozen=True, omit_defaults=True):
+class Progress(PlainFields, Struct, frozen=True, omit_defaults=True):
     """The progress that a handler reports: a fraction from 0 to 1 and a short message."""
 
     fraction: float

@@ -10,6 +10,9 @@ from tenure.core.errors import InvalidParams, ParamsProblem
 from tenure.core.values.bounds import LARGEST_LIMIT, distinct, named, printable, whole
 from tenure.core.values.documents import Document
 
+SCHEDULE_LIMIT = "system.schedule"
+"""The limit that lets jobs of a schedule run one at a time, if its overlap says so; the key is its name."""
+
 _SEPARATOR = "\x1f"  # not printable, so no name and no key contains it
 
 

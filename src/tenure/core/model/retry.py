@@ -190,7 +190,7 @@ def _bounded(wait: timedelta) -> timedelta:
 
 def _asked(error: BaseException) -> Asked | None:
     match error:
-        case Retry(after=after):
+        case Retry(after=None | timedelta() as after):
             return RetryAsked(after)
         case Snooze(for_=timedelta() as wait):
             return SnoozeAsked(wait)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from tenure.core.reports.failures import Count
 from tenure.core.reports.obstacles import LimitStanding, LiveWorkers
+from tenure.core.values.plain_fields import PlainFields
 
 
 class WhyCode(StrEnum):
@@ -77,7 +78,7 @@ class WhyData(Struct, frozen=True, kw_only=True):
     workers: LiveWorkers | None = None
 
 
-class Why(Struct, frozen=True, kw_only=True):
+class Why(PlainFields, Struct, frozen=True, kw_only=True):
     """Why a job does not run, or that it runs, or has ended."""
 
     code: WhyCode

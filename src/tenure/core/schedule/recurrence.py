@@ -34,8 +34,12 @@ class Recurrence(Struct, frozen=True, kw_only=True):
     ends_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        if (self.cron is None) == (self.every is None):
-            raise InvalidInput("cron", "needs exactly one of cron and every")
+        if self.cron is not None and self.every is not None:
+            raise InvalidInput("cron", "is given beside an interval", "give one of the two, by its name")
+        if self.cron is None and self.every is None:
+            raise InvalidInput(
+                "cron", "is missing, and so is an interval", "give one of the two, by its name"
+            )
         zone_named(self.timezone)
         for field, moment in (("startsAt", self.starts_at), ("endsAt", self.ends_at)):
             if moment is not None:
@@ -43,7 +47,8 @@ class Recurrence(Struct, frozen=True, kw_only=True):
                     raise InvalidInput(field, "has no time zone", "give one, such as 2026-01-31T09:00:00Z")
                 within(field, moment, *CALENDAR)
         if self.ends_at is not None and self.ends_at < self.starts_at:
-            raise InvalidInput("endsAt", "is before startsAt", "give a later one")
+            start = self.starts_at.astimezone(UTC).isoformat(timespec="seconds")
+            raise InvalidInput("endsAt", f"is before the start at {start}", "give a later one")
         if self.every is not None:
             within("every", self.every, SHORTEST_INTERVAL, HORIZON)
             whole_millis("every", self.every)

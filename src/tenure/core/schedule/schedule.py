@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import USUAL_NAMESPACE, NewJob
-from tenure.core.model.limit import Limit
+from tenure.core.model.limit import SCHEDULE_LIMIT, Limit
 from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
 from tenure.core.schedule.backlog import Missed
@@ -134,7 +134,7 @@ class NewSchedule(Struct, frozen=True, kw_only=True):
         """The limit that lets its jobs run one at a time, if they must."""
         if self.overlap not in {Overlap.QUEUE, Overlap.CANCEL}:
             return None
-        return Limit("system.schedule", key=self.id)
+        return Limit(SCHEDULE_LIMIT, key=self.id)
 
 
 class Schedule(Struct, frozen=True, kw_only=True):

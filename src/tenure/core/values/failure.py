@@ -2,8 +2,10 @@
 
 from msgspec import Struct
 
+from tenure.core.values.plain_fields import PlainFields
 
-class Failure(Struct, frozen=True, omit_defaults=True):
+
+class Failure(PlainFields, Struct, frozen=True, omit_defaults=True):
     """What went wrong in an attempt."""
 
     kind: str

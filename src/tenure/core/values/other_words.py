@@ -21,10 +21,11 @@ def _table(*rows: tuple[str, str]) -> dict[str, str]:
 _ATTEMPTS = "max_attempts=, which counts the first attempt, too"
 _PAUSE = "retry=backoff(base=…, cap=…)"
 _RESULTS = "not needed: results are kept with their jobs, and `tenure retention` says for how long"
-_SCHEDULES = "there are no schedules yet: enqueue from a timer or from cron"
+_SCHEDULES = 'a schedule of the decorated function: welcome.schedule("welcome.nightly", cron="0 3 * * *")'
 _RATES = "there are no rates: concurrency= and limits= bound how many jobs run at once"
 _KEPT = "not needed: a job stays on record until its outcome is, and on_lost= says what follows a lost worker"
 _RAISE = "exceptions in the handler: each is tried again, tenure.Retry(after=60) in a minute"
+_ON_COMMIT = "{own}.enqueue_sync(params, connection=connection) inside atomic()"
 _ENQUEUE = "{own}.enqueue_sync(params), and in async code await {own}.enqueue(params)"
 
 _SHARED = _table(
@@ -39,7 +40,7 @@ _SHARED = _table(
     ),
     ("unique unique_for unique_key dedup_key lock queueing_lock", "idempotency_key=, given to enqueue"),
     ("rate_limit rate throttle", _RATES),
-    ("cron crontab every schedule repeat interval periodic", _SCHEDULES),
+    ("cron crontab every schedule repeat interval periodic beat", _SCHEDULES),
     ("tag labels", "tags="),
 )
 
@@ -78,11 +79,28 @@ OPTIONS = _SHARED | _table(
 )
 """What `enqueue` is given elsewhere."""
 
+SCHEDULE_TERMS = _table(
+    ("tz zone time_zone timezone_name", 'timezone=, a name such as "Europe/Berlin"'),
+    ("schedule crontab expression cron_string spec trigger at", 'cron=, such as "0 3 * * *"'),
+    ("interval seconds minutes hours days period run_every", "every=, in seconds or as a timedelta"),
+    ("start start_time start_date start_at first_run", "starts_at="),
+    ("end end_time end_date until end_at expires", "ends_at="),
+    ("catchup catch_up misfire misfire_grace_time backfill coalesce", 'missed="skip", "one" or "all"'),
+    ("max_instances unique concurrency lock", 'overlap="skip", "queue", "cancel" or "allow"'),
+    ("args kwargs payload data", "params=, one object with all of them"),
+    ("key id task", 'the name, which comes first: schedule("welcome.nightly", cron="0 3 * * *")'),
+    ("max_retries retries", _ATTEMPTS),
+    ("enabled is_active paused", "the command `tenure schedules pause NAME`"),
+)
+"""What a schedule is given elsewhere."""
+
 _METHODS = {
     "JobDefinition": _table(
         ("delay apply_async apply send perform_async perform_later kiq defer defer_async", _ENQUEUE),
         ("submit push queue dispatch", _ENQUEUE),
-        ("enqueue_in enqueue_at perform_in perform_at schedule", f"{_ENQUEUE}, with delay= or run_at="),
+        ("delay_on_commit apply_async_on_commit", _ON_COMMIT),
+        ("cron crontab every periodic beat repeat", '{own}.schedule("nightly", cron="0 3 * * *")'),
+        ("enqueue_in enqueue_at perform_in perform_at", f"{_ENQUEUE}, with delay= or run_at="),
         ("send_with_options options configure set", f"{_ENQUEUE}, with options such as delay="),
         ("s si signature message", "{own}.new_job(params), for app.enqueue_many"),
         ("map starmap chunks batch defer_many", "{own}.enqueue_many_sync([…])"),
@@ -91,7 +109,8 @@ _METHODS = {
     ),
     "Tenure": _table(
         ("task actor background_task register tasks", '@app.job("email.welcome")'),
-        ("periodic_task cron schedule scheduler add_periodic_task on_after_configure", _SCHEDULES),
+        ("periodic_task periodic cron schedule scheduler every beat", _SCHEDULES),
+        ("add_periodic_task on_after_configure crontab", _SCHEDULES),
         ("send_task send push defer delay", "app.enqueue_sync(key, params)"),
         ("fetch_job get_job AsyncResult result", "app.handle(id)"),
         ("conf config config_from_object", "variables TENURE_…, tenure.toml, and settings="),
@@ -101,12 +120,22 @@ _METHODS = {
     "JobHandle": _table(
         ("ready successful failed is_finished state get_status", "status(), and status_sync() in plain code"),
         ("refresh info", "get(), and get_sync() in plain code: the whole record"),
+        (
+            "progress meta params args kwargs error exc_info traceback created_at attempt",
+            "get(), and get_sync() in plain code: the record has progress, params, error, attempt …",
+        ),
         ("revoke abort terminate stop delete kill", "cancel(), and cancel_sync() in plain code"),
         ("join return_value latest_result value", "wait(), and wait_sync() in plain code"),
         ("task_id job_id", "id"),
         ("retry requeue", "the command `tenure jobs replay ID`"),
         ("perform_now enqueue_now add_to_queue promote", "run_now(), and run_now_sync() in plain code"),
         ("postpone defer snooze schedule", "reschedule(run_at=…), and reschedule_sync() in plain code"),
+    ),
+    "Log": _table(
+        ("warn", "warning()"),
+        ("critical fatal log msg notice", "error(), warning(), info() or debug()"),
+        ("exception", "error(); what the handler raises is kept with its traceback"),
+        ("bind", 'fields in each call, as in ctx.log.info("sending", to=address)'),
     ),
     "Context": _table(
         ("retry", _RAISE),
@@ -117,8 +146,19 @@ _METHODS = {
         ("id task_id", "ctx.job_id"),
         ("is_aborted aborted", "ctx.cancelled"),
     ),
+    "BoundApp": _table(
+        (
+            "run run_all run_pending run_jobs work perform perform_enqueued_jobs execute flush burst",
+            "drain()",
+        ),
+        ("tick travel travel_to move_to sleep freeze wait advance_to advance_time", 'advance("1h")'),
+        ("enqueued enqueued_jobs queue pending results", "jobs()"),
+        ("patch mock stub override fake", "replace(definition, function)"),
+        ("fail raise_next", "fail_next(definition, error)"),
+        ("trigger fire schedules", 'advance("1d"), which fires schedules at their ticks'),
+    ),
 }
-_OWN = {"Tenure": "app", "JobHandle": "job", "Context": "ctx"}
+_OWN = {"Tenure": "app", "JobHandle": "job", "Context": "ctx", "Log": "ctx.log", "BoundApp": "t"}
 """What the variable is called in examples."""
 
 
@@ -134,12 +174,22 @@ def unknown_option(call: str, name: str, words: Mapping[str, str], known: Collec
 
 def keyword_params(call: str, names: Sequence[str], title: str | None) -> TypeError:
     """The error for params that were given one by one, to a definition whose params have such names."""
-    if title is None:
-        example = "{" + ", ".join(f'"{name}": …' for name in names) + "}"
-    else:
-        example = f"{title}({', '.join(f'{name}=…' for name in names)})"
     given = f"{call}() got an unexpected keyword argument {names[0]!r}"
-    return TypeError(f"{given}; params are one object: write {call}({example})")
+    return TypeError(f"{given}; params are one object: write {call}({_one_object(names, title)})")
+
+
+def positional_params(call: str, count: int, names: Sequence[str], title: str | None) -> TypeError:
+    """The error for params that were given as several arguments."""
+    given = f"{call}() takes one object with all params, and was given {count} values"
+    return TypeError(f"{given}: write {call}({_one_object(names, title)})")
+
+
+def _one_object(names: Sequence[str], title: str | None) -> str:
+    if not names:
+        return ""
+    if title is None:
+        return "{" + ", ".join(f'"{name}": …' for name in names) + "}"
+    return f"{title}({', '.join(f'{name}=…' for name in names)})"
 
 
 def answering_other_words(kind: C) -> C:
@@ -151,7 +201,7 @@ def answering_other_words(kind: C) -> C:
         text = f"{type(self).__name__} has no attribute {name!r}"
         if (word := words.get(name)) is not None:
             text = f"{text}; {_advice(word).format(own=own)}"
-        elif not name.startswith("_") and (close := nearest(name, [*dir(kind), *vars(self)])):
+        elif not name.startswith("_") and (close := nearest(name, [*dir(type(self)), *vars(self)])):
             text = f"{text}; did you mean {close}?"
         raise AttributeError(text, name=name, obj=self)
 
@@ -171,6 +221,37 @@ def needing_a_key(method: F) -> F:
             raise TypeError(f"job() has no name=: the key comes first, as in @app.job({terms['name']!r})")
         got = "no key" if key is None else f"{getattr(key, '__name__', key)!r:.64} for a key"
         raise TypeError(f'job() got {got}: every job has one, as in @app.job("email.welcome")')
+
+    return called  # type: ignore[return-value]
+
+
+def taking_nothing(method: F) -> F:
+    """Answer arguments of `get`, which reads a record, with the method that waits."""
+
+    @wraps(method)
+    def called(self: Any, *given: object, **options: object) -> Any:
+        if given or options:
+            raise TypeError(
+                "get() takes no arguments, since it reads the record at once; wait(timeout=30) waits for the"
+                " result, and wait_sync(timeout=30) in plain code"
+            )
+        return method(self)
+
+    return called  # type: ignore[return-value]
+
+
+def taking_one_text(method: F) -> F:
+    """Answer values after the text of a log line, as `logging` takes them, with how to write them."""
+
+    @wraps(method)
+    def called(self: Any, text: str, /, *values: object, **fields: object) -> None:
+        if values:
+            call = f"ctx.log.{method.__name__}"
+            raise TypeError(
+                f"{call}() takes one text, and was given {len(values)} more; name them as fields, as in "
+                f'{call}("sending", to=address), or write them into the text: f"… {{address}}"'
+            )
+        method(self, text, **fields)
 
     return called  # type: ignore[return-value]
 

@@ -1,5 +1,6 @@
 """A webhook: an endpoint, the events that it asks for, and how it does."""
 
+import difflib
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -30,6 +31,10 @@ FAILURES_TO_CLOSE = 5
 """Failures in a row, after which an endpoint is tried by one delivery at a time."""
 MOST_WAITING = 100_000
 """With more deliveries waiting a webhook is paused."""
+BY_ITSELF = "tenure"
+"""Who paused a webhook that nobody paused."""
+
+_LONGEST_TYPE = 64
 
 
 class NewWebhook(Struct, frozen=True, kw_only=True):
@@ -133,9 +138,18 @@ def types_of(webhooks: Iterable[Webhook]) -> frozenset[str]:
 
 
 def _check_event(event: str) -> None:
-    if event in GROUPS or event in EVENT_TYPES:
+    known = [*GROUPS, *EVENT_TYPES]
+    if event in known:
         return
-    if not event.startswith(CUSTOM):
-        known = ", ".join([*GROUPS, *EVENT_TYPES])
-        raise InvalidInput("events", f"has {event!r:.64}", f"give {CUSTOM}<name>, or some of {known}")
-    named("events", event.removeprefix(CUSTOM))
+    if event.startswith(CUSTOM):
+        named("events", event.removeprefix(CUSTOM))
+        return
+    # Compared in lower case and cut short: a long text must not take long.
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(event[:_LONGEST_TYPE].lower(), by_lower, n=1)
+    remedy = (
+        f"did you mean {by_lower[close[0]]}?"
+        if close
+        else f"give {CUSTOM}<name>, or some of {', '.join(known)}"
+    )
+    raise InvalidInput("events", f"has {event!r:.64}", remedy)

@@ -36,6 +36,7 @@ from tenure.engine.client.statistics import Statistics
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
+from tenure.engine.webhooks.webhooks import Webhooks, WebhookTerms
 from tenure.engine.why import explain
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.store import Store
@@ -45,12 +46,19 @@ class JobClient:
     """A store, and the definitions that validate new jobs."""
 
     def __init__(
-        self, store: Store, registry: Registry, *, max_queue_depth: int = 0, max_namespace_jobs: int = 0
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        max_queue_depth: int = 0,
+        max_namespace_jobs: int = 0,
+        webhook_terms: WebhookTerms | None = None,
     ) -> None:
         """The store is open already; the caller closes it.
 
         `max_queue_depth` is how many jobs may stand in one queue, and `max_namespace_jobs` how many of one
-        namespace may be unfinished, before another job raises NoRoom; 0 means no bound.
+        namespace may be unfinished, before another job raises NoRoom; 0 means no bound. Without
+        `webhook_terms` webhooks are made as with the default settings.
         """
         self._quota = Quota(store, max_queue_depth, max_namespace_jobs)
         self.bulk = BulkChanges(store, self._quota)
@@ -66,6 +74,7 @@ class JobClient:
         self._store = store
         self._completions = Completions(store)
         self._admission = Admission(store, registry)
+        self.webhooks = Webhooks(store, webhook_terms or WebhookTerms())
         self.schedules = Schedules(store, JobMaker(self._admission, self._quota))
         # These four are calls of `Admission`.
         self.spec, self.validate = self._admission.spec, self._admission.validate

@@ -1,7 +1,7 @@
 """Limits as operators see and set them."""
 
-from tenure.core.errors import TenureError
-from tenure.core.model.limit import LimitPage
+from tenure.core.errors import InvalidInput, TenureError
+from tenure.core.model.limit import SCHEDULE_LIMIT, LimitPage
 from tenure.core.model.spec import Spec
 from tenure.storage.contract.store import Store
 
@@ -30,8 +30,11 @@ class OperatorLimits:
     async def resize(self, name: str, size: int) -> None:
         """Set how many may run at once under each key; it stays so until the code's own number changes.
 
-        Raises UnknownLimit, or InvalidInput for what is no size.
+        Raises UnknownLimit, or InvalidInput for what is no size and for the limit of schedules.
         """
+        if name == SCHEDULE_LIMIT and size != 1:
+            problem = "is for schedules whose jobs run one at a time"
+            raise InvalidInput("limit", problem, 'give the schedule another overlap, such as "allow"')
         if await self._store.set_limit(name, size, create=False):
             return
         specs = [Spec.read(known.spec) for known in await self._store.definitions()]

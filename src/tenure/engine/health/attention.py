@@ -14,6 +14,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
 from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, Pause, WorkerStatus
 from tenure.core.schedule.schedule import TroubledSchedule
+from tenure.engine.health.webhook_troubles import TroubledWebhook, troubled_webhooks
 from tenure.storage.contract.store import Store
 
 FRESH = 2.0
@@ -59,7 +60,8 @@ class Attention(Struct, frozen=True, kw_only=True):
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
-    that fail, or that nothing fires; `ahead` is how far the store's clock is ahead of this machine's.
+    that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `ahead` is how far the
+    store's clock is ahead of this machine's.
     """
 
     at: datetime
@@ -79,6 +81,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     aside_in_all: int = 0
     unready: Sequence[WorkerStatus] = ()
     schedules: Sequence[TroubledSchedule] = ()
+    webhooks: Sequence[TroubledWebhook] = ()
 
 
 class AttentionCheck:
@@ -128,6 +131,7 @@ class AttentionCheck:
             overdue=trouble.overdue,
             dead=trouble.dead,
             schedules=await self._store.troubled_schedules(MOST_NAMED),
+            webhooks=(await troubled_webhooks(self._store, trouble.at))[:MOST_NAMED],
             aside=aside.jobs,
             aside_in_all=aside.in_all,
             unready=[worker for worker in workers if _is_unready(worker, trouble.at)],

@@ -9,6 +9,7 @@ from tenure.engine.health.attention import Attention, AttentionCheck
 from tenure.engine.health.repairs import Repair, repairs
 from tenure.engine.health.stuck_jobs import find_stuck
 from tenure.engine.health.symptoms import symptoms_of
+from tenure.engine.health.webhook_troubles import stored_secrets
 from tenure.storage.contract.store import Store
 
 VITALS_FRESH = 30.0
@@ -31,7 +32,12 @@ async def examine(store: Store, *, deep: bool = False) -> Checkup:
             *stuck.facts,
             *vitals.facts,
         ],
-        symptoms=[*symptoms_of(attention), *stuck.symptoms, *vitals.symptoms],
+        symptoms=[
+            *symptoms_of(attention),
+            *stuck.symptoms,
+            *vitals.symptoms,
+            *await stored_secrets(store),
+        ],
     )
 
 

@@ -10,6 +10,7 @@ from tenure.core.reports.health import Symptom
 from tenure.core.reports.operations import WorkerStatus
 from tenure.core.schedule.schedule import TroubledSchedule
 from tenure.engine.health.attention import Attention, PausedQueue, Unserved
+from tenure.engine.health.webhook_troubles import webhook_symptom
 
 MOST_AHEAD = timedelta(seconds=60)
 """How far a store's clock may be ahead of the machine's."""
@@ -32,6 +33,7 @@ def symptoms_of(attention: Attention) -> list[Symptom]:
         *map(_aside, attention.aside),
         *_more("aside", "jobs", attention.aside_in_all - len(attention.aside)),
         *map(_schedule, attention.schedules),
+        *map(webhook_symptom, attention.webhooks),
         *_overdue(attention),
         *_dead(attention),
         *map(_struggling, attention.struggling),

@@ -4,6 +4,7 @@ import asyncio
 
 from tenure.core.signals import Announce
 from tenure.engine.config import WorkerConfig, new_worker_name
+from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
 from tenure.engine.upkeep.duty_loops import DutyLoops
 from tenure.settings.settings import Settings
 from tenure.storage.contract.store import Store
@@ -15,7 +16,13 @@ class Caretaker:
     running = 0
     """How many attempts run now: always none."""
 
-    def __init__(self, store: Store, settings: Settings, on_signal: Announce) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        on_signal: Announce,
+        on_outlook: OnOutlook = ignore_outlook,
+    ) -> None:
         self._duties = DutyLoops(
             store,
             WorkerConfig.of(settings, worker=new_worker_name(), lines=()),
@@ -23,6 +30,7 @@ class Caretaker:
             on_loop_signal=on_signal,
             on_arrival=lambda: None,
             on_owed_hooks=_leave_to_workers,
+            on_outlook=on_outlook,
         )
         self._stopped = asyncio.Event()
         self.is_ready = False

@@ -37,12 +37,15 @@ LOOKS_A_POLL = 5
 GIVE_WAY = 0.01
 """Seconds between a hint and its look: the claim of the hinted job goes first."""
 
+OnOutlook = Callable[[Outlook], None]
+
 PRUNE_SHARE = 0.1
 """The part of a worker's time that pruning takes while there is something to prune."""
 
 
 class Duties:
-    """Does what is due. `on_arrival` runs when jobs stand in line, `on_owed_hooks` when hooks are owed.
+    """Does what is due. `on_arrival` runs when jobs stand in line, `on_owed_hooks` when hooks are owed,
+    and `on_outlook` after each look.
 
     `has_hints` says whether hints of changes by other processes arrive. If so, it looks less often, and again
     after each hint, but at most once per poll.
@@ -57,6 +60,7 @@ class Duties:
         on_signal: Announce,
         on_arrival: Callable[[], None],
         on_owed_hooks: Callable[[], Awaitable[object]],
+        on_outlook: OnOutlook,
     ) -> None:
         quota = Quota(store, config.max_queue_depth, config.max_namespace_jobs)
         self._firer = Firer(store, JobMaker(Admission(store, Registry()), quota), on_signal)
@@ -66,6 +70,7 @@ class Duties:
         self._on_signal = on_signal
         self._on_arrival = on_arrival
         self._on_owed_hooks = on_owed_hooks
+        self._on_outlook = on_outlook
         self._looked_at = self._look_at = time.monotonic()
         # Random, so that workers that start together share the work.
         self._tidy_at = time.monotonic() + TIDY_EVERY * random()
@@ -98,6 +103,7 @@ class Duties:
     async def _look(self) -> float:
         """Promote, reap and fire what is due; return seconds until the next look."""
         outlook = await self._store.outlook(self._config.lines)
+        self._on_outlook(outlook)
         if outlook.waiting:
             self._on_arrival()
         has_due, has_moved = await self._take_due_steps(outlook)
@@ -170,6 +176,10 @@ class Duties:
         if moved:
             self._on_signal(DutyDone(duty, tuple(moved)))
         return bool(moved)
+
+
+def ignore_outlook(outlook: Outlook) -> None:
+    """For those who have no use for it."""
 
 
 def _is_due(at: datetime | None, now: datetime) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from tenure.core.signals import Announce
 from tenure.engine.config import WorkerConfig
-from tenure.engine.upkeep.duties import Duties
+from tenure.engine.upkeep.duties import Duties, OnOutlook, ignore_outlook
 from tenure.engine.upkeep.loop import Loop
 from tenure.storage.contract.store import Store, Wakeups
 
@@ -23,6 +23,7 @@ class DutyLoops:
         on_loop_signal: Announce,
         on_arrival: Callable[[], None],
         on_owed_hooks: Callable[[], Awaitable[object]],
+        on_outlook: OnOutlook = ignore_outlook,
     ) -> None:
         """`on_loop_signal` gets loop failures, `on_signal` what they did; the rest is as in `Duties`."""
         self._store = store
@@ -34,6 +35,7 @@ class DutyLoops:
             on_signal=on_signal,
             on_arrival=on_arrival,
             on_owed_hooks=on_owed_hooks,
+            on_outlook=on_outlook,
         )
         self._look = Loop("look", self._duties.look, on_loop_signal)
         self.loops = (

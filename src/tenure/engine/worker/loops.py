@@ -27,6 +27,7 @@ from tenure.core.signals import Announce, Recovered, Signal
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
+from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
 from tenure.engine.upkeep.duty_loops import LISTEN_FOR, DutyLoops
 from tenure.engine.upkeep.loop import Loop
 from tenure.engine.worker.children import enqueue_children
@@ -55,6 +56,7 @@ class WorkerLoops:
         *,
         on_signal: Announce,
         on_drain: Callable[[str], None],
+        on_outlook: OnOutlook = ignore_outlook,
     ) -> None:
         """`on_drain` runs when an operator wants the worker to claim no more."""
         specs = {(spec.key, spec.version): spec for spec in registry.specs()}
@@ -74,7 +76,7 @@ class WorkerLoops:
             on_signal=on_signal,
         )
         self._heartbeats = Loop("heartbeat", self._heartbeat.beat, self._on_loop_signal)
-        self._loops = self._build_loops()
+        self._loops = self._build_loops(on_outlook)
 
     def _build_claimers(self, lanes: LaneSet, specs: Specs, tasks: asyncio.TaskGroup) -> list[Claimer]:
         return [
@@ -88,7 +90,7 @@ class WorkerLoops:
             for group in slot_groups(specs.values(), self._config)
         ]
 
-    def _build_loops(self) -> tuple[Loop, ...]:
+    def _build_loops(self, on_outlook: OnOutlook) -> tuple[Loop, ...]:
         on_signal = self._on_loop_signal
         duties = DutyLoops(
             self._store,
@@ -97,6 +99,7 @@ class WorkerLoops:
             on_loop_signal=on_signal,
             on_arrival=self._on_arrival,
             on_owed_hooks=self._on_owed_hooks,
+            on_outlook=on_outlook,
         )
         return (
             *(claimer.loop for claimer in self._claimers),

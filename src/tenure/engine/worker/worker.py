@@ -15,6 +15,7 @@ from tenure.core.reports.operations import WorkerInfo
 from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerHalting, WorkerReady, WorkerStopped
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
+from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
 from tenure.engine.worker.loops import WorkerLoops
 from tenure.execution.lanes import LaneSet
 from tenure.storage.contract.store import Store
@@ -38,6 +39,7 @@ class Worker:
         registry: Registry,
         config: WorkerConfig,
         on_signal: Announce,
+        on_outlook: OnOutlook = ignore_outlook,
     ) -> None:
         self._store = store
         self._lanes = lanes
@@ -45,6 +47,7 @@ class Worker:
         self._registry = registry
         self._config = config
         self._on_signal = _guarded(on_signal)
+        self._on_outlook = on_outlook
         self._is_stopping = False
         self._stays = False
         self._is_resting = False
@@ -103,6 +106,7 @@ class Worker:
                 *(self._store, self._lanes, self._registry, self._config, tasks),
                 on_signal=self._on_signal,
                 on_drain=self._on_drain,
+                on_outlook=self._on_outlook,
             )
             running = [tasks.create_task(loop) for loop in loops.run()]
             self._on_signal(WorkerReady(self._info))

@@ -14,7 +14,7 @@ from tenure.core.model.job import Enqueued, NewJob, following
 from tenure.core.model.lease import Progress
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import Document, write
-from tenure.core.values.other_words import answering_other_words
+from tenure.core.values.other_words import answering_other_words, taking_one_text
 from tenure.core.values.traceparent import current
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.metrics import Metrics
@@ -86,24 +86,29 @@ class Cancellation:
         return self._channel.wait_for_cancel(seconds)
 
 
+@answering_other_words
 class Log:
     """A small structured logger: a text and fields, which become one line of the job's log."""
 
     def __init__(self, channel: "Channel | MuxStream") -> None:
         self._channel = channel
 
+    @taking_one_text
     def debug(self, text: str, /, **fields: object) -> None:
         """Log what helps to find a fault."""
         self._write("debug", text, fields)
 
+    @taking_one_text
     def info(self, text: str, /, **fields: object) -> None:
         """Log what happened."""
         self._write("info", text, fields)
 
+    @taking_one_text
     def warning(self, text: str, /, **fields: object) -> None:
         """Log what looks wrong but does not stop the handler."""
         self._write("warning", text, fields)
 
+    @taking_one_text
     def error(self, text: str, /, **fields: object) -> None:
         """Log what went wrong."""
         self._write("error", text, fields)

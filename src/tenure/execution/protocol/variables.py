@@ -11,8 +11,8 @@ ALLOWED = "TENURE_CHILD_ENV"
 OURS = ("TENURE_", "PG")
 """How the names of variables begin that are settings of Tenure, or of its connection to PostgreSQL."""
 
-NEVER = frozenset({"TENURE_DATABASE", ALLOWED})
-"""Variables that no child is given: a handler must not reach the store."""
+NEVER = frozenset({"TENURE_DATABASE", "TENURE_WEBHOOK_KEY", ALLOWED})
+"""Variables that no child is given: a handler must not reach the store, nor sign webhooks."""
 
 OF_THE_PROCESS = (
     *("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"),

@@ -121,27 +121,28 @@ def due_from(row: Row, open_jobs: Sequence[UUID]) -> DueSchedule | UnreadableSch
 class LeftAlone:
     """Schedules that this process has found due and cannot read: it does not look at them again.
 
-    An edit raises the revision, and then it does.
+    An edit raises the revision, and then it does; one that is made again by the same name is another one.
     """
 
     def __init__(self) -> None:
-        self._revisions: dict[ScheduleName, int] = {}
+        self._seen: dict[ScheduleName, tuple[datetime, int]] = {}
 
     def add(self, schedule: UnreadableSchedule) -> None:
         """Leave a schedule alone from now on."""
-        self._revisions[schedule.name] = schedule.revision
+        self._seen[schedule.name] = schedule.created_at, schedule.revision
 
     def columns(self) -> dict[str, Any]:
         """All of them, as columns."""
         return {
-            "alone_namespaces": [name.namespace for name in self._revisions],
-            "alone_names": [name.name for name in self._revisions],
-            "alone_revisions": list(self._revisions.values()),
+            "alone_namespaces": [name.namespace for name in self._seen],
+            "alone_names": [name.name for name in self._seen],
+            "alone_made_at": [made_at for made_at, _ in self._seen.values()],
+            "alone_revisions": [revision for _, revision in self._seen.values()],
         }
 
-    def written(self) -> str:
-        """All of them as JSON: namespace, name and revision of each."""
-        return msgspec.json.encode([(*name, revision) for name, revision in self._revisions.items()]).decode()
+    def entries(self) -> list[tuple[str, str, datetime, int]]:
+        """All of them: namespace, name, when it was made, and revision of each."""
+        return [(*name, made_at, revision) for name, (made_at, revision) in self._seen.items()]
 
 
 def _unreadable(row: Row, error: Exception) -> UnreadableSchedule:

@@ -38,6 +38,12 @@ def duration(length: timedelta | None) -> int | None:
     return None if length is None else length // _MICROSECOND
 
 
+def left_alone(entries: Iterable[tuple[str, str, datetime, int]]) -> str:
+    """Schedules to leave alone, as the statements take them: JSON of name, birth and revision of each."""
+    each = [(namespace, name, micros(made_at), revision) for namespace, name, made_at, revision in entries]
+    return msgspec.json.encode(each).decode()
+
+
 def native(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of one statement with ids and times in Python's types; they are changed in place."""
     for name, convert in _conversions(tuple(found[0])) if found else ():

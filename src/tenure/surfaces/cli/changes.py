@@ -16,6 +16,7 @@ from tenure.core.reports.access import AuditEntry
 from tenure.core.values.text import plain
 from tenure.engine.client.audit import audited
 from tenure.engine.client.client import JobClient
+from tenure.settings.sources import load
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.store import Store
 from tenure.surfaces.cli.database import Parts, with_verified_store
@@ -51,7 +52,7 @@ def with_changes(parts: Parts, database: str, work: Callable[[Changes], Coroutin
     """Run `work`, which may change things, on a database that must exist and have this version's schema."""
 
     async def changing(store: Store) -> T:
-        client = client_on(store)
+        client = client_on(store, settings=load({}).settings)
         try:
             return await work(Changes(client, store))
         finally:

@@ -30,8 +30,10 @@ from tenure.surfaces.cli.calls.serve import serve
 from tenure.surfaces.cli.calls.worker import worker
 from tenure.surfaces.cli.calls.workers import workers
 from tenure.surfaces.cli.demo.demo import demo
+from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.surfaces.cli.schedules.commands import schedules
 from tenure.surfaces.cli.schedules.scheduler import scheduler
+from tenure.surfaces.cli.webhooks.commands import webhooks
 from tenure.version import __version__
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
@@ -48,7 +50,7 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 INTERRUPTED = 130
 
 
-class Commands(click.Group):
+class Commands(WordedGroup):
     """A group whose commands end in an exit code and at most one line, never in a traceback of ours."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -71,7 +73,7 @@ class Commands(click.Group):
             ctx.exit(INTERRUPTED)
 
 
-@click.group(cls=Commands)
+@click.group("tenure", cls=Commands)
 @click.version_option(__version__, prog_name="tenure", message="%(prog)s %(version)s")
 @click.pass_context
 def commands(ctx: click.Context) -> None:
@@ -98,6 +100,7 @@ commands.add_command(retention)
 commands.add_command(scheduler)
 commands.add_command(schedules)
 commands.add_command(serve)
+commands.add_command(webhooks)
 commands.add_command(worker)
 commands.add_command(workers)
 

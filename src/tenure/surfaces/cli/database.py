@@ -60,7 +60,7 @@ def with_client(parts: Parts, database: str, work: Callable[[JobClient], Corouti
     """Run `work` with a client on a database, which must exist and have this version's schema."""
 
     async def with_one(store: Store) -> T:
-        client = client_on(store)
+        client = client_on(store, settings=load({}).settings)
         try:
             return await work(client)
         finally:

@@ -41,8 +41,8 @@ async def full_id(client: JobClient, name: JobName) -> UUID:
     found = await client.ending_in(name, limit=MOST_CANDIDATES)
     if not found:
         raise NoSuchEnding(
-            f"none of the newest {MOST_LOOKED_AT:,} jobs has an id that ends in {name}; give the full id of "
-            "an older one"
+            f"none of the newest {MOST_LOOKED_AT:,} jobs has an id that ends in {name}; give the last 8 "
+            "characters, not the first, and of an older job the full id"
         )
     if len(found) > 1:
         problem = f"is {name}, and several jobs have ids that end so: {', '.join(map(str, found))}"

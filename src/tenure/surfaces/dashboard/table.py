@@ -16,9 +16,17 @@ from tenure.surfaces.dashboard.pages import (
     queues,
     retention,
     schedules,
+    webhooks,
     workers,
 )
-from tenure.surfaces.dashboard.pages.parameters import OF_JOB, OF_JOBS, OF_OVERVIEW, OF_SCHEDULES
+from tenure.surfaces.dashboard.pages.parameters import (
+    OF_JOB,
+    OF_JOBS,
+    OF_OVERVIEW,
+    OF_SCHEDULES,
+    OF_WEBHOOK,
+    OF_WEBHOOKS,
+)
 from tenure.surfaces.dashboard.refusals import refuse
 from tenure.surfaces.dashboard.renderer import HTML
 from tenure.surfaces.http.app.forms import Form, NoFields
@@ -43,6 +51,11 @@ def _of_job(name: str, handler: Handler, summary: str, form: type[Form] = NoFiel
 def _of_schedule(name: str, handler: Handler, summary: str, form: type[Form] = NoFields) -> Route:
     path = f"/ui/schedules/{{namespace}}/{{name}}/{name}"
     return action(path, handler=handler, summary=summary, form=form, is_namespaced=True)
+
+
+def _of_webhook(name: str, handler: Handler, summary: str, form: type[Form] = NoFields, **rest: Any) -> Route:
+    path = f"/ui/webhooks/{{webhookId}}/{name}"
+    return action(path, handler=handler, summary=summary, form=form, is_namespaced=True, **rest)
 
 
 def _route(method: str, path: str, **rest: Any) -> Route:
@@ -139,6 +152,27 @@ PAGES = (
     _of_schedule("resume", schedules.resume, "Resume a schedule", schedules.ResumeForm),
     _of_schedule("trigger", schedules.trigger, "Run a schedule now"),
     _of_schedule("delete", schedules.delete, "Delete a schedule"),
+    page(
+        "/ui/webhooks",
+        handler=webhooks.webhooks,
+        summary="Webhooks",
+        parameters=OF_WEBHOOKS,
+        is_namespaced=True,
+    ),
+    page(
+        "/ui/webhooks/{webhookId}",
+        handler=webhooks.webhook,
+        summary="One webhook with its deliveries",
+        parameters=OF_WEBHOOK,
+        is_namespaced=True,
+    ),
+    _of_webhook("pause", webhooks.pause, "Pause a webhook", webhooks.WhyForm),
+    _of_webhook("resume", webhooks.resume, "Resume a webhook", webhooks.GoOnForm),
+    _of_webhook("test", webhooks.test, "Send a test to a webhook"),
+    _of_webhook("rotate", webhooks.rotate, "Give a webhook a new secret", answers={200: str}),
+    _of_webhook("delete", webhooks.delete, "Delete a webhook"),
+    _of_webhook("redeliver", webhooks.redeliver_since, "Send all again", webhooks.SinceForm),
+    _of_webhook("deliveries/{message}/redeliver", webhooks.redeliver, "Send a delivery again"),
     page("/ui/queues", handler=queues.queues, summary="Queues"),
     action(
         "/ui/queues/{queue}/pause",

@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import structs
 
 from tenure.api.job_options import Options, checked
-from tenure.core.errors import UnknownDefinition
+from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.model.job import NewJob
 from tenure.core.model.spec import Spec
 from tenure.core.reports.reading import Position
@@ -22,7 +22,7 @@ from tenure.execution.handler.process_hooks import ProcessHooks
 from tenure.settings.settings import Settings
 from tenure.settings.sources import load
 from tenure.storage.contract.draft import Connection
-from tenure.surfaces.library.definition import JobFunction
+from tenure.surfaces.library.definition import JobDefinition, JobFunction
 from tenure.surfaces.library.enqueue import record, record_sync
 from tenure.surfaces.library.event_feed import follow, follow_sync, interest_in, place
 from tenure.surfaces.library.handle import JobHandle, id_of
@@ -172,6 +172,7 @@ class Tenure:
         self, key: str, params: object = None, *, version: int | None = None, **options: Unpack[Options]
     ) -> NewJob:
         """A job of a definition of this program, for `enqueue_many` or `ctx.enqueue`. Nothing is written."""
+        _refuse_function(key)
         spec = self._registry.find(key, version)
         if spec is None:
             raise UnknownDefinition(key, version, "register it with @app.job")
@@ -277,6 +278,7 @@ class Tenure:
         self.close_sync()
 
     async def _new_job_of(self, key: str, params: object, version: int | None, options: Options) -> NewJob:
+        _refuse_function(key)
         document = EMPTY if params is None else write(params)
         job_options = checked(options)
         spec = await self._runtimes.here().call(lambda client: client.spec(key, version))
@@ -284,3 +286,10 @@ class Tenure:
 
     def _block_on(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runtimes.here().block_on(work)
+
+
+def _refuse_function(key: object) -> None:
+    if isinstance(key, JobDefinition):
+        raise InvalidInput(
+            "key", f"is the function of {key.key}", "call its own method, as in await welcome.enqueue(params)"
+        )

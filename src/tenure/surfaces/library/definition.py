@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
-from tenure.api.job_options import Options, checked
+from tenure.api.job_options import Options, checked, several_params
 from tenure.core.model.job import NewJob
 from tenure.core.model.spec import Spec, like
 from tenure.core.values.documents import EMPTY, Document, write
@@ -67,8 +67,10 @@ class JobDefinition(Generic[D_contra, R_co]):
     ) -> NewJob: ...
     @overload
     def new_job(self, params: D_contra, **options: Unpack[Options]) -> NewJob: ...
-    def new_job(self, params: Any = None, **options: Unpack[Options]) -> NewJob:
+    def new_job(self, params: Any = None, *more: object, **options: Unpack[Options]) -> NewJob:
         """A job as it would be enqueued, for `app.enqueue_many`. Nothing is written."""
+        if more:
+            raise several_params(1 + len(more), self.spec.params_schema)
         document = EMPTY if params is None else write(params)
         spec = self._registry.get(self.key, self.version)
         key = options.get("idempotency_key")
@@ -93,13 +95,17 @@ class JobDefinition(Generic[D_contra, R_co]):
         self, params: D_contra, *, connection: Connection | None = None, **options: Unpack[Options]
     ) -> JobHandle[R_co]: ...
     async def enqueue(
-        self, params: Any = None, *, connection: Connection | None = None, **options: Unpack[Options]
+        self,
+        params: Any = None,
+        *more: object,
+        connection: Connection | None = None,
+        **options: Unpack[Options],
     ) -> JobHandle[Any]:
         """Record a job. When this returns, the job is kept, whatever happens.
 
         With `connection`, the job is written in its open transaction, and kept once that commits.
         """
-        job = self.new_job(params, **options)
+        job = self.new_job(params, *more, **options)
         return await record_one(self._runtimes, job, connection, returned_by=self.function)
 
     async def enqueue_many(
@@ -122,10 +128,14 @@ class JobDefinition(Generic[D_contra, R_co]):
         self, params: D_contra, *, connection: Connection | None = None, **options: Unpack[Options]
     ) -> JobHandle[R_co]: ...
     def enqueue_sync(
-        self, params: Any = None, *, connection: Connection | None = None, **options: Unpack[Options]
+        self,
+        params: Any = None,
+        *more: object,
+        connection: Connection | None = None,
+        **options: Unpack[Options],
     ) -> JobHandle[Any]:
         """`enqueue` for plain synchronous code."""
-        jobs = [self.new_job(params, **options)]
+        jobs = [self.new_job(params, *more, **options)]
         [handle] = record_sync(self._runtimes, jobs, connection, returned_by=self.function)
         return handle
 

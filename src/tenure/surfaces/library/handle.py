@@ -10,7 +10,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
 from tenure.core.reports.why import Why
-from tenure.core.values.other_words import answering_other_words
+from tenure.core.values.other_words import answering_other_words, taking_nothing
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.sync_methods import sync_method
 
@@ -39,6 +39,7 @@ class JobHandle(Generic[R_co]):
         self._runtimes = runtimes
         self._returned_by = returned_by
 
+    @taking_nothing
     async def get(self) -> "JobRecord":
         """The whole record of the job; its params and result are plain values. Raises JobNotFound."""
         from tenure.surfaces.library.records import job_record

@@ -7,9 +7,10 @@ from msgspec import structs
 from tenure.core.model.job import Event, Job
 from tenure.core.reports.reading import FeedEntry
 from tenure.core.values.documents import Document, read
+from tenure.core.values.plain_fields import PlainFields
 
 
-class JobRecord(Job, frozen=True, kw_only=True):
+class JobRecord(PlainFields, Job, frozen=True, kw_only=True):
     """One job in full, as the database has it at the moment of the question.
 
     `params` and `result` are plain values: dicts, lists, texts, numbers. `progress` is a `Progress` or None,
@@ -22,7 +23,7 @@ class JobRecord(Job, frozen=True, kw_only=True):
     """What the handler returned, as plain values; None until the job has succeeded."""
 
 
-class EventRecord(Event, frozen=True, kw_only=True):
+class EventRecord(PlainFields, Event, frozen=True, kw_only=True):
     """An event of a job, with the payload that the handler gave it as plain values.
 
     `n` counts a job's events 1, 2, 3 … without gaps. Most events are steps. A handler's own note does not
@@ -32,7 +33,7 @@ class EventRecord(Event, frozen=True, kw_only=True):
     payload: Any = None
 
 
-class FeedRecord(FeedEntry, frozen=True):
+class FeedRecord(PlainFields, FeedEntry, frozen=True):
     """An event in the feed, with the line and namespace of its job."""
 
     event: EventRecord

@@ -21,33 +21,37 @@ class ScheduleTerms(TypedDict, total=False):
     """The terms of `definition.schedule`."""
 
     cron: str
-    """When it fires: five fields, such as "0 3 * * 1-5", or "@hourly", "@daily", "@weekly", "@monthly"."""
+    """When it fires: five fields, such as "0 3 * * 1-5", or "@hourly", "@daily", "@weekly", "@monthly".
+    Default: none; it or `every` is needed."""
     every: Duration
-    """How often it fires, instead of `cron`: in seconds or as a `timedelta`, from `starts_at` on."""
+    """How often it fires, in seconds or as a timedelta, from `starts_at` on.
+    Default: none; it or `cron` is needed."""
     timezone: str
-    """The zone whose clocks `cron` is read by, such as "Europe/Berlin": "UTC"."""
+    """The zone whose clocks `cron` is read by, such as "Europe/Berlin". Default: "UTC"."""
     starts_at: datetime
-    """No tick before this time; intervals count from it, or from the start of 1970."""
+    """No tick before this time; intervals count from it. Default: the start of 1970."""
     ends_at: datetime
-    """No tick after this time."""
+    """No tick after this time. Default: none."""
     jitter: Duration
-    """Each job starts at a moment within this time after its tick, the same on every machine: 0."""
+    """Each job starts at a moment within this time after its tick, the same on every machine. Default: 0."""
     remaining: int
-    """How many ticks fire: no bound."""
+    """How many ticks fire. Default: no bound."""
     missed: Literal["skip", "one", "all"]
-    """What to do about ticks that were missed: fire none of them, the last "one", or all, at most 100."""
+    """What to do about ticks that were missed: fire none of them, the last one, or all, at most 100.
+    Default: "one"."""
     overlap: Literal["allow", "skip", "queue", "cancel"]
-    """If a job of an earlier tick has not ended: "allow" both, "skip" or "queue" the new, "cancel" the old"""
+    """If a job of an earlier tick has not ended: "allow" both, "skip" or "queue" the new, "cancel" the old.
+    Default: "allow"."""
     queue: str
-    """The queue of its jobs: the definition's."""
+    """The queue of its jobs. Default: the definition's."""
     priority: int
-    """The priority of its jobs: the definition's."""
+    """The priority of its jobs. Default: the definition's."""
     tags: Sequence[str]
-    """Tags of its jobs beside those of the definition."""
+    """Tags of its jobs beside those of the definition. Default: none."""
     max_attempts: int
-    """How often a job may be tried: as the definition says."""
+    """How often a job may be tried. Default: the definition's."""
     timeout: Duration
-    """How long an attempt may take: as the definition says."""
+    """How long an attempt may take. Default: the definition's."""
 
 
 _KINDS: dict[str, tuple[type, str]] = {
@@ -65,8 +69,9 @@ _JOB = ("queue", "priority", "max_attempts")
 def declared(name: str, key: str, namespace: str, params: Document, terms: Mapping[str, Any]) -> bytes:
     """The schedule, encoded. Its jobs are of the newest version. Raises InvalidInput, TypeError."""
     if unknown := terms.keys() - ScheduleTerms.__annotations__.keys():
-        known = ", ".join(ScheduleTerms.__annotations__)
-        raise TypeError(f"schedule() has no term {min(unknown)}; it has {known}")
+        from tenure.core.values.other_words import SCHEDULE_TERMS, unknown_option  # only mistakes need it
+
+        raise unknown_option("schedule", min(unknown), SCHEDULE_TERMS, ScheduleTerms.__annotations__)
     _check_kinds(terms)
     job = {one: terms[one] for one in _JOB if one in terms}
     if "timeout" in terms:

@@ -36,6 +36,7 @@ from tenure.core.signals import (
     ScheduleTicked,
     Signal,
     Troubled,
+    WebhookPaused,
     WorkerDraining,
     WorkerHalting,
     WorkerReady,
@@ -284,6 +285,9 @@ class EventLog:
             case WorkerStopped(name, handed_back, abandoned):
                 fields = {"worker": name, "handedBack": handed_back, "abandoned": abandoned}
                 self._log("warning" if abandoned else "info", "worker.stopped", fields)
+            case WebhookPaused(webhook, host, reason):
+                fields = {"webhook": webhook, "host": host, "reason": reason, "worker": self._worker}
+                self._log("warning", "webhook.paused", fields)
             case ConnectionsShort(opened, waiting, reason):
                 fields = {"open": opened, "waiting": waiting, "reason": reason, "worker": self._worker}
                 self._log("warning", "connections.short", fields)

@@ -19,6 +19,7 @@ from tenure.core.signals import (
     ScheduleTicked,
     Signal,
     Troubled,
+    WebhookTried,
     WorkerReady,
 )
 from tenure.storage.contract.store import Store
@@ -66,6 +67,7 @@ class WorkerMetrics:
         self._add_attempts()
         self._add_leases()
         self._add_schedules()
+        self._add_webhooks()
         self._add_store()
         self._add_worker()
         self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
@@ -125,6 +127,15 @@ class WorkerMetrics:
             "tenure_tick_lateness_seconds", "From a tick that fired until it was on record.", bounds=LATENESS
         )
 
+    def _add_webhooks(self) -> None:
+        self._deliveries = Counter(
+            *("tenure_webhook_deliveries_total", "Tries of webhooks that this process put on record."),
+            "outcome",
+        )
+        self._deliveries_took = Histogram(
+            "tenure_webhook_delivery_seconds", "How long tries of webhooks took.", bounds=FINE
+        )
+
     def _add_store(self) -> None:
         self._queries = Histogram(
             *("db_query_duration_seconds", "How long the store took for a verb.", "query_type"),
@@ -152,6 +163,8 @@ class WorkerMetrics:
             claimed: Claimed = signal.claimed  # type: ignore[union-attr, assignment]
             waited = (claimed.started_at - claimed.queued_at).total_seconds()
             self._latency.observe((self.names.of(claimed.definition),), 1e3 * waited)
+        elif kind is WebhookTried:
+            self._on_tried(signal)  # type: ignore[arg-type]
         else:
             self._on_rare_signal(signal)
 
@@ -222,6 +235,10 @@ class WorkerMetrics:
                 # These come first: a scrape will find all the others that are in the store.
                 for line in worker.lines:
                     self.names.of(line.definition)
+
+    def _on_tried(self, signal: WebhookTried) -> None:
+        self._deliveries.add((signal.outcome,))
+        self._deliveries_took.observe((), signal.took)
 
     def _on_ticked(self, signal: ScheduleTicked) -> None:
         for tick in signal.ticks:

@@ -24,10 +24,10 @@ ONCE = Spec(key="once", policy=Policy(on_lost=OnLost.BURY))
 
 
 @pytest.fixture
-def known(database: str) -> str:
+def known(migrated: str) -> str:
     """A database where definitions are registered."""
-    register(database, MAIL, MAIL_2, ONCE)
-    return database
+    register(migrated, MAIL, MAIL_2, ONCE)
+    return migrated
 
 
 def table(folder: Path, database: str) -> list[list[str]]:
@@ -65,11 +65,11 @@ def test_every_version_is_listed_with_what_its_jobs_get(tmp_path: Path, known: s
     ]
 
 
-def test_where_nothing_is_registered_nothing_is_printed(tmp_path: Path, database: str) -> None:
-    register(database)
-    ran = tenure(tmp_path, "definitions", "list", "--database", database)
+def test_where_nothing_is_registered_nothing_is_printed(tmp_path: Path, migrated: str) -> None:
+    register(migrated)
+    ran = tenure(tmp_path, "definitions", "list", "--database", migrated)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
-    ran = tenure(tmp_path, "definitions", "list", "--json", "--database", database)
+    ran = tenure(tmp_path, "definitions", "list", "--json", "--database", migrated)
     assert json.loads(ran.stdout) == {"items": []}
 
 
@@ -117,7 +117,7 @@ def test_the_newest_version_is_meant_unless_another_is_named(tmp_path: Path, kno
     assert on_record(known, "mail", 1).override is None
 
 
-def test_show_tells_what_the_code_says_and_what_is_set_instead(tmp_path: Path, database: str) -> None:
+def test_show_tells_what_the_code_says_and_what_is_set_instead(tmp_path: Path, migrated: str) -> None:
     spec = Spec(
         key="mail",
         concurrency=2,
@@ -127,9 +127,9 @@ def test_show_tells_what_the_code_says_and_what_is_set_instead(tmp_path: Path, d
         hooks=("on_end",),
         lane="warm",
     )
-    register(database, spec)
-    tenure(tmp_path, "definitions", "set", "mail", "--timeout", "90", "--database", database)
-    ran = tenure(tmp_path, "definitions", "show", "mail", "--database", database)
+    register(migrated, spec)
+    tenure(tmp_path, "definitions", "set", "mail", "--timeout", "90", "--database", migrated)
+    ran = tenure(tmp_path, "definitions", "show", "mail", "--database", migrated)
     facts = dict(line.split(maxsplit=1) for line in ran.stdout.splitlines() if "on lost" not in line)
     assert facts["definition"] == "mail@1"
     assert facts["lane"] == "warm"

@@ -20,10 +20,10 @@ from tests.surfaces.store_behind import MAIL, job_of, on, register
 
 
 @pytest.fixture
-def mail(database: str) -> str:
+def mail(migrated: str) -> str:
     """A database of each kind on which a worker has registered how to send mail, in two versions."""
-    register(database, MAIL, structs.replace(MAIL, version=2, priority=7))
-    return database
+    register(migrated, MAIL, structs.replace(MAIL, version=2, priority=7))
+    return migrated
 
 
 def _enqueue(folder: Path, database: str, *options: str) -> subprocess.CompletedProcess[str]:

@@ -23,33 +23,33 @@ async def _aside(store: Store, database: str) -> UUID:
     raise AssertionError("nothing was put aside")
 
 
-def test_a_job_that_is_aside_is_named_and_goes_on_once_it_is_mended(tmp_path: Path, database: str) -> None:
-    job = on(database, lambda store: _aside(store, database))
-    listed = tenure(tmp_path, "jobs", "list", "--database", database)
+def test_a_job_that_is_aside_is_named_and_goes_on_once_it_is_mended(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, lambda store: _aside(store, migrated))
+    listed = tenure(tmp_path, "jobs", "list", "--database", migrated)
     assert f"{job} queued, aside" in " ".join(listed.stdout.split())
-    shown = tenure(tmp_path, "jobs", "show", str(job), "--database", database)
+    shown = tenure(tmp_path, "jobs", "show", str(job), "--database", migrated)
     assert "aside since" in shown.stdout
     assert "because the database refuses to claim it" in shown.stdout
 
-    ran = tenure(tmp_path, "jobs", "cancel", str(job), "--database", database)
+    ran = tenure(tmp_path, "jobs", "cancel", str(job), "--database", migrated)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert f"Error: job {job} is aside: the database refuses to move it" in ran.stderr
     assert "; mend it, then put it back" in ran.stderr
 
-    asyncio.run(damaged_rows.mend(database, job))
-    back = tenure(tmp_path, "jobs", "put-back", str(job), NOBODY, "--database", database)
+    asyncio.run(damaged_rows.mend(migrated, job))
+    back = tenure(tmp_path, "jobs", "put-back", str(job), NOBODY, "--database", migrated)
     assert (back.returncode, back.stdout) == (1, f"{job} queued\n")
     assert back.stderr == f"Error: there is no job {NOBODY}\n"
-    again = tenure(tmp_path, "jobs", "put-back", str(job), "--database", database)
+    again = tenure(tmp_path, "jobs", "put-back", str(job), "--database", migrated)
     assert again.stderr == f"Error: job {job} is not aside: it is queued\n"
-    on(database, lambda store: _claimed(store, job))
+    on(migrated, lambda store: _claimed(store, job))
 
 
 async def _claimed(store: Store, job: UUID) -> None:
     assert [one.lease.job for one in await claim(store)] == [job]
 
 
-def test_what_is_put_back_is_told_as_json(tmp_path: Path, database: str) -> None:
-    job = on(database, lambda store: _aside(store, database))
-    ran = tenure(tmp_path, "jobs", "put-back", str(job), "--json", "--database", database)
+def test_what_is_put_back_is_told_as_json(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, lambda store: _aside(store, migrated))
+    ran = tenure(tmp_path, "jobs", "put-back", str(job), "--json", "--database", migrated)
     assert (ran.returncode, json.loads(ran.stdout)) == (0, {"jobId": str(job), "status": "queued"})

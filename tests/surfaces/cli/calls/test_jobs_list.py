@@ -35,19 +35,19 @@ def _enqueue(database: str, *jobs: NewJob) -> list[str]:
     return on(database, work)
 
 
-def test_states_narrow_the_list_and_any_of_them_will_do(tmp_path: Path, database: str) -> None:
-    there: dict[State, UUID] = on(database, one_in_each_state)
-    everything = _listed(tmp_path, database)
+def test_states_narrow_the_list_and_any_of_them_will_do(tmp_path: Path, migrated: str) -> None:
+    there: dict[State, UUID] = on(migrated, one_in_each_state)
+    everything = _listed(tmp_path, migrated)
     assert {item["status"]: item["jobId"] for item in everything["items"]} == {
         state.value: str(job) for state, job in there.items()
     }
-    two = _listed(tmp_path, database, "--state=failed", "--state=buried")
+    two = _listed(tmp_path, migrated, "--state=failed", "--state=buried")
     assert set(_ids(two)) == {str(there[State.FAILED]), str(there[State.BURIED])}
-    alike = _listed(tmp_path, database, f"--fingerprint={fingerprint.of('failed', BOOM)}")
+    alike = _listed(tmp_path, migrated, f"--fingerprint={fingerprint.of('failed', BOOM)}")
     assert _ids(alike) == [str(there[State.FAILED])]
 
 
-def test_every_filter_narrows(tmp_path: Path, database: str) -> None:
+def test_every_filter_narrows(tmp_path: Path, migrated: str) -> None:
     plain = NewJob(definition="mail")
     others = {
         "--definition=resize": NewJob(definition="resize"),
@@ -56,20 +56,20 @@ def test_every_filter_narrows(tmp_path: Path, database: str) -> None:
         "--tag=vip": NewJob(definition="mail", tags=("vip", "b")),
         "--namespace=acme": NewJob(definition="mail", namespace="acme"),
     }
-    [_, *ids] = _enqueue(database, plain, *others.values())
+    [_, *ids] = _enqueue(migrated, plain, *others.values())
     for option, job in zip(others, ids, strict=True):
-        assert _ids(_listed(tmp_path, database, option)) == [job]
-    assert len(_ids(_listed(tmp_path, database, "--created-after=2020-01-01T00:00:00Z"))) == 6
-    assert _ids(_listed(tmp_path, database, "--created-before=2020-01-01T00:00:00Z")) == []
+        assert _ids(_listed(tmp_path, migrated, option)) == [job]
+    assert len(_ids(_listed(tmp_path, migrated, "--created-after=2020-01-01T00:00:00Z"))) == 6
+    assert _ids(_listed(tmp_path, migrated, "--created-before=2020-01-01T00:00:00Z")) == []
 
 
-def test_pages_follow_each_other_in_both_directions(tmp_path: Path, database: str) -> None:
-    ids = sorted(_enqueue(database, *[NewJob(definition="mail")] * 5))
+def test_pages_follow_each_other_in_both_directions(tmp_path: Path, migrated: str) -> None:
+    ids = sorted(_enqueue(migrated, *[NewJob(definition="mail")] * 5))
     for options, order in ([], ids[::-1]), (["--oldest-first"], ids):
         seen: list[str] = []
         cursor: list[str] = []
         while True:
-            page = _listed(tmp_path, database, "--limit=2", *options, *cursor)
+            page = _listed(tmp_path, migrated, "--limit=2", *options, *cursor)
             seen += _ids(page)
             if page["nextCursor"] is None:
                 break
@@ -77,7 +77,7 @@ def test_pages_follow_each_other_in_both_directions(tmp_path: Path, database: st
         assert seen == order
 
 
-def test_a_page_is_full_however_far_apart_its_jobs_stand(tmp_path: Path, database: str) -> None:
+def test_a_page_is_full_however_far_apart_its_jobs_stand(tmp_path: Path, migrated: str) -> None:
     """A store looks at a bounded number of rows for each page of its own."""
 
     async def two_old_ones(store: Store) -> list[str]:
@@ -85,22 +85,22 @@ def test_a_page_is_full_however_far_apart_its_jobs_stand(tmp_path: Path, databas
         await store.enqueue([NewJob(definition="succeeded")] * 2500)
         return [str(job) for job in jobs]
 
-    first, second = on(database, two_old_ones)
+    first, second = on(migrated, two_old_ones)
     options = ("--state=succeeded", "--definition=succeeded", "--limit=1")
-    page = _listed(tmp_path, database, *options)
+    page = _listed(tmp_path, migrated, *options)
     assert _ids(page) == [second]
-    assert _ids(_listed(tmp_path, database, *options, "--after", page["nextCursor"])) == [first]
+    assert _ids(_listed(tmp_path, migrated, *options, "--after", page["nextCursor"])) == [first]
 
 
-def test_the_table_has_a_row_for_each_job_and_says_where_it_goes_on(tmp_path: Path, database: str) -> None:
-    first, second, third = sorted(_enqueue(database, *[NewJob(definition="mail", version=3)] * 3))
-    ran = tenure(tmp_path, "jobs", "list", "--limit=2", "--database", database)
+def test_the_table_has_a_row_for_each_job_and_says_where_it_goes_on(tmp_path: Path, migrated: str) -> None:
+    first, second, third = sorted(_enqueue(migrated, *[NewJob(definition="mail", version=3)] * 3))
+    ran = tenure(tmp_path, "jobs", "list", "--limit=2", "--database", migrated)
     titles, *rows = ran.stdout.splitlines()
     assert titles.split() == ["id", "state", "attempt", "created", "definition", "queue"]
     assert [row.split()[0] for row in rows] == [third, second]
     assert all(row.split()[1:3] == ["queued", "0/3"] and row.endswith("mail@3      default") for row in rows)
     assert ran.stderr == f"there may be more: --after {second}\n"
-    rest = tenure(tmp_path, "jobs", "list", "--after", second, "--database", database)
+    rest = tenure(tmp_path, "jobs", "list", "--after", second, "--database", migrated)
     assert first in rest.stdout
     assert rest.stderr == ""
 

@@ -34,9 +34,9 @@ async def a_life(store: Store) -> UUID:
     return job
 
 
-def test_the_object_is_the_job_with_its_attempts_and_its_history(tmp_path: Path, database: str) -> None:
-    job = on(database, a_life)
-    ran = tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", database)
+def test_the_object_is_the_job_with_its_attempts_and_its_history(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, a_life)
+    ran = tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", migrated)
     assert (ran.returncode, ran.stderr, ran.stdout.count("\n")) == (0, "", 1)
     shown = json.loads(ran.stdout)
     assert (shown["jobId"], shown["status"], shown["attempts"]) == (str(job), "succeeded", 2)
@@ -55,9 +55,9 @@ def test_the_object_is_the_job_with_its_attempts_and_its_history(tmp_path: Path,
     assert '"payload":{"n":1.50}' in ran.stdout
 
 
-def test_people_see_the_same(tmp_path: Path, database: str) -> None:
-    job = on(database, a_life)
-    ran = tenure(tmp_path, "jobs", "show", str(job), "--database", database)
+def test_people_see_the_same(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, a_life)
+    ran = tenure(tmp_path, "jobs", "show", str(job), "--database", migrated)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert re.search(rf"^job +{job}$", ran.stdout, re.MULTILINE)
     assert re.search(r"^state +succeeded$", ran.stdout, re.MULTILINE)
@@ -68,7 +68,7 @@ def test_people_see_the_same(tmp_path: Path, database: str) -> None:
     assert re.search(r'^3 .* custom:sent +running +running +1 +w-1 \{"n":1.50\}$', ran.stdout, re.MULTILINE)
 
 
-def test_a_job_at_work_shows_who_has_it_and_how_far_it_is(tmp_path: Path, database: str) -> None:
+def test_a_job_at_work_shows_who_has_it_and_how_far_it_is(tmp_path: Path, migrated: str) -> None:
     async def at_work(store: Store) -> UUID:
         job = await enqueue_one(store)
         [owned] = await claim(store, worker="w-1")
@@ -76,17 +76,17 @@ def test_a_job_at_work_shows_who_has_it_and_how_far_it_is(tmp_path: Path, databa
         await store.heartbeat(Pulse(worker="w-1", leases=[owned.lease], progress=halfway))
         return job
 
-    job = on(database, at_work)
-    printed = tenure(tmp_path, "jobs", "show", str(job), "--database", database).stdout
+    job = on(migrated, at_work)
+    printed = tenure(tmp_path, "jobs", "show", str(job), "--database", migrated).stdout
     assert re.search(r"^worker +w-1, its lease ends 2", printed, re.MULTILINE)
     assert re.search(r"^progress +50% half-way$", printed, re.MULTILINE)
-    shown = json.loads(tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", database).stdout)
+    shown = json.loads(tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", migrated).stdout)
     assert shown["progress"] == {"fraction": 0.5, "message": "half-way"}
     assert shown["workerId"] == "w-1"
     assert shown["leaseExpiresAt"] > shown["heartbeatAt"]
 
 
-def test_what_a_job_says_cannot_forge_a_line_or_move_the_cursor(tmp_path: Path, database: str) -> None:
+def test_what_a_job_says_cannot_forge_a_line_or_move_the_cursor(tmp_path: Path, migrated: str) -> None:
     async def failed(store: Store) -> UUID:
         job = await enqueue_one(store, params=Document('{"to":"a\x9b2Jb\u2028c"}'))
         [owned] = await claim(store, worker="w-1")
@@ -95,24 +95,24 @@ def test_what_a_job_says_cannot_forge_a_line_or_move_the_cursor(tmp_path: Path, 
         await store.cancel([job], actor="eve\x1b[2J", reason="so\nError: forged")
         return job
 
-    job = on(database, failed)
-    printed = tenure(tmp_path, "jobs", "show", str(job), "--database", database).stdout
+    job = on(migrated, failed)
+    printed = tenure(tmp_path, "jobs", "show", str(job), "--database", migrated).stdout
     assert "\\x1b[2Jlink\\nError: forged" in printed
     assert "ValueError: no \\x1b[31mlink" in printed
     assert "eve\\x1b[2J (so\\nError: forged)" in printed
     assert all(line.isprintable() for line in printed.split("\n"))
-    as_json = tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", database).stdout
+    as_json = tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", migrated).stdout
     assert as_json.rstrip("\n").isprintable()
     assert json.loads(as_json)["params"] == {"to": "a\x9b2Jb\u2028c"}
 
 
-def test_json_stays_json_where_nothing_but_ascii_can_be_written(tmp_path: Path, database: str) -> None:
-    job = on(database, a_life)
-    ran = tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", database, **PLAIN_ASCII)
+def test_json_stays_json_where_nothing_but_ascii_can_be_written(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, a_life)
+    ran = tenure(tmp_path, "jobs", "show", str(job), "--json", "--database", migrated, **PLAIN_ASCII)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.isascii()
     assert json.loads(ran.stdout)["params"] == {"to": "łódź"}
-    people = tenure(tmp_path, "jobs", "show", str(job), "--database", database, **PLAIN_ASCII)
+    people = tenure(tmp_path, "jobs", "show", str(job), "--database", migrated, **PLAIN_ASCII)
     assert (people.returncode, people.stderr) == (0, "")
 
 
@@ -125,15 +125,15 @@ def test_on_a_terminal_json_is_indented(tmp_path: Path) -> None:
     assert json.loads(printed)["status"] == "succeeded"
 
 
-def test_of_a_long_history_people_see_the_end(tmp_path: Path, database: str) -> None:
+def test_of_a_long_history_people_see_the_end(tmp_path: Path, migrated: str) -> None:
     async def talkative(store: Store) -> UUID:
         job = await enqueue_one(store)
         [owned] = await claim(store)
         await store.record("a", [trail(owned, *[note("tick")] * 200)])
         return job
 
-    job = on(database, talkative)
-    ran = tenure(tmp_path, "jobs", "show", str(job), "--database", database)
+    job = on(migrated, talkative)
+    ran = tenure(tmp_path, "jobs", "show", str(job), "--database", migrated)
     assert ran.stdout.count("custom:tick") == 100
     assert ran.stderr == "the last 100 of 202 events; --json prints all\n"
 
@@ -149,11 +149,11 @@ async def _with_secrets(store: Store) -> UUID:
     return job
 
 
-def test_secrets_are_not_shown_unless_asked_for(tmp_path: Path, database: str) -> None:
+def test_secrets_are_not_shown_unless_asked_for(tmp_path: Path, migrated: str) -> None:
     """S1.79: to people and to programs, as the setting says."""
-    job = on(database, _with_secrets)
+    job = on(migrated, _with_secrets)
     for more in ([], ["--json"]):
-        show = ("jobs", "show", str(job), "--database", database, *more)
+        show = ("jobs", "show", str(job), "--database", migrated, *more)
         ran = tenure(tmp_path, *show)
         assert "[redacted]" in ran.stdout
         assert "hunter2" not in ran.stdout

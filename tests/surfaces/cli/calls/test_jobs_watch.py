@@ -43,44 +43,44 @@ async def _succeeded_job(store: Store) -> UUID:
     return job
 
 
-def test_each_change_is_a_line_until_the_job_has_ended(database: str, start: Start) -> None:
-    job = on(database, enqueue_one)
-    running = start("jobs", "watch", str(job), "--database", database)
+def test_each_change_is_a_line_until_the_job_has_ended(migrated: str, start: Start) -> None:
+    job = on(migrated, enqueue_one)
+    running = start("jobs", "watch", str(job), "--database", migrated)
     assert running.stdout is not None
     assert running.stdout.readline().split(maxsplit=1)[1] == "queued\n"
     assert "No worker serves mail@1" in running.stdout.readline()
 
-    owned = on(database, _claim_one)
+    owned = on(migrated, _claim_one)
     assert running.stdout.readline().split(maxsplit=1)[1] == "running, attempt 1 of 3\n"
 
     halfway = Pulse(worker="a", leases=[owned.lease], progress={owned.lease: Progress(0.5, "half\x1b-way")})
-    on(database, lambda store: store.heartbeat(halfway))
+    on(migrated, lambda store: store.heartbeat(halfway))
     assert running.stdout.readline().endswith("running, attempt 1 of 3  50% half\\x1b-way\n")
 
-    on(database, lambda store: settle(store, [succeeded(owned)]))
+    on(migrated, lambda store: settle(store, [succeeded(owned)]))
     printed, said = running.communicate(timeout=60)
     assert printed.splitlines()[0].endswith("succeeded, attempt 1 of 3")
     assert printed.splitlines()[1:] == ['{"ok":true}']
     assert (said, running.returncode) == ("", 0)
 
 
-def test_a_job_that_did_not_succeed_ends_with_1(tmp_path: Path, database: str) -> None:
+def test_a_job_that_did_not_succeed_ends_with_1(tmp_path: Path, migrated: str) -> None:
     async def failed(store: Store) -> UUID:
         job = await enqueue_one(store)
         await settle(store, [unrecoverable(await _claim_one(store))])
         return job
 
-    ran = tenure(tmp_path, "jobs", "watch", str(on(database, failed)), "--database", database)
+    ran = tenure(tmp_path, "jobs", "watch", str(on(migrated, failed)), "--database", migrated)
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout.splitlines()[-1] == "ValueError: boom"
 
 
-def test_with_json_the_job_at_each_change(database: str, start: Start) -> None:
-    job = on(database, enqueue_one)
-    running = start("jobs", "watch", str(job), "--json", "--database", database)
+def test_with_json_the_job_at_each_change(migrated: str, start: Start) -> None:
+    job = on(migrated, enqueue_one)
+    running = start("jobs", "watch", str(job), "--json", "--database", migrated)
     assert running.stdout is not None
     assert json.loads(running.stdout.readline())["status"] == "queued"
-    on(database, lambda store: store.cancel([job]))
+    on(migrated, lambda store: store.cancel([job]))
     printed, said = running.communicate(timeout=60)
     assert json.loads(printed)["status"] == "cancelled"
     assert (said, running.returncode) == ("", 1)
@@ -110,12 +110,12 @@ def test_a_reason_stands_above_the_bar_which_is_drawn_again(
 
 @pytest.mark.parametrize("command", [("watch",), ("logs", "-f")])
 def test_an_interrupt_ends_it_without_a_word_and_the_job_goes_on(
-    database: str, command: tuple[str, ...], start: Start
+    migrated: str, command: tuple[str, ...], start: Start
 ) -> None:
-    job = on(database, enqueue_one)
-    owned = on(database, _claim_one)
-    on(database, lambda store: store.record("a", [trail(owned, line(1))]))
-    running = start("jobs", *command, str(job), "--database", database)
+    job = on(migrated, enqueue_one)
+    owned = on(migrated, _claim_one)
+    on(migrated, lambda store: store.record("a", [trail(owned, line(1))]))
+    running = start("jobs", *command, str(job), "--database", migrated)
     assert running.stdout is not None
     assert running.stdout.readline()
     running.send_signal(signal.SIGINT)
@@ -142,9 +142,9 @@ async def _two_attempts(store: Store) -> UUID:
     return job
 
 
-def test_logs_come_in_order_each_with_its_attempt(tmp_path: Path, database: str) -> None:
-    job = on(database, _two_attempts)
-    ran = tenure(tmp_path, "jobs", "logs", str(job), "--database", database)
+def test_logs_come_in_order_each_with_its_attempt(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, _two_attempts)
+    ran = tenure(tmp_path, "jobs", "logs", str(job), "--database", migrated)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert [written.split(maxsplit=2)[2] for written in ran.stdout.splitlines()] == [
         '#1 warning sending  {"to":"łódź"}',
@@ -154,9 +154,9 @@ def test_logs_come_in_order_each_with_its_attempt(tmp_path: Path, database: str)
     ]
 
 
-def test_logs_of_one_attempt_include_all_its_starts(tmp_path: Path, database: str) -> None:
-    job = str(on(database, _two_attempts))
-    options = ("--json", "--database", database)
+def test_logs_of_one_attempt_include_all_its_starts(tmp_path: Path, migrated: str) -> None:
+    job = str(on(migrated, _two_attempts))
+    options = ("--json", "--database", migrated)
     ran = tenure(tmp_path, "jobs", "logs", job, "--attempt=1", *options)
     lines = [json.loads(text) for text in ran.stdout.splitlines()]
     assert [(item["attempt"], item["n"], item["text"]) for item in lines] == [
@@ -171,11 +171,11 @@ def test_logs_of_one_attempt_include_all_its_starts(tmp_path: Path, database: st
     assert fails(tenure(tmp_path, "jobs", "logs", job, "--attempt=3", *options), 2, "has had 2")
 
 
-def test_following_brings_new_lines_until_the_job_has_ended(database: str, start: Start) -> None:
-    job = on(database, enqueue_one)
-    owned = on(database, _claim_one)
-    on(database, lambda store: store.record("a", [trail(owned, line(1, "one"))]))
-    running = start("jobs", "logs", "--follow", str(job), "--database", database)
+def test_following_brings_new_lines_until_the_job_has_ended(migrated: str, start: Start) -> None:
+    job = on(migrated, enqueue_one)
+    owned = on(migrated, _claim_one)
+    on(migrated, lambda store: store.record("a", [trail(owned, line(1, "one"))]))
+    running = start("jobs", "logs", "--follow", str(job), "--database", migrated)
     assert running.stdout is not None
     assert running.stdout.readline().endswith("#1 info    one\n")
 
@@ -183,15 +183,15 @@ def test_following_brings_new_lines_until_the_job_has_ended(database: str, start
         await store.record("a", [trail(owned, line(2, "two"))])
         await settle(store, [succeeded(owned)])
 
-    on(database, end)
+    on(migrated, end)
     printed, said = running.communicate(timeout=60)
     assert printed.endswith("#1 info    two\n")
     assert (printed.count("\n"), said, running.returncode) == (1, "", 0)
 
 
-def test_a_job_that_wrote_nothing_has_an_empty_log(tmp_path: Path, database: str) -> None:
-    job = on(database, enqueue_one)
-    ran = tenure(tmp_path, "jobs", "logs", str(job), "--database", database)
+def test_a_job_that_wrote_nothing_has_an_empty_log(tmp_path: Path, migrated: str) -> None:
+    job = on(migrated, enqueue_one)
+    ran = tenure(tmp_path, "jobs", "logs", str(job), "--database", migrated)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
@@ -211,14 +211,14 @@ async def _indiscreet(store: Store) -> UUID:
 
 @pytest.mark.parametrize("command", ["watch", "logs", "show"])
 def test_secrets_are_left_out_as_the_server_leaves_them_out(
-    tmp_path: Path, database: str, command: str
+    tmp_path: Path, migrated: str, command: str
 ) -> None:
     """S1.79: as objects and as text; with no names to hide, everything is shown to whoever asks for that."""
-    job = str(on(database, _indiscreet))
+    job = str(on(migrated, _indiscreet))
     for form in ((), ("--json",)):
-        ran = tenure(tmp_path, "jobs", command, job, *form, "--database", database)
+        ran = tenure(tmp_path, "jobs", command, job, *form, "--database", migrated)
         assert "password=[redacted]" in ran.stdout
         assert canaries.STEM not in ran.stdout + ran.stderr
-    ran = tenure(tmp_path, "jobs", command, job, "--database", database, TENURE_REDACT="")
+    ran = tenure(tmp_path, "jobs", command, job, "--database", migrated, TENURE_REDACT="")
     assert canaries.PARAM in ran.stdout
     assert canaries.take_seen()

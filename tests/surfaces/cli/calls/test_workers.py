@@ -17,36 +17,36 @@ async def _two(store: Store) -> None:
         await store.heartbeat(Pulse(worker=name, leases=[], ready=name == "ann"))
 
 
-def test_workers_are_listed_with_what_they_say_of_themselves(tmp_path: Path, database: str) -> None:
-    on(database, _two)
-    ran = tenure(tmp_path, "workers", "list", "--database", database)
+def test_workers_are_listed_with_what_they_say_of_themselves(tmp_path: Path, migrated: str) -> None:
+    on(migrated, _two)
+    ran = tenure(tmp_path, "workers", "list", "--database", migrated)
     titles, *lines = [line.split() for line in ran.stdout.splitlines()]
     assert (ran.returncode, ran.stderr) == (0, "")
     assert titles == ["worker", "status", "running", "seen", "version"]
     assert [line[:3] for line in lines] == [["ann", "ready", "0/4"], ["bob", "unready", "0/4"]]
 
 
-def test_as_json_a_worker_says_what_it_serves(tmp_path: Path, database: str) -> None:
-    on(database, _two)
-    ran = tenure(tmp_path, "workers", "list", "--json", "--database", database)
+def test_as_json_a_worker_says_what_it_serves(tmp_path: Path, migrated: str) -> None:
+    on(migrated, _two)
+    ran = tenure(tmp_path, "workers", "list", "--json", "--database", migrated)
     ann, bob = json.loads(ran.stdout)["items"]
     assert (ann["workerId"], ann["status"], ann["slots"], ann["pid"]) == ("ann", "ready", 4, 7)
     assert ann["lines"] == [{"queue": "default", "definition": "mail", "version": 1}]
     assert bob["status"] == "unready"
 
 
-def test_a_worker_is_asked_to_end(tmp_path: Path, database: str) -> None:
-    on(database, _two)
-    ran = tenure(tmp_path, "workers", "drain", "bob", "--database", database)
+def test_a_worker_is_asked_to_end(tmp_path: Path, migrated: str) -> None:
+    on(migrated, _two)
+    ran = tenure(tmp_path, "workers", "drain", "bob", "--database", migrated)
     assert (ran.returncode, ran.stdout) == (0, "bob will claim no more\n")
-    listed = tenure(tmp_path, "workers", "list", "--database", database).stdout
+    listed = tenure(tmp_path, "workers", "list", "--database", migrated).stdout
     assert [line.split()[1] for line in listed.splitlines()[1:]] == ["ready", "draining"]
-    assert fails(tenure(tmp_path, "workers", "drain", "eve", "--database", database), 1, "no worker eve")
+    assert fails(tenure(tmp_path, "workers", "drain", "eve", "--database", migrated), 1, "no worker eve")
 
 
-def test_where_there_are_none_nothing_is_printed(tmp_path: Path, database: str) -> None:
-    on(database, _nobody)
-    ran = tenure(tmp_path, "workers", "list", "--database", database)
+def test_where_there_are_none_nothing_is_printed(tmp_path: Path, migrated: str) -> None:
+    on(migrated, _nobody)
+    ran = tenure(tmp_path, "workers", "list", "--database", migrated)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 

@@ -128,7 +128,7 @@ async def test_a_run_by_hand_is_on_record(api: Api) -> None:
         ({"cron": "61 * * * *"}, "validation", "field 1, minute, is '61'"),
         ({"cron": "0 0 30 2 *"}, "validation", "never fires"),
         ({"timezone": "Europe/Berlinn"}, "validation", "did you mean Europe/Berlin"),
-        ({"everySeconds": 60}, "validation", "exactly one of"),
+        ({"everySeconds": 60}, "validation", "is given beside an interval; give one of them"),
         ({"cron": None}, "validation", ""),
         ({"everySeconds": 0}, "validation", ""),
         ({"everySeconds": -1}, "validation", ""),
@@ -137,7 +137,7 @@ async def test_a_run_by_hand_is_on_record(api: Api) -> None:
         (
             {"startsAt": "2030-01-01T00:00:00Z", "endsAt": "2029-01-01T00:00:00Z"},
             "validation",
-            "before startsAt",
+            "before the start at 2",
         ),
         ({"endsAt": "2000-01-01T00:00:00Z"}, "validation", "endsAt"),
         ({"startsAt": "tomorrow"}, "validation", "startsAt"),

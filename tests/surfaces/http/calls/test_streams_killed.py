@@ -23,10 +23,11 @@ from tests.storage.verbs import PATIENCE, claim, fed, note, settle, succeeded, t
 from tests.surfaces.conftest import Start
 from tests.surfaces.http.http_server import Listener, ReceivedEvent, request
 from tests.until import until
+from tests.whole import IS_WHOLE
 
 pytestmark = pytest.mark.both_stores
 
-KILLS = 3
+KILLS = 3 if IS_WHOLE else 2
 DEAF = 20
 BOUND = 4 * PATIENCE
 """Seconds within which all of it has long happened, several servers started included."""

@@ -42,24 +42,24 @@ def serving(start: Start, database: str, *arguments: str, **variables: str) -> I
         yield process, client
 
 
-def test_it_serves_until_told_to_stop(start: Start, database: str) -> None:
+def test_it_serves_until_told_to_stop(start: Start, migrated: str) -> None:
     """S0.38: and what it was told is kept when it is gone."""
-    register(database, MAIL)
-    with serving(start, database) as (process, client):
+    register(migrated, MAIL)
+    with serving(start, migrated) as (process, client):
         assert client.get("/readyz").json() == {"status": "ready"}
         job = client.post("/jobs", json=WISH).json()["jobId"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(BOUND) == 0
-    with serving(start, database) as (process, client):
+    with serving(start, migrated) as (process, client):
         assert client.get(f"/jobs/{job}").json()["status"] == "PENDING"
         process.send_signal(signal.SIGINT)
         assert process.wait(BOUND) == 0
 
 
-def test_what_is_under_way_is_finished_and_nothing_new_is_taken(start: Start, database: str) -> None:
+def test_what_is_under_way_is_finished_and_nothing_new_is_taken(start: Start, migrated: str) -> None:
     """S3.51, S3.52, S3.53: a request half-sent is done, a long wait ends at once, a new caller is refused."""
-    register(database, MAIL)
-    with serving(start, database) as (process, client), ThreadPoolExecutor() as threads:
+    register(migrated, MAIL)
+    with serving(start, migrated) as (process, client), ThreadPoolExecutor() as threads:
         job = client.post("/jobs", json=WISH).json()["jobId"]
         host, port = client.base_url.host, client.base_url.port or 0
         body = json.dumps({"definitionKey": "mail"}).encode()
@@ -76,7 +76,7 @@ def test_what_is_under_way_is_finished_and_nothing_new_is_taken(start: Start, da
             half_sent.sendall(body[5:])
             assert half_sent.recv(100).startswith(b"HTTP/1.1 202")
         assert process.wait(BOUND) == 0
-    assert sql(database, "SELECT count(*) FROM tenure.job") == [(2,)]
+    assert sql(migrated, "SELECT count(*) FROM tenure.job") == [(2,)]
 
 
 def _until_heard(client: httpx.Client) -> None:
@@ -97,9 +97,9 @@ def _until_refused(host: str, port: int) -> None:
     until_sync(is_refused)
 
 
-def test_a_second_signal_ends_it_at_once(start: Start, database: str) -> None:
-    register(database, MAIL)
-    with serving(start, database, "--shutdown-seconds", "600") as (process, client):
+def test_a_second_signal_ends_it_at_once(start: Start, migrated: str) -> None:
+    register(migrated, MAIL)
+    with serving(start, migrated, "--shutdown-seconds", "600") as (process, client):
         host, port = client.base_url.host, client.base_url.port or 0
         with socket.create_connection((host, port), timeout=BOUND) as half_sent:
             half_sent.sendall(request(headers={"Content-Type": "application/json", "Content-Length": "9"}))
@@ -140,22 +140,22 @@ def test_the_command_bounds_queues(start: Start, tmp_path: Path) -> None:
 
 @pytest.mark.both_stores
 def test_a_server_killed_before_it_could_answer_has_lost_or_made_nothing_twice(
-    start: Start, database: str
+    start: Start, migrated: str
 ) -> None:
     """C4, S0.42, S0.59: what it recorded it has accepted; whoever heard nothing asks again, of another."""
-    register(database, MAIL)
+    register(migrated, MAIL)
     body = json.dumps(WISH).encode()
-    with serving(start, database) as (process, client):
+    with serving(start, migrated) as (process, client):
         address = (client.base_url.host, client.base_url.port or 0)
         with socket.create_connection(address, timeout=BOUND) as unheard:
             unheard.sendall(request(path="/jobs", headers={"Content-Type": "application/json"}, body=body))
-            _until_recorded(database)
+            _until_recorded(migrated)
             process.kill()
             process.wait()
-    with serving(start, database) as (_, client):
+    with serving(start, migrated) as (_, client):
         replies = [client.post("/jobs", json=WISH).json() for _ in range(2)]
         assert replies[0] == replies[1]
-    assert sql(database, "SELECT state FROM tenure.job_state") == [("queued",)]
+    assert sql(migrated, "SELECT state FROM tenure.job_state") == [("queued",)]
 
 
 def _until_recorded(database: str) -> None:
@@ -226,11 +226,11 @@ def _until_ready(client: httpx.Client) -> None:
     until_sync(lambda: client.get("/readyz").status_code == 200)
 
 
-def test_a_schema_that_becomes_another_is_not_ready(start: Start, database: str) -> None:
-    register(database, MAIL)
-    [(known,)] = sql(database, "SELECT max(number) FROM tenure.migration")
-    with serving(start, database) as (_, client):
-        make_newer(database)
+def test_a_schema_that_becomes_another_is_not_ready(start: Start, migrated: str) -> None:
+    register(migrated, MAIL)
+    [(known,)] = sql(migrated, "SELECT max(number) FROM tenure.migration")
+    with serving(start, migrated) as (_, client):
+        make_newer(migrated)
         until_sync(lambda: client.get("/readyz").status_code != 200)  # one look answers for a second
         reply = client.get("/readyz")
         assert reply.status_code == 503
@@ -243,11 +243,11 @@ def test_a_schema_that_becomes_another_is_not_ready(start: Start, database: str)
         assert client.get("/healthz").status_code == 200
 
 
-def test_a_server_whose_schema_was_never_made_says_so(start: Start, database: str) -> None:
+def test_a_server_whose_schema_was_never_made_says_so(start: Start, migrated: str) -> None:
     """Not that the store does not answer: it does."""
-    register(database, MAIL)
-    with serving(start, database) as (_, client):
-        sql(database, "DELETE FROM tenure.migration WHERE number > 1")
+    register(migrated, MAIL)
+    with serving(start, migrated) as (_, client):
+        sql(migrated, "DELETE FROM tenure.migration WHERE number > 1")
         until_sync(lambda: client.get("/readyz").status_code != 200)
         told = client.get("/readyz").json()
         assert told["type"] == "/docs#schema-mismatch"
@@ -256,15 +256,15 @@ def test_a_server_whose_schema_was_never_made_says_so(start: Start, database: st
 
 
 def test_a_newer_schema_that_this_version_can_read_takes_nothing_out_of_rotation(
-    start: Start, database: str
+    start: Start, migrated: str
 ) -> None:
-    register(database, MAIL)
-    [(known,)] = sql(database, "SELECT max(number) FROM tenure.migration")
-    with serving(start, database) as (_, client):
+    register(migrated, MAIL)
+    [(known,)] = sql(migrated, "SELECT max(number) FROM tenure.migration")
+    with serving(start, migrated) as (_, client):
         assert client.get("/readyz").status_code == 200
-        make_newer(database, reads_from=known)
+        make_newer(migrated, reads_from=known)
         assert client.post("/jobs", json=WISH).status_code == 202
-    with serving(start, database) as (_, client):  # it may restart as well
+    with serving(start, migrated) as (_, client):  # it may restart as well
         assert client.get("/readyz").status_code == 200
 
 

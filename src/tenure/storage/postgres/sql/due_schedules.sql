@@ -14,7 +14,7 @@ SELECT schedule.*, tenure.now() AS now_at,
   FROM tenure.schedule
  WHERE next_at <= (SELECT tenure.now() - CASE WHEN is_free THEN interval '0' ELSE interval '2 seconds' END FROM turn)
    AND paused_at IS NULL
-   AND (namespace, name, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
-                                                               :alone_revisions::integer[]))
+   AND (namespace, name, created_at, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
+                                                               :alone_made_at::timestamptz[], :alone_revisions::integer[]))
  ORDER BY next_at
  LIMIT :limit::integer;

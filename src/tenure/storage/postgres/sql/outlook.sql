@@ -32,8 +32,8 @@ SELECT tenure.now() AS now_at,
        (SELECT min(until) FROM tenure.pause WHERE until > tenure.now()) AS next_resume_at,
        (SELECT next_at FROM tenure.schedule
          WHERE next_at IS NOT NULL AND paused_at IS NULL
-           AND (namespace, name, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
-                                                                       :alone_revisions::integer[]))
+           AND (namespace, name, created_at, revision) NOT IN (SELECT * FROM unnest(:alone_namespaces::text[], :alone_names::text[],
+                                                                       :alone_made_at::timestamptz[], :alone_revisions::integer[]))
          ORDER BY next_at LIMIT 1) AS next_tick_at,
        -- A delivery that is held is due again when its hold ends; while as many are held as may be, nothing else is due.
        (SELECT min(greatest(CASE WHEN held.n >= CASE WHEN failures >= :closed_from::integer THEN 1 ELSE :at_once::integer END

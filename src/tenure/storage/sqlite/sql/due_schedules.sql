@@ -10,6 +10,7 @@ SELECT schedule.*, :now AS now_at,
                  LIMIT 100)) AS open_jobs
   FROM tenure_schedule schedule
  WHERE next_at <= :now AND paused_at IS NULL
-   AND (namespace, name, revision) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:alone))
+   AND (namespace, name, created_at, revision)
+       NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:alone))
  ORDER BY next_at
  LIMIT :limit;

@@ -137,7 +137,7 @@ class Reading(Database):
             "outlook",
             reading.outlook_from,
             lines=reading.written_lines(lines),
-            alone=self._left_alone.written(),
+            alone=rows.left_alone(self._left_alone.entries()),
             **reading.AT_ONCE,
         )
         return outlook

@@ -164,7 +164,9 @@ class ScheduleVerbs(Creation):
 
     async def due_schedules(self, limit: int = 100) -> list[DueSchedule | UnreadableSchedule]:
         whole("limit", limit, 1, LARGEST_BATCH)
-        found = await self._write("due_schedules", limit=limit, alone=self._left_alone.written())
+        found = await self._write(
+            "due_schedules", limit=limit, alone=rows.left_alone(self._left_alone.entries())
+        )
         due = [mapping.due_from(row, _ids(row["open_jobs"])) for row in found]
         for one in due:
             if isinstance(one, UnreadableSchedule):

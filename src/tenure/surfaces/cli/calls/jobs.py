@@ -24,6 +24,7 @@ from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, database_option
 from tenure.surfaces.cli.job_ids import JobName, NoSuchEnding, SeveralEndings, full_id
 from tenure.surfaces.cli.options import jobs_argument, moment_option, params_option, read_by, read_params
+from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.surfaces.cli.output import json_option, print_json, styled
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ _REFUSALS = (JobIsAside, JobNotFound, JobNotWaiting, NoResult, NoSuchEnding, Sev
 """What refuses one job, and leaves the others of the call to be changed."""
 
 
-@click.group()
+@click.group(cls=WordedGroup)
 def jobs() -> None:
     """List, show, follow, cancel, reschedule, give up, replay and purge jobs, and say why one does not run.
 

@@ -28,7 +28,7 @@ WITHHELD = "TENURE_WITHHELD"
 RUNNING_JOBS = frozenset({"worker", "serve", "demo"})
 """The commands that run jobs."""
 
-_SECRET = Redaction((*REDACTED, "*_headers"))
+_SECRET = Redaction((*REDACTED, "*_headers", "*webhook_key"))
 _DEBUGGERS = frozenset({"bdb", "pydevd"})
 
 

@@ -9,6 +9,7 @@ from tenure.core.schedule.schedule import ScheduleName
 
 JOBS = "/ui/jobs"
 SCHEDULES = "/ui/schedules"
+WEBHOOKS = "/ui/webhooks"
 
 
 def list_address(*, q: str = "", status: Sequence[State] = (), **more: str | int | None) -> str:
@@ -26,3 +27,8 @@ def job_address(job: UUID) -> str:
 def schedule_address(name: ScheduleName) -> str:
     """The page of a schedule."""
     return f"{SCHEDULES}/{quote(name.namespace, safe='')}/{quote(name.name, safe='')}"
+
+
+def webhook_address(webhook: UUID) -> str:
+    """The page of a webhook."""
+    return f"{WEBHOOKS}/{webhook}"

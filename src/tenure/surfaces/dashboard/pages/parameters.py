@@ -7,7 +7,7 @@ from typing import Any
 from tenure.core.errors import InvalidInput
 from tenure.core.values.bounds import LARGEST_NUMBER
 from tenure.engine.client.statistics import PERIODS
-from tenure.surfaces.http.app.parameters import CURSOR, OF_LISTS
+from tenure.surfaces.http.app.parameters import CURSOR, DELIVERY_STATE, OF_LISTS
 from tenure.surfaces.http.app.routes import Parameter
 
 _OF_API = {parameter.name: parameter for parameter in OF_LISTS}
@@ -57,3 +57,5 @@ OF_JOB = (
 )
 OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)
 OF_SCHEDULES = (_parameter("definition", str, "schedules of this definition"), CURSOR)
+OF_WEBHOOKS = (CURSOR,)
+OF_WEBHOOK = (DELIVERY_STATE, CURSOR)

@@ -19,6 +19,9 @@ _PAGES = {
     "aside": "/ui/jobs",
     "schedule-idle": "/ui/schedules",
     "schedule-failed": "/ui/schedules",
+    "webhook-paused": "/ui/webhooks",
+    "webhook-failing": "/ui/webhooks",
+    "webhook-key": "/ui/webhooks",
     "overdue": list_address(status=[State.RUNNING, State.CANCELLING]),
     DEAD_LETTERS: "/ui/dead-letters",
 }

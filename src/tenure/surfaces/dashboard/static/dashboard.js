@@ -189,7 +189,7 @@
   })).observe(root);
 
   // ---- Shortcuts.
-  const PAGES = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", s: "/ui/schedules", q: "/ui/queues", l: "/ui/limits", w: "/ui/workers", f: "/ui/definitions" };
+  const PAGES = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", s: "/ui/schedules", q: "/ui/queues", l: "/ui/limits", w: "/ui/workers", f: "/ui/definitions", h: "/ui/webhooks" };
   let isGoing = false;
 
   function step(by) {

@@ -16,6 +16,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.reading import EVENT_TYPES, Interest
 from tenure.core.values import fingerprint
 from tenure.core.values.bounds import LARGEST_PAGE, named
+from tenure.core.webhooks.delivery import DeliveryState
 from tenure.surfaces.http.app.routes import Header, Parameter
 
 MOST_TICKS = 100
@@ -36,6 +37,8 @@ IN_PATH: dict[str, dict[str, Any]] = {
     "queue": _NAME,
     "name": _NAME,
     "workerId": {"type": "string", "minLength": 1},
+    "webhookId": {"type": "string", "format": "uuid"},
+    "message": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 """What the variable parts of paths may be."""
 
@@ -87,6 +90,11 @@ def _state(text: str) -> State:
     return State(read(text))
 
 
+def _delivery_state(text: str) -> DeliveryState:
+    read, _ = _one_of(*DeliveryState)
+    return DeliveryState(read(text))
+
+
 def _dialect(text: str) -> Dialect:
     read, _ = _one_of(*DIALECTS)
     return DIALECTS[read(text)]
@@ -128,6 +136,12 @@ NAMESPACE = Parameter(
     read=_name,
     schema=_NAME,
     text="in this namespace: that of the key, or else `default`; lists are of all",
+)
+DELIVERY_STATE = Parameter(
+    name="state",
+    read=_delivery_state,
+    schema={"type": "string", "enum": list(DeliveryState)},
+    text="in this state",
 )
 _QUEUE = Parameter(name="queue", read=_name, schema=_NAME, text="in this queue")
 WAIT = Parameter(

@@ -55,6 +55,7 @@ OF_FIELD = {
     "concurrencyKeys": "concurrency-keys",
     "runAt": "datetime",
     "until": "datetime",
+    "url": "webhook-url",
 }
 """Fields whose bad values are a kind of problem of their own."""
 

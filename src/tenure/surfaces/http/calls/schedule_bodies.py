@@ -33,7 +33,7 @@ def changed_schedule(known: NewSchedule, body: ScheduleChange, creator: str | No
     """A schedule with what a body changes. Raises InvalidInput."""
     rule = _rule(body)
     if "cron" in rule and "every" in rule:
-        raise InvalidInput("cron", "needs exactly one of cron and every")
+        raise InvalidInput("cron", "is given beside an interval", "give one of them")
     if "cron" in rule:
         rule["every"] = None
     elif "every" in rule:

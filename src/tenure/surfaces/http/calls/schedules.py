@@ -1,6 +1,5 @@
 """The control API's calls about schedules."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from struct import pack
 
@@ -28,6 +27,7 @@ from tenure.core.values.bounds import named
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
+from tenure.surfaces.http.app.revisions import revision_in
 from tenure.surfaces.http.calls.intent import document
 from tenure.surfaces.http.calls.operate import USUAL_PAGE, reason_of
 from tenure.surfaces.http.calls.schedule_bodies import changed_schedule, new_schedule
@@ -41,7 +41,6 @@ _PLACE = ">q"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_REVISION = re.compile(r'"?([0-9]{1,9})"?')
 
 
 async def create(context: AppContext, request: Request) -> Response:
@@ -90,7 +89,7 @@ async def edit(context: AppContext, request: Request) -> Response:
     """Change parts of a schedule, if it is still as it was read."""
     body: ScheduleChange = request.body
     name = _name(request)
-    revision = _revision(request)
+    revision = revision_in(request)
     async with refusals():
         known = await context.client.schedules.get(name)
         changed = changed_schedule(known.asked, body, request.caller.key)
@@ -193,16 +192,6 @@ def _before(cursor: str, list_id: bytes) -> TickPlace:
         return TickPlace(_EPOCH + micros * _MICROSECOND, bool(is_by_hand))
     except OverflowError:
         raise Refusal("invalid-cursor", "start again without a cursor") from None
-
-
-def _revision(request: Request) -> int:
-    sent = request.headers.get("if-match")
-    if sent is None:
-        raise Refusal("revision-required", "send If-Match with the schedule's revision, as you have read it")
-    found = _REVISION.fullmatch(sent)
-    if not found:
-        raise Refusal("validation", "If-Match: is not a revision; send the number in quotes, as it was read")
-    return int(found[1])
 
 
 def _answer(

@@ -1,0 +1,60 @@
+"""Receives webhooks: proves that each is Tenure's, stores its event once, and only then answers.
+
+    WEBHOOK_SECRET=whsec_... python receiver.py
+
+The same event may come more than once, under the same id: the primary key drops what is there already. What
+is to be done about an event is done later, from the table: a receiver that answers late is tried again.
+"""
+
+import os
+import sqlite3
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tenure import webhooks
+
+SECRETS = os.environ["WEBHOOK_SECRET"].split()
+"""While a secret is replaced there are two, with a space between."""
+
+DATABASE = os.environ.get("RECEIVER_DATABASE", "events.db")
+LARGEST = 2**20
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Answers one request: 204 once its event is stored, 400 for what is not Tenure's."""
+
+    timeout = 10
+
+    def do_POST(self) -> None:
+        length = self.headers.get("content-length", "")
+        if not length.isdecimal() or int(length) > LARGEST:
+            self.send_error(413)
+            return
+        body = self.rfile.read(int(length))
+        try:
+            event = webhooks.verify(body, dict(self.headers), SECRETS)
+        except webhooks.NotVerified as refused:
+            self.send_error(400, explain=str(refused))
+            return
+        is_new = store(event, body)
+        print(event.type, event.job_id, event.id, "stored" if is_new else "known already", flush=True)
+        self.send_response(204)
+        self.end_headers()
+
+    def log_request(self, *_: object) -> None:
+        """Print events alone."""
+
+
+def store(event: webhooks.WebhookEvent, body: bytes) -> bool:
+    """Store an event, and return whether it is new. When this returns, the event is on disk."""
+    with closing(sqlite3.connect(DATABASE)) as database, database:
+        row = (event.id, event.type, str(event.job_id or ""), event.n, body.decode())
+        return database.execute("INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?)", row).rowcount == 1
+
+
+if __name__ == "__main__":
+    with closing(sqlite3.connect(DATABASE)) as new:
+        new.execute("CREATE TABLE IF NOT EXISTS event (id TEXT PRIMARY KEY, type, job, n, body)")
+    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "9000"))), Receiver)
+    print(f"waits at http://127.0.0.1:{server.server_port}/", flush=True)
+    server.serve_forever()

@@ -1,0 +1,1 @@
+"""Webhooks as operators change them."""

@@ -1,0 +1,59 @@
+"""Commands of other job systems, and Tenure's own for them: what a wrong command gets as an answer."""
+
+import click
+
+_NOT_NEEDED = "nothing: workers fire schedules and look after the database by themselves"
+_WORDS = {
+    "tenure": {
+        "ls": "`tenure jobs list`",
+        "status": "`tenure jobs list`, `tenure workers` or `tenure doctor`",
+        "stats": "`tenure queues` or `tenure doctor`",
+        "inspect": "`tenure workers`, or `tenure jobs show ID`",
+        "flower": "`tenure serve`, which has a dashboard",
+        "dashboard": "`tenure serve`, which has one",
+        "beat": f"`tenure schedules`; to start, {_NOT_NEEDED}",
+        "run": "`tenure worker MODULE:APP` or `tenure serve MODULE:APP`",
+        "start": "`tenure worker MODULE:APP` or `tenure serve MODULE:APP`",
+        "init": "`tenure migrate`",
+        "upgrade": "`tenure migrate`",
+        "call": "`tenure enqueue KEY`",
+        "result": "`tenure jobs show ID`",
+        "retry": "`tenure jobs replay ID`",
+        "requeue": "`tenure jobs replay ID`",
+        "revoke": "`tenure jobs cancel ID`",
+    },
+    "jobs": {
+        "ls": "`tenure jobs list`",
+        "get": "`tenure jobs show ID`",
+        "result": "`tenure jobs show ID`",
+        "status": "`tenure jobs show ID`",
+        "tail": "`tenure jobs logs ID`",
+        "retry": "`tenure jobs replay ID`",
+        "requeue": "`tenure jobs replay ID`",
+        "rerun": "`tenure jobs replay ID`",
+        "revoke": "`tenure jobs cancel ID`",
+        "abort": "`tenure jobs cancel ID`",
+        "kill": "`tenure jobs cancel ID`",
+        "delete": "`tenure jobs purge`",
+        "create": "`tenure enqueue KEY`",
+    },
+}
+"""By the name of a group: what to use for a command that it does not have."""
+
+
+class WordedGroup(click.Group):
+    """A group that answers a command of another system, or of one of its own groups, with the right one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant by the first of the arguments."""
+        if args and self.get_command(ctx, args[0]) is None and (word := self._word(args[0])):
+            ctx.fail(f"No such command {args[0]!r}; use {word}.")
+        return super().resolve_command(ctx, args)
+
+    def _word(self, name: str) -> str | None:
+        jobs = self.commands.get("jobs")
+        if isinstance(jobs, click.Group) and name in jobs.commands:
+            return f"`tenure jobs {name}`"
+        return _WORDS[self.name or "tenure"].get(name)

@@ -1,0 +1,1 @@
+"""`tenure webhooks`, which shows webhooks and their deliveries, and changes them."""

@@ -1,0 +1,311 @@
+"""What sends webhooks, against real receivers, on both stores."""
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from tenure.core.reports.access import AuditEntry, NewKey
+from tenure.core.signals import WebhookPaused, WebhookTried
+from tenure.core.values import key_text
+from tenure.core.values.documents import write
+from tenure.core.webhooks.delivery import Delivery, DeliveryState
+from tenure.core.webhooks.signature import derived_secret, random_secret
+from tenure.core.webhooks.webhook import BY_ITSELF, MOST_AT_ONCE, NewWebhook
+from tenure.storage.contract.store import Store
+from tenure.telemetry.metrics.timed_store import timed
+from tenure.webhooks import verify
+from tests.relay import receiver as receivers
+from tests.relay.receiver import Receiver, answer
+from tests.relay.running_relay import SECRET, end_jobs, fail_job, hook, relay_on
+from tests.storage.verbs import enqueue_one
+from tests.until import until
+
+MINE = frozenset(
+    ("take_cursor", "scan", "fan_out", "due_deliveries", "settle_deliveries", "webhooks", "webhook", "listen")
+)
+
+
+async def _settled(store: Store, webhook_id: Any, number: int) -> list[Delivery]:
+    """The deliveries of a webhook, once so many were delivered."""
+
+    async def found() -> list[Delivery]:
+        listed = await store.deliveries(webhook_id, limit=200)
+        delivered = [one for one in listed if one.state is DeliveryState.DELIVERED]
+        return listed if len(delivered) >= number else []
+
+    return await until(found)
+
+
+async def test_every_event_that_is_wanted_arrives_once_and_signed(store: Store, receiver: Receiver) -> None:
+    """S1.17, S1.73, S1.79"""
+    webhook = await hook(store, f"{receiver.url}/in", "onEnd")
+    async with relay_on(store) as announced:
+        messages = await end_jobs(store, 25)
+        await receiver.has(25)
+        await _settled(store, webhook, 25)
+    assert receiver.messages() == dict.fromkeys(messages, 1)
+    assert all(one.fits(SECRET) for one in receiver.requests)
+    events = [verify(one.body, one.headers, SECRET) for one in receiver.requests]
+    assert {(event.type, event.state, event.n, event.definition) for event in events} == {
+        ("succeeded", "succeeded", 3, "mail")
+    }
+    tried = [one for one in announced if isinstance(one, WebhookTried)]
+    assert [one.outcome for one in tried] == ["delivered"] * 25
+
+
+async def test_a_webhook_gets_what_it_asks_for_and_nothing_else(store: Store, receiver: Receiver) -> None:
+    """S1.73"""
+    asked: dict[str, dict[str, Any]] = {
+        "/all": {"events": ("onStart", "onEnd")},
+        "/failed": {"events": ("onFail",)},
+        "/queue": {"events": ("queued",), "queues": ("slow",)},
+        "/tag": {"events": ("queued",), "tags": ("red", "blue")},
+        "/space": {"events": ("queued",), "namespace": "acme"},
+        "/definition": {"events": ("queued",), "definitions": ("other",)},
+    }
+    for path, terms in asked.items():
+        await hook(store, receiver.url + path, *terms.pop("events"), **terms)
+    async with relay_on(store):
+        failed = await fail_job(store)
+        slow = await enqueue_one(store, queue="slow")
+        red = await enqueue_one(store, queue="q", tags=("red", "green"))
+        inner = await enqueue_one(store, queue="q", namespace="acme")
+        other = await enqueue_one(store, "other")
+        await until(lambda: len(receiver.requests) >= 7)
+        last = await fail_job(store)
+        await until(lambda: len(receiver.requests) >= 10)
+    got = {path: set(receiver.messages(path)) for path in asked}
+    ends = {f"msg_{job.hex}_{n}" for job in (failed, last) for n in (2, 3)}
+    assert got == {
+        "/all": ends,
+        "/failed": {one for one in ends if one.endswith("_3")},
+        "/queue": {f"msg_{slow.hex}_1"},
+        "/tag": {f"msg_{red.hex}_1"},
+        "/space": {f"msg_{inner.hex}_1"},
+        "/definition": {f"msg_{other.hex}_1"},
+    }
+
+
+async def test_a_failure_is_told_with_its_error_and_without_secrets(store: Store, receiver: Receiver) -> None:
+    """S1.79"""
+    await hook(store, receiver.url, "onFail")
+    async with relay_on(store):
+        await fail_job(store)
+        [request] = await receiver.has(1)
+    assert json.loads(request.body)["error"] == {"kind": "ValueError", "message": "boom"}
+    assert "traceback" not in request.body.decode()
+
+
+async def test_an_endpoint_that_hangs_delays_no_other(store: Store, receiver: Receiver) -> None:
+    """S1.73: it holds its own places only."""
+    receiver.paths["/hangs"] = receivers.hang
+    await hook(store, f"{receiver.url}/hangs", timeout=timedelta(seconds=30))
+    good = await hook(store, f"{receiver.url}/good")
+    async with relay_on(store):
+        messages = await end_jobs(store, 40)
+        await until(lambda: len(receiver.messages("/good")) == 40)
+        await _settled(store, good, 40)
+        hanging = [one for one in receiver.requests if one.target == "/hangs"]
+        assert len(hanging) <= MOST_AT_ONCE
+        receiver.paths.clear()
+    assert receiver.messages("/good") == dict.fromkeys(messages, 1)
+
+
+BEHAVIOURS = {
+    "/500": (answer(500), 500, None),
+    "/302": (answer(302, "Location: /elsewhere"), 302, None),
+    "/404": (answer(404), 404, None),
+    "/429": (answer(429, "Retry-After: 1"), 429, None),
+    "/reset": (receivers.reset, None, "the connection ended"),
+    "/babble": (receivers.babble, None, "the connection ended"),
+    "/hang": (receivers.hang, None, "no whole answer within 1 s"),
+    "/drip": (receivers.drip, None, "no whole answer within 1 s"),
+}
+
+
+async def test_whatever_a_receiver_does_the_event_comes_again_under_its_id(
+    store: Store, receiver: Receiver
+) -> None:
+    """S1.73"""
+    hooks = {}
+    for path, (behave, _, _) in BEHAVIOURS.items():
+        receiver.paths[path] = behave
+        hooks[path] = await hook(store, receiver.url + path, timeout=timedelta(seconds=1))
+    flooded = await hook(store, f"{receiver.url}/flood")
+    receiver.paths["/flood"] = receivers.flood
+    async with relay_on(store):
+        [message] = await end_jobs(store, 1)
+
+        async def tried() -> dict[str, Delivery]:
+            found = {path: await store.delivery(one, message) for path, one in hooks.items()}
+            return {path: one for path, one in found.items() if one is not None and one.tries == 1}
+
+        await until(lambda: _all(tried, len(BEHAVIOURS)))
+        first = await tried()
+        receiver.paths.clear()
+        for path, (_, status, problem) in BEHAVIOURS.items():
+            one = first[path]
+            assert (one.state, one.status) == (DeliveryState.WAITING, status)
+            assert (one.problem or "").startswith(problem or "")
+            assert one.next_at is not None
+        for one in [*hooks.values(), flooded]:
+            [delivery] = await _settled(store, one, 1)
+            assert (delivery.message, delivery.status) == (message, 200)
+    assert "/elsewhere" not in {one.target for one in receiver.requests}
+    assert set(receiver.messages()) == {message}
+    assert all(count == 2 for path, count in _counts(receiver).items() if path != "/flood")
+
+
+async def _all(look: Any, number: int) -> bool:
+    return len(await look()) == number
+
+
+def _counts(receiver: Receiver) -> dict[str, int]:
+    return {path: sum(receiver.messages(path).values()) for path in {one.target for one in receiver.requests}}
+
+
+async def test_gone_pauses_the_endpoint_and_what_waits_stays(store: Store, receiver: Receiver) -> None:
+    receiver.behave = answer(410)
+    webhook = await hook(store, f"{receiver.url}/secret-path?token=1")
+    async with relay_on(store) as announced:
+        [message] = await end_jobs(store, 1)
+        await until(lambda: any(isinstance(one, WebhookPaused) for one in announced))
+        paused = await store.webhook(webhook)
+        assert paused is not None
+        assert (paused.paused_by, paused.paused_at is None) == (BY_ITSELF, False)
+        [signal] = [one for one in announced if isinstance(one, WebhookPaused)]
+        assert (signal.host, "410" in signal.reason) == ("127.0.0.1", True)
+        receiver.behave = receivers.OK
+        later = await end_jobs(store, 2)
+        await store.resume_webhook(webhook, catches_up=True)
+        await _settled(store, webhook, 3)
+    assert set(receiver.messages()) == {message, *later}
+
+
+async def test_two_secrets_sign_while_one_replaces_the_other(store: Store, receiver: Receiver) -> None:
+    """S1.79"""
+    webhook = await hook(store, receiver.url)
+    new = random_secret()
+    await store.rotate_webhook(webhook, secret=new, keep=timedelta(hours=1))
+    async with relay_on(store):
+        await end_jobs(store, 1)
+        [request] = await receiver.has(1)
+    assert request.fits(SECRET)
+    assert request.fits(new)
+    assert len(request.headers["webhook-signature"].split(" ")) == 2
+
+
+async def test_a_derived_secret_signs_where_the_key_is_known(store: Store, receiver: Receiver) -> None:
+    """S1.79: a process without the key sends nothing that nobody can verify."""
+    key = "k" * 40
+    new = NewWebhook(id=uuid4(), url=receiver.url, events=("onEnd",))
+    webhook = await store.add_webhook(new, secret=None)
+    async with relay_on(store):
+        [message] = await end_jobs(store, 1)
+
+        async def refused() -> bool:
+            found = await store.delivery(webhook.id, message)
+            return found is not None and "TENURE_WEBHOOK_KEY" in (found.problem or "")
+
+        await until(refused)
+    assert not receiver.requests
+    await store.redeliver(webhook.id, message)
+    async with relay_on(store, webhook_key=key):
+        [request] = await receiver.has(1)
+    assert request.fits(derived_secret(key, webhook.id, webhook.rotation))
+
+
+async def test_params_are_sent_only_while_the_key_that_asked_may_read(
+    store: Store, receiver: Receiver
+) -> None:
+    """S1.79: it is seen when the event is fanned out."""
+    entry = AuditEntry(who="ann", action="keys.create", target="k", request=uuid4())
+    reader, submitter = key_text.mint(), key_text.mint()
+    await store.add_key(NewKey(id=reader.id, digest=reader.digest, name="r", scopes=("operate",)), entry)
+    await store.add_key(NewKey(id=submitter.id, digest=submitter.digest, name="s", scopes=("submit",)), entry)
+    both = {"with_params": True, "with_result": True}
+    await hook(store, f"{receiver.url}/reader", creator=reader.id, **both)
+    await hook(store, f"{receiver.url}/submitter", creator=submitter.id, **both)
+    await hook(store, f"{receiver.url}/operator", **both)
+    await hook(store, f"{receiver.url}/plain")
+    params = write({"to": "ann", "password": "hunter2", "long": "x" * 10})
+    async with relay_on(store):
+        [first] = await end_jobs(store, 1, params=params)
+        await until(lambda: len(receiver.requests) == 4)
+        await store.revoke_key(reader.id, entry)
+        [second] = await end_jobs(store, 1, params=params)
+        await until(lambda: len(receiver.requests) == 8)
+        [third] = await end_jobs(store, 1, params=write({"long": "x" * 70_000}))
+        await until(lambda: len(receiver.requests) == 12)
+    sent = {(one.target, one.message): json.loads(one.body) for one in receiver.requests}
+    shown = {"to": "ann", "password": "[redacted]", "long": "x" * 10}
+    assert sent["/reader", first]["params"] == sent["/operator", first]["params"] == shown
+    assert "result" in sent["/reader", first]
+    for path, message in (
+        ("/submitter", first),
+        ("/plain", first),
+        ("/reader", second),
+        ("/submitter", second),
+    ):
+        assert not {"params", "result"} & set(sent[path, message])
+    assert "hunter2" not in str([one.body for one in receiver.requests])
+    assert sent["/operator", third]["omitted"] == ["params"]
+
+
+async def test_without_webhooks_nothing_is_asked_of_the_store(store: Store, receiver: Receiver) -> None:
+    """What does not use webhooks does not pay for them."""
+    called: list[str] = []
+    counted = timed(store, lambda verb, _seconds, _error: called.append(verb))
+    async with relay_on(counted):
+        await until(lambda: called.count("outlook") > 20)
+        await end_jobs(store, 5)
+        looks = called.count("outlook")
+        await until(lambda: called.count("outlook") > looks + 10)
+        assert not MINE & set(called)
+        webhook = await hook(store, receiver.url)
+        await end_jobs(store, 1)
+        await receiver.has(1)
+        await _settled(store, webhook, 1)
+        await store.delete_webhook(webhook)
+        await until(lambda: _is_quiet(called))
+
+
+def _is_quiet(called: list[str]) -> bool:
+    """Whether the last twenty looks saw nothing of ours between them."""
+    looks = 0
+    for verb in reversed(called):
+        if verb in MINE:
+            return False
+        looks += verb == "outlook"
+        if looks == 20:
+            return True
+    return False
+
+
+async def test_one_process_goes_on_for_another(store: Store, receiver: Receiver) -> None:
+    """Each event is told once, whoever reads it."""
+    webhook = await hook(store, receiver.url)
+    async with relay_on(store):
+        async with relay_on(store):
+            messages = await end_jobs(store, 10)
+            await _settled(store, webhook, 10)
+        messages += await end_jobs(store, 10)
+        await _settled(store, webhook, 20)
+    assert receiver.messages() == dict.fromkeys(messages, 1)
+
+
+async def test_a_webhook_that_is_changed_between_reading_and_recording_is_judged_anew(
+    store: Store, receiver: Receiver
+) -> None:
+    """What commits after a webhook was made is told, though the feed was read further before."""
+    first = await hook(store, f"{receiver.url}/first", "failed")
+    async with relay_on(store):
+        await end_jobs(store, 3)
+        second = await hook(store, f"{receiver.url}/second", "succeeded")
+        messages = await end_jobs(store, 3)
+        await _settled(store, second, 3)
+        failed = await fail_job(store)
+        await _settled(store, first, 1)
+    assert set(messages) <= set(receiver.messages("/second"))
+    assert set(receiver.messages("/first")) == {f"msg_{failed.hex}_3"}

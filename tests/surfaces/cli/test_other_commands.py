@@ -1,0 +1,33 @@
+"""Commands of other job systems, typed at this one."""
+
+from pathlib import Path
+
+import pytest
+
+from tenure.surfaces.cli.calls.jobs import jobs
+from tenure.surfaces.cli.commands import commands
+from tenure.surfaces.cli.other_commands import _WORDS
+from tests.surfaces.command import tenure
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("retry", "No such command 'retry'; use `tenure jobs replay ID`."),
+        ("why", "No such command 'why'; use `tenure jobs why`."),
+        ("list", "No such command 'list'; use `tenure jobs list`."),
+        ("beat", "No such command 'beat'; use `tenure schedules`; to start, nothing"),
+        ("jobs retry", "No such command 'retry'; use `tenure jobs replay ID`."),
+        ("jobs ls", "No such command 'ls'; use `tenure jobs list`."),
+        ("jobs whyy", "No such command 'whyy'."),
+    ],
+)
+def test_a_command_of_another_system_has_its_word_here(tmp_path: Path, given: str, text: str) -> None:
+    ran = tenure(tmp_path, *given.split())
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert text in ran.stderr
+
+
+def test_no_word_hides_a_command() -> None:
+    assert not _WORDS["tenure"].keys() & commands.commands.keys()
+    assert not _WORDS["jobs"].keys() & jobs.commands.keys()
