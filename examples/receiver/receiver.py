@@ -32,7 +32,7 @@ class Receiver(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(int(length))
         try:
-            event = webhooks.verify(body, self.headers, SECRETS)
+            event = webhooks.verify(body, dict(self.headers), SECRETS)
         except webhooks.NotVerified as refused:
             self.send_error(400, explain=str(refused))
             return

@@ -39,8 +39,8 @@ from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
-from tests.storage.delivering import try_due
 from tests.storage.verbs import claim, settle
+from tests.storage.webhook_verbs import try_due
 
 HOUR = timedelta(hours=1)
 FAILING_WEBHOOK = UUID(int=1)
@@ -131,7 +131,12 @@ async def _told(store: Store) -> None:
     endings: dict[str, dict[str, Any]] = {
         "taken": {"state": DeliveryState.DELIVERED, "status": 200},
         "gone": {"state": DeliveryState.DEAD, "status": 410},
-        "slow": {"state": DeliveryState.WAITING, "problem": "no answer within 10 s", "retry_after": HOUR},
+        "slow": {
+            "state": DeliveryState.WAITING,
+            "status": None,
+            "problem": "no answer within 10 s",
+            "retry_after": HOUR,
+        },
         "broken": {"state": DeliveryState.WAITING, "status": 504, "retry_after": HOUR},
     }
     for name in (*endings, "new"):

@@ -151,3 +151,10 @@ async def waiting(store: Store, webhook_id: UUID, number: int) -> list[str]:
     for message in messages:
         assert await store.add_delivery(by_hand(webhook_id, message, at=await store.now())) is not None
     return messages
+
+
+async def try_due(
+    store: Store, state: DeliveryState = DeliveryState.DELIVERED, **terms: Any
+) -> list[Webhook]:
+    """Try all that is due, with this ending; returns the webhooks that were paused by it."""
+    return await store.settle_deliveries("relay", [tried(one, state, **terms) for one in await due(store)])

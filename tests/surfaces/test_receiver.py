@@ -113,15 +113,17 @@ def test_who_follows_the_guide_is_told_of_the_end_of_a_job(
     (tmp_path / "app.py").write_text(APP)
     settings = {"TENURE_DATABASE": migrated, "TENURE_WEBHOOK_ALLOW": "127.0.0.0/8"}
     port = free_port()
-    made = tenure(
-        *(tmp_path, "webhooks", "create", f"http://127.0.0.1:{port}/", "--event", "onEnd", "--with-result"),
-        **settings,
-    )
+    asked = ("webhooks", "create", f"http://127.0.0.1:{port}/", "--event", "onEnd", "--with-result")
+    made = tenure(tmp_path, *asked, **settings)
     assert made.returncode == 0, made
     webhook, secret = made.stdout.split()
     start("worker", "app:app", **settings)
+
+    def enqueued() -> str:
+        return tenure(tmp_path, "enqueue", "greet", **settings).stdout.strip()
+
     with receiving(tmp_path, secret, port) as receiver:
-        job = tenure(tmp_path, "enqueue", "greet", **settings).stdout.strip()
+        job = until_sync(enqueued)  # it is refused until the worker has registered the definition
         until_sync(receiver.stored)
         assert (receiver.stored("type"), receiver.stored("job")) == (["succeeded"], [job])
         assert msgspec.json.decode(receiver.stored("body")[0])["result"] == "hello"

@@ -13,8 +13,8 @@ from tenure.engine.health.checkup import examine
 from tenure.engine.health.symptoms import symptoms_of
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.delivering import try_due
 from tests.storage.verbs import seconds
+from tests.storage.webhook_verbs import try_due
 
 
 async def put(store: Store, *, secret: str | None = None, **terms: Any) -> UUID:

@@ -9,7 +9,7 @@ import pytest
 
 from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.signature import derived_secret
-from tests.storage.delivering import try_due
+from tests.storage.webhook_verbs import try_due
 from tests.surfaces.cli.test_changes import audit_of
 from tests.surfaces.command import fails, on_a_terminal, tenure
 from tests.surfaces.store_behind import NOBODY, on
@@ -94,7 +94,7 @@ def test_deliveries_are_listed_and_sent_again(tmp_path: Path, migrated: str) -> 
     assert row.split()[:5] == [message, "test", "dead", "1", "410"]
     assert message in tenure(tmp_path, "webhooks", "show", webhook, "--database", migrated).stdout
     again = told(tmp_path, migrated, "redeliver", webhook, message)
-    assert (again["message"], again["state"], again["tries"]) == (message, "waiting", 1)
+    assert (again["message"], again["state"], again["tries"]) == (message, "waiting", 0)
     assert told(tmp_path, migrated, "deliveries", webhook, "--state", "dead") == {"items": []}
     assert told(tmp_path, migrated, "redeliver", webhook, "--since", "2020-01-01T00:00:00Z")["id"] == webhook
     paused = tenure(tmp_path, "webhooks", "pause", webhook, "--reason", "moving", "--database", migrated)

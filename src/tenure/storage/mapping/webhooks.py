@@ -26,9 +26,6 @@ MAIN = "webhooks"
 BIRTHS = frozenset(step.event for step in STEPS if step.source is None)
 """The types that the creation of a job can have."""
 
-BY_ITSELF = "tenure"
-"""Who paused a webhook that nobody paused."""
-
 CROWDED = f"more than {MOST_WAITING:,} deliveries are waiting"
 
 _MILLISECOND = timedelta(milliseconds=1)

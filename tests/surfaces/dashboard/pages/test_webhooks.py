@@ -8,8 +8,8 @@ from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.delivering import try_due
 from tests.storage.verbs import seconds
+from tests.storage.webhook_verbs import try_due
 from tests.surfaces.dashboard.browser_user import Visitor, visitor
 from tests.surfaces.http.auth.test_keys import bearing, make
 from tests.surfaces.http.http_server import Api
@@ -76,20 +76,19 @@ async def test_the_list_tells_where_they_lead_and_how_they_do(api: Api, store: S
     assert not api.bugs
 
 
-async def test_a_webhook_tells_what_became_of_its_deliveries(api: Api, store: Store) -> None:
+async def test_a_webhook_tells_what_became_of_its_deliveries(api: Api, store: Store, clock: Clock) -> None:
     """S1.73: with answer, tries and next try; and what the receiver wrote is nowhere."""
     path = await put(store, tries=5)
     await send(store, path, "msg_taken", state=DeliveryState.DELIVERED, status=200)
     await send(store, path, "msg_gone", state=DeliveryState.DEAD, status=410, problem="<b>gone</b>")
-    await send(
-        store, path, "msg_late", state=DeliveryState.WAITING, problem="no answer", retry_after=seconds(240)
-    )
+    again = {"status": None, "problem": "in 10 s", "retry_after": seconds(240)}
+    await send(store, path, "msg_late", state=DeliveryState.WAITING, **again)
     await send(store, path, "msg_new")
     anybody = Visitor(api)
     page = await shown(anybody, path)
     for part in (
         *('data-state="succeeded">200<', 'data-state="failed">410, given up<', "&lt;b&gt;gone&lt;/b&gt;"),
-        *('data-state="retrying">no answer<', "try 1 of 5", "160 ms", "Send now", "Send again", "none yet"),
+        *('data-state="retrying">no answer<', "try 1 of 5", "250 ms", "Send now", "Send again", "none yet"),
         *("stored in clear", "webhooks.verify(body, headers, secret)"),
     ):
         assert part in page, part
@@ -97,6 +96,7 @@ async def test_a_webhook_tells_what_became_of_its_deliveries(api: Api, store: St
     waiting = await shown(anybody, f"{path}?state=waiting")
     assert ("msg_late" in waiting, "msg_new" in waiting, "msg_taken" in waiting) == (True, True, False)
     assert "None is in this state" not in waiting
+    await clock.advance(seconds(1))
     for n in range(50):
         await send(store, path, f"msg_{n:02}")
     first = await shown(anybody, path)

@@ -19,7 +19,7 @@ from tenure.core.webhooks.delivery import (
     Scanned,
     Try,
 )
-from tenure.core.webhooks.webhook import FAILURES_TO_CLOSE, MOST_AT_ONCE, MOST_WAITING, Webhook
+from tenure.core.webhooks.webhook import BY_ITSELF, FAILURES_TO_CLOSE, MOST_AT_ONCE, MOST_WAITING, Webhook
 from tenure.storage.mapping import deliveries as mapping
 from tenure.storage.mapping import webhooks
 from tenure.storage.postgres.database import Database
@@ -184,7 +184,7 @@ async def _pause(
     return await run(
         "pause_webhook",
         id=webhook,
-        by=webhooks.BY_ITSELF,
+        by=BY_ITSELF,
         reason=storable(reason),
         paused_behind=None if reached is None else str(reached),
     )

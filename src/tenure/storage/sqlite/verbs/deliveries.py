@@ -19,7 +19,7 @@ from tenure.core.webhooks.delivery import (
     Scanned,
     Try,
 )
-from tenure.core.webhooks.webhook import FAILURES_TO_CLOSE, MOST_AT_ONCE, MOST_WAITING, Webhook
+from tenure.core.webhooks.webhook import BY_ITSELF, FAILURES_TO_CLOSE, MOST_AT_ONCE, MOST_WAITING, Webhook
 from tenure.storage.mapping import deliveries as mapping
 from tenure.storage.mapping import webhooks
 from tenure.storage.sqlite import rows
@@ -191,7 +191,7 @@ def _pause_crowded(run: Run, webhook: UUID, position: Position) -> None:
 
 
 def _pause(run: Run, webhook: UUID, reason: str, reached: Position) -> Rows:
-    named = {"id": str(webhook), "by": webhooks.BY_ITSELF, "reason": storable(reason)}
+    named = {"id": str(webhook), "by": BY_ITSELF, "reason": storable(reason)}
     return run("pause_webhook", **named, paused_behind=str(reached))
 
 

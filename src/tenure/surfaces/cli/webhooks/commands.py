@@ -1,6 +1,5 @@
 """The commands of `tenure webhooks`."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -8,14 +7,7 @@ from uuid import UUID
 import click
 
 from tenure.api import inputs
-from tenure.api.webhook_shapes import (
-    IN_CLEAR,
-    WebhookGone,
-    WebhookItem,
-    delivery_item,
-    made_webhook,
-    webhook_item,
-)
+from tenure.api.webhook_shapes import WebhookGone, WebhookItem, delivery_item
 from tenure.core.errors import InvalidInput
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.core.webhooks.address import host_in
@@ -27,6 +19,7 @@ from tenure.surfaces.cli.changes import Changes, operator, with_changes
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import moment_option, read_by, reason_option
 from tenure.surfaces.cli.output import is_terminal, json_option, print_json
+from tenure.surfaces.cli.webhooks.changes import change, deliver, item_of, items_of, make_secret
 from tenure.surfaces.cli.webhooks.display import print_deliveries, print_list, print_webhook
 from tenure.surfaces.cli.webhooks.terms import changed_by, create_terms, edit_terms, new_webhook
 
@@ -60,7 +53,7 @@ def list_webhooks(parts: Parts, namespace: str | None, database: str, as_json: b
         after = None
         while True:
             page = await client.webhooks.page(namespace=namespace, after=after, limit=LARGEST_PAGE)
-            found += await _items(client.webhooks, page)
+            found += await items_of(client.webhooks, page)
             if len(page) < LARGEST_PAGE:
                 return found
             after = page[-1].id
@@ -83,7 +76,7 @@ def show(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
     """Show a webhook, how it does, and its last deliveries."""
 
     async def work(client: JobClient) -> tuple[WebhookItem, list[Delivery]]:
-        item = await _item(client.webhooks, await client.webhooks.get(webhook))
+        item = await item_of(client.webhooks, await client.webhooks.get(webhook))
         return item, await client.webhooks.deliveries(webhook, limit=SHOWN)
 
     item, found = with_client(parts, database, work)
@@ -112,7 +105,7 @@ def create(
     async def work(webhooks: Webhooks) -> MadeSecret:
         return await webhooks.create(new_webhook(url, terms), since=since)
 
-    _make_secret(parts, database, "create", host_in(url), work, as_json)
+    make_secret(parts, database, "create", host_in(url), work, as_json)
 
 
 @webhooks.command()
@@ -128,7 +121,7 @@ def edit(parts: Parts, /, webhook: UUID, database: str, as_json: bool, **terms: 
         known = await webhooks.get(webhook)
         return await webhooks.edit(known, changed_by(known.asked, terms), revision=known.revision)
 
-    _change(parts, database, "edit", webhook, work, as_json)
+    change(parts, database, "edit", webhook, work, as_json)
 
 
 @webhooks.command()
@@ -138,7 +131,7 @@ def edit(parts: Parts, /, webhook: UUID, database: str, as_json: bool, **terms: 
 @click.pass_obj
 def rotate(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
     """Give a webhook a new secret, and print it. The old one signs beside it for 24 hours."""
-    _make_secret(
+    make_secret(
         *(parts, database, "rotate", str(webhook)), lambda webhooks: webhooks.rotate(webhook), as_json
     )
 
@@ -151,7 +144,7 @@ def rotate(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
 @click.pass_obj
 def pause(parts: Parts, webhook: UUID, reason: str | None, database: str, as_json: bool) -> None:
     """Send nothing to a webhook until it is resumed."""
-    _change(
+    change(
         *(parts, database, "pause", webhook),
         lambda webhooks: webhooks.pause(webhook, by=operator(), reason=reason),
         as_json,
@@ -168,7 +161,7 @@ def pause(parts: Parts, webhook: UUID, reason: str | None, database: str, as_jso
 @click.pass_obj
 def resume(parts: Parts, webhook: UUID, catch_up: bool, database: str, as_json: bool) -> None:
     """Let a paused webhook go on with events that come from now on."""
-    _change(
+    change(
         *(parts, database, "resume", webhook),
         lambda webhooks: webhooks.resume(webhook, catch_up=catch_up),
         as_json,
@@ -182,7 +175,7 @@ def resume(parts: Parts, webhook: UUID, catch_up: bool, database: str, as_json: 
 @click.pass_obj
 def test(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
     """Send a webhook something that is no event, and print the id of its delivery."""
-    _deliver(*(parts, database, "test", str(webhook)), lambda webhooks: webhooks.test(webhook), as_json)
+    deliver(*(parts, database, "test", str(webhook)), lambda webhooks: webhooks.test(webhook), as_json)
 
 
 @webhooks.command()
@@ -233,14 +226,14 @@ def redeliver(
         raise click.UsageError("give a message, or --since with a time")
     if since is not None:
         moment = since
-        _change(
+        change(
             *(parts, database, "redeliver", webhook),
             lambda webhooks: webhooks.redeliver_since(webhook, moment),
             as_json,
         )
     elif message is not None:
         which = message
-        _deliver(
+        deliver(
             *(parts, database, "redeliver", f"{webhook}/{which}"),
             lambda webhooks: webhooks.redeliver(webhook, which),
             as_json,
@@ -263,81 +256,3 @@ def delete(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
         print_json(WebhookGone(webhook))
     else:
         click.echo(f"webhook {webhook} is deleted")
-
-
-async def _items(webhooks: Webhooks, found: Sequence[Webhook]) -> list[WebhookItem]:
-    figures, redaction = await webhooks.figures(found), redaction_in_force()
-    return [webhook_item(one, how, redaction) for one, how in zip(found, figures, strict=True)]
-
-
-async def _item(webhooks: Webhooks, webhook: Webhook) -> WebhookItem:
-    [item] = await _items(webhooks, [webhook])
-    return item
-
-
-def _change(
-    parts: Parts,
-    database: str,
-    verb: str,
-    webhook: UUID,
-    work: Callable[[Webhooks], Awaitable[Webhook]],
-    as_json: bool,
-) -> None:
-    """Make a change on record, and print what the webhook is now."""
-
-    async def change(changes: Changes) -> WebhookItem:
-        own = changes.client.webhooks
-        changed = await changes.make(f"webhooks {verb}", str(webhook), lambda: work(own))
-        return await _item(own, changed)
-
-    item = with_changes(parts, database, change)
-    if as_json:
-        print_json(item)
-    else:
-        click.echo(f"webhook {item.id} is {item.state}")
-
-
-def _make_secret(
-    parts: Parts,
-    database: str,
-    verb: str,
-    target: str,
-    work: Callable[[Webhooks], Awaitable[MadeSecret]],
-    as_json: bool,
-) -> None:
-    """Make a secret on record, and print it: on standard output alone, so that it can be piped."""
-
-    async def make(changes: Changes) -> tuple[MadeSecret, WebhookItem]:
-        own = changes.client.webhooks
-        made = await changes.make(f"webhooks {verb}", target, lambda: work(own))
-        return made, await _item(own, made.webhook)
-
-    made, item = with_changes(parts, database, make)
-    if as_json:
-        print_json(made_webhook(item, made.secret, is_stored=made.is_stored))
-        return
-    click.echo(f"{item.id} {made.secret}")
-    if is_terminal():
-        click.echo("save the secret now: it is not shown again", err=True)
-    if made.is_stored:
-        click.echo(f"note: {IN_CLEAR}", err=True)
-
-
-def _deliver(
-    parts: Parts,
-    database: str,
-    verb: str,
-    target: str,
-    work: Callable[[Webhooks], Awaitable[Delivery]],
-    as_json: bool,
-) -> None:
-    """Send something on record, and print what is sent."""
-
-    async def change(changes: Changes) -> Delivery:
-        return await changes.make(f"webhooks {verb}", target, lambda: work(changes.client.webhooks))
-
-    sent = delivery_item(with_changes(parts, database, change), redaction_in_force())
-    if as_json:
-        print_json(sent)
-    else:
-        click.echo(sent.message)

@@ -20,6 +20,11 @@ def operator(path: str, **rest: Any) -> Route:
     return Route(method="POST", path=path, audience="operator", scope="operate", **rest)
 
 
+def changer(method: str, path: str, **rest: Any) -> Route:
+    """A row for operators that change one thing of a namespace, by a method of its own."""
+    return Route(method=method, path=path, audience="operator", scope="operate", is_namespaced=True, **rest)
+
+
 def of_process(path: str, **rest: Any) -> Route:
     """A row that is open to all, since it shows the process and no job."""
     return Route(method="GET", path=path, audience="process", scope=None, **rest)

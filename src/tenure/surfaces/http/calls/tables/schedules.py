@@ -1,19 +1,13 @@
 """The routes about schedules."""
 
-from typing import Any
-
 from tenure.api import schedule_shapes as shapes
 from tenure.surfaces.http.app.parameters import COUNT, CURSOR, DEFINITION, LIMIT, NAMESPACE
-from tenure.surfaces.http.app.routes import Header, Route
+from tenure.surfaces.http.app.routes import Header
 from tenure.surfaces.http.calls import schedules
-from tenure.surfaces.http.calls.tables.audiences import operator, reader
+from tenure.surfaces.http.calls.tables.audiences import changer, operator, reader
 
 _IF_MATCH = Header(name="if-match", text="the schedule's `revision` as it was read, in quotes")
 _PLANNED = ("quota", "unknown-definition", "validation")
-
-
-def _of_one(method: str, path: str, **rest: Any) -> Route:
-    return Route(method=method, path=path, audience="operator", scope="operate", is_namespaced=True, **rest)
 
 
 ROUTES = (
@@ -47,7 +41,7 @@ ROUTES = (
         problems=("not-found",),
         is_namespaced=True,
     ),
-    _of_one(
+    changer(
         "PATCH",
         "/v1/schedules/{name}",
         handler=schedules.edit,
@@ -69,7 +63,7 @@ ROUTES = (
             *_PLANNED,
         ),
     ),
-    _of_one(
+    changer(
         "DELETE",
         "/v1/schedules/{name}",
         handler=schedules.delete,

@@ -1,22 +1,16 @@
 """The routes about webhooks."""
 
-from typing import Any
-
 from msgspec import structs
 
 from tenure.api import webhook_shapes as shapes
 from tenure.surfaces.http.app.parameters import CURSOR, DELIVERY_STATE, LIMIT, NAMESPACE
-from tenure.surfaces.http.app.routes import Header, Route
+from tenure.surfaces.http.app.routes import Header
 from tenure.surfaces.http.calls import webhooks
-from tenure.surfaces.http.calls.tables.audiences import operator, reader
+from tenure.surfaces.http.calls.tables.audiences import changer, operator, reader
 
 _IF_MATCH = Header(name="if-match", text="the webhook's `revision` as it was read, in quotes")
 _OF_NAMESPACE = structs.replace(NAMESPACE, text="of this namespace alone")
 _ONE = "/v1/webhooks/{webhookId}"
-
-
-def _of_one(method: str, path: str, **rest: Any) -> Route:
-    return Route(method=method, path=path, audience="operator", scope="operate", is_namespaced=True, **rest)
 
 
 ROUTES = (
@@ -48,7 +42,7 @@ ROUTES = (
         problems=("not-found",),
         is_namespaced=True,
     ),
-    _of_one(
+    changer(
         "PATCH",
         _ONE,
         handler=webhooks.edit,
@@ -59,7 +53,7 @@ ROUTES = (
         answers={200: shapes.WebhookItem},
         problems=("not-found", "revision-required", "revision-mismatch", "webhook-url", "validation"),
     ),
-    _of_one(
+    changer(
         "DELETE",
         _ONE,
         handler=webhooks.delete,
