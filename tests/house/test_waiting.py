@@ -9,6 +9,7 @@ TESTS = Path(__file__).parent.parent
 # Programs under test may sleep. These loops of tests do something each time, or keep a pace that is tested.
 PACED = {
     "model/trail_requests.py": 1,  # reads to the end, piece by piece
+    "relay/receiver.py": 1,  # an answer that comes drop by drop
     "storage/contract/test_listen.py": 1,  # gives up one wait after the other
     "storage/faults/disks.py": 1,  # fills a disk
     "surfaces/http/calls/test_streams_killed.py": 2,  # a load, and a browser that connects again

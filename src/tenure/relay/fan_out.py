@@ -19,7 +19,7 @@ from tenure.core.reports.reading import Position
 from tenure.core.webhooks.delivery import Cursor, NewDelivery, Scanned, ScannedEvent
 from tenure.core.webhooks.webhook import Webhook, types_of
 from tenure.relay.payload import needs_job, new_delivery
-from tenure.relay.subscriptions import Subscriptions, interested
+from tenure.relay.subscriptions import Subscriptions, asks_for_documents, interested
 from tenure.storage.contract.store import Store
 
 HOLD = timedelta(seconds=5)
@@ -44,7 +44,6 @@ class HeldCursor(NamedTuple):
 
     cursor: Cursor
     webhooks: list[Webhook]
-    documented: frozenset[UUID]
     position: Position
     at: float
 
@@ -89,8 +88,7 @@ class FanOut:
         if cursor is None:
             return None
         webhooks = await self._subscriptions.of(cursor)
-        documented = await self._subscriptions.with_documents(webhooks)
-        return HeldCursor(cursor, webhooks, documented, cursor.position, time.monotonic())
+        return HeldCursor(cursor, webhooks, cursor.position, time.monotonic())
 
     async def _go_on(self, held: HeldCursor) -> float:
         found = await self._scan(held)
@@ -114,7 +112,7 @@ class FanOut:
         webhooks = held.webhooks
         namespaces = {one.asked.namespace for one in webhooks}
         narrow = all(one.asked.definitions for one in webhooks)
-        limit = AT_ONCE_WITH_DOCUMENTS if held.documented else AT_ONCE
+        limit = AT_ONCE_WITH_DOCUMENTS if any(map(asks_for_documents, webhooks)) else AT_ONCE
         return await self._store.scan(
             held.position,
             types=types_of(webhooks),
@@ -135,17 +133,19 @@ class FanOut:
             for scanned in events
             for webhook in interested(held.webhooks, scanned, cursor.since, is_main=cursor.webhook is None)
         ]
+        # Asked for each time, not with the cursor: a key may have been revoked a moment ago.
+        documented = await self._subscriptions.with_documents({one.id: one for _, one in wanted}.values())
         jobs = await self._jobs(
             {
                 scanned.entry.event.job
                 for scanned, webhook in wanted
-                if needs_job(scanned, webhook, has_documents=webhook.id in held.documented)
+                if needs_job(scanned, webhook, has_documents=webhook.id in documented)
             }
         )
         return [
             new_delivery(
                 *(webhook, scanned, jobs.get(scanned.entry.event.job), self._redaction),
-                has_documents=webhook.id in held.documented,
+                has_documents=webhook.id in documented,
             )
             for scanned, webhook in wanted
         ]

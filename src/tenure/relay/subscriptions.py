@@ -1,6 +1,6 @@
 """The webhooks that events are fanned out to now, and which of them may be sent documents of jobs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -32,9 +32,9 @@ class Subscriptions:
         """Read them again the next time."""
         self._generation = None
 
-    async def with_documents(self, webhooks: Sequence[Webhook]) -> frozenset[UUID]:
+    async def with_documents(self, webhooks: Iterable[Webhook]) -> frozenset[UUID]:
         """Those that ask for documents, and whose creator may read them now: the operator, or a key."""
-        asking = [one for one in webhooks if one.asked.with_params or one.asked.with_result]
+        asking = [one for one in webhooks if asks_for_documents(one)]
         creators = {one.asked.creator for one in asking if one.asked.creator is not None}
         ring = await self._store.find_keys(sorted(creators)) if creators else None
         held = {key.id: key for key in ring.held} if ring is not None else {}
@@ -51,6 +51,11 @@ class Subscriptions:
             found += page
             after = page[-1].id
         return found
+
+
+def asks_for_documents(webhook: Webhook) -> bool:
+    """Whether it asks for more of a job than its events."""
+    return webhook.asked.with_params or webhook.asked.with_result
 
 
 def interested(

@@ -28,6 +28,9 @@ from tenure.storage.contract.store import Store
 PACE = 0.05
 """The least seconds between two looks at the feed: what happens meanwhile is read together."""
 
+OTHERS_SHARE = 4
+"""How many times as long as a look has taken the next one waits, where the feed was read to its end."""
+
 IDLE = 3600.0
 SOON = 60.0
 LAST_SECOND = 1.0
@@ -43,7 +46,7 @@ class WebhookRelay:
         self._store = store
         self._fan_out = FanOut(store, holder, Redaction(settings.redact))
         self._sender = Sender(store, holder, settings, on_signal, resolve)
-        self._has_cursor = False
+        self._has_cursor = self._is_told = False
         self._may_look_at = 0.0
         self._holds = asyncio.Event()
         self._left = asyncio.Event()
@@ -53,7 +56,7 @@ class WebhookRelay:
         self._settling = Loop("webhooks.settler", self._settle, on_signal)
         self._hearing = Loop("webhooks.hints", self._hear, on_signal)
         self._sender.on_ended = self._settling.poke
-        self._sender.on_room = self._sending.poke
+        self._sender.on_room = self._tell_sender
 
     def on_outlook(self, outlook: Outlook) -> None:
         """Learn what the duties have seen: whether there is a cursor, and when a delivery is due."""
@@ -87,17 +90,27 @@ class WebhookRelay:
             rest = await self._fan_out.turn() if self._has_cursor else None
         finally:
             self._tell_hearer()
+        done = time.monotonic()
         if self._fan_out.recorded > before:
-            self._sending.poke()
+            self._tell_sender()
         if rest is None:
             return away_for() if self._has_cursor else IDLE
-        if rest:
-            self._may_look_at = time.monotonic() + PACE
+        # However many events there are, most of the time is left for other work.
+        self._may_look_at = done + (max(PACE, OTHERS_SHARE * (done - now)) if rest else done - now)
         return rest
 
     async def _send(self) -> float:
-        rest = await self._sender.take()
-        return IDLE if rest is None else rest
+        """Begin what is due, if anybody has told of it; what is told meanwhile counts for the next turn."""
+        is_told, self._is_told = self._is_told, False
+        try:
+            rest = await self._sender.take() if is_told else None
+        except BaseException:
+            self._is_told = True
+            raise
+        if rest is None:
+            return IDLE
+        self._is_told = True
+        return rest
 
     async def _settle(self) -> float:
         await self._sender.settle()
@@ -109,9 +122,14 @@ class WebhookRelay:
             self._timer.cancel()
             self._timer = None
         if seconds <= 0:
-            self._sending.poke()
+            self._tell_sender()
         elif seconds < SOON:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._sending.poke)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._tell_sender)
+
+    def _tell_sender(self) -> None:
+        """Something may be due."""
+        self._is_told = True
+        self._sending.poke()
 
     def _tell_hearer(self) -> None:
         """Hints are wanted from the first cursor on, until there is none."""

@@ -20,7 +20,7 @@ async def test_a_webhook_is_kept_as_it_was_asked_for(store: Store) -> None:
         "onStart",
         "custom:page.sent",
         namespace="acme",
-        definitions=("mail@2", "report"),
+        definitions=("mail", "report"),
         queues=("slow",),
         tags=("a", "b"),
         with_params=True,

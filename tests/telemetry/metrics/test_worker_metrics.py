@@ -14,8 +14,17 @@ from tenure.core.model.outcome import Ending, Report, Succeeded
 from tenure.core.model.policy import OnLost, Policy, RetryPolicy
 from tenure.core.model.states import State
 from tenure.core.reports.access import AUDIT_KEPT
-from tenure.core.signals import AttemptLost, AttemptSettled, AttemptStarted, DutyDone, WorkerReady
+from tenure.core.signals import (
+    AttemptLost,
+    AttemptSettled,
+    AttemptStarted,
+    DutyDone,
+    WebhookTried,
+    WorkerReady,
+)
 from tenure.core.values.documents import Document
+from tenure.core.webhooks.delivery import NewDelivery
+from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
 from tenure.telemetry.logs.logs import EventLog, LogEntry
 from tenure.telemetry.metrics import queue_gauges
@@ -318,3 +327,27 @@ def claimed_of(definition: str) -> Claimed:
         queued_at=now,
         started_at=now,
     )
+
+
+async def test_tries_of_webhooks_are_counted_and_what_waits_is_seen(store: Store) -> None:
+    """S1.75: how many, how long they took, and since when the oldest waits."""
+    metrics = WorkerMetrics()
+    hook = NewWebhook(id=uuid4(), url="https://example.com", events=("failed",))
+    webhook = await metrics.on(store).add_webhook(hook, secret="whsec_")
+    now = await store.now()
+    for message in ("msg_1", "msg_2"):
+        await store.add_delivery(
+            NewDelivery(webhook=webhook.id, message=message, type="test", at=now, body="{}")
+        )
+    for outcome, took in (("delivered", 0.2), ("failed", 1.0), ("failed", 0.1), ("dead", 0.1)):
+        metrics(WebhookTried(webhook.id, outcome, took))
+    seen = await scraped(metrics)
+    counted = {
+        one: seen.value("tenure_webhook_deliveries_total", outcome=one)
+        for one in ("delivered", "failed", "dead")
+    }
+    assert counted == {"delivered": 1, "failed": 2, "dead": 1}
+    assert seen.value("tenure_webhook_delivery_seconds_count") == 4
+    assert seen.value("tenure_webhook_waiting") == 2
+    assert seen.value("tenure_webhook_oldest_seconds") >= 0
+    check_whole(seen, OF_WORKERS)

@@ -1,4 +1,4 @@
--- Take the cursor that was not taken for longest. One that catches up rests while its webhook is paused or has much to do.
+-- Take the cursor that was not taken for longest: turns are told apart even within a microsecond. One that catches up rests while its webhook is paused or has much to do.
 WITH
 free AS MATERIALIZED (
     SELECT name
@@ -15,7 +15,7 @@ free AS MATERIALIZED (
 )
 UPDATE tenure.cursor
    SET holder     = :holder::text,
-       held_at    = tenure.now(),
+       held_at    = greatest(tenure.now(), (SELECT max(held_at) FROM tenure.cursor) + interval '1 microsecond'),
        held_until = tenure.now() + :hold_for::interval
   FROM free
  WHERE cursor.name = free.name

@@ -35,7 +35,7 @@ class WebhookVerbs(Database):
             begins = await _end_of_feed(run)
             added = await run("add_webhook.webhook", **columns, begins_behind=str(begins))
             if not added:
-                raise mapping.taken(new.id)
+                return added
             await run("add_webhook.secret", id=new.id, secret=secret)
             if since is not None:
                 wanted = CatchUp(await _before(run, since), begins, since)
@@ -43,6 +43,8 @@ class WebhookVerbs(Database):
             return added
 
         added = await self._pool.transact(add)
+        if not added:
+            raise mapping.taken(new.id)
         self._wakeups.timed()
         return mapping.webhook_from(added[0])
 

@@ -1,7 +1,7 @@
--- Take the cursor that was not taken for longest. One that catches up rests while its webhook is paused or has much to do.
+-- Take the cursor that was not taken for longest: turns are told apart even within a microsecond. One that catches up rests while its webhook is paused or has much to do.
 UPDATE tenure_cursor
    SET holder     = :holder,
-       held_at    = :now,
+       held_at    = max(:now, (SELECT max(held_at) FROM tenure_cursor) + 1),
        held_until = :now + :hold_for
  WHERE name = (SELECT name
                  FROM tenure_cursor free

@@ -38,13 +38,16 @@ class WebhookVerbs(Database):
             run("webhook_cursors.begin", **_place(begins), generation=mapping.new_generation())
             added = run("add_webhook.webhook", **columns, begins_behind=str(begins))
             if not added:
-                raise mapping.taken(new.id)
+                return added
             run("add_webhook.secret", id=str(new.id), secret=secret)
             if since is not None:
                 _catch_up(run, new.id, CatchUp(_before(run, since), begins, since))
             return added
 
-        return mapping.webhook_from((await self._transact(add))[0])
+        added = await self._transact(add)
+        if not added:
+            raise mapping.taken(new.id)
+        return mapping.webhook_from(added[0])
 
     async def webhook(self, webhook_id: UUID) -> Webhook | None:
         found = await self._read("webhook", mapping.webhook_from, id=str(webhook_id))

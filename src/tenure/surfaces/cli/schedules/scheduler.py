@@ -23,7 +23,7 @@ from tenure.telemetry.logs.logs import EventLog
     metavar="N",
 )
 def scheduler(**given: str | None) -> None:
-    """Fire schedules, queue jobs that are due, and take back those of lost workers. Runs no jobs.
+    """Fire schedules, send webhooks, queue due jobs, and take back those of lost workers. Runs no jobs.
 
     Every worker and `tenure serve` do this, too: a scheduler is for times at which none of them runs. Any
     number of them may run at once, and each tick fires once.
