@@ -59,6 +59,7 @@ class Running(NamedTuple):
     def stored(self, column: str = "id") -> list[str]:
         """What it has stored: the ids, or another column."""
         with closing(apsw.Connection(str(self.database))) as connection:
+            connection.set_busy_timeout(10_000)
             return [str(row[0]) for row in connection.execute(f"SELECT {column} FROM event ORDER BY id")]
 
 
