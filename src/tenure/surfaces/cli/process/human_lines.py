@@ -104,8 +104,6 @@ def human_line(event: str, fields: dict[str, Any]) -> str:
         case "schedule.ticked", {"schedule": schedule, "outcomes": outcomes, "reason": reason}:
             told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in outcomes.items())
             return f"schedule {schedule}: {told}" + (f": {reason}" if reason else "")
-        case "schedule.unreadable", {"schedule": schedule, "reason": reason}:
-            return f"schedule {schedule}: {reason}"
         case "request.answered", {
             "method": method,
             "route": route,
@@ -150,6 +148,8 @@ def _trouble_line(event: str, fields: dict[str, Any]) -> str:
             return f"no connection to spare: {waiting} call(s) wait for one of {opened}: {reason}"
         case "connections.freed", {"durationSeconds": seconds}:
             return f"nobody waits for a connection any more, after {seconds:.1f} s"
+        case "schedule.unreadable", {"schedule": schedule, "reason": reason}:
+            return f"schedule {schedule}: {reason}"
         case _:
             return _attempt_line(event, fields)
 
