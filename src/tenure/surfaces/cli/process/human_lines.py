@@ -152,6 +152,8 @@ def _trouble_line(event: str, fields: dict[str, Any]) -> str:
             return f"no connection to spare: {waiting} call(s) wait for one of {opened}: {reason}"
         case "connections.freed", {"durationSeconds": seconds}:
             return f"nobody waits for a connection any more, after {seconds:.1f} s"
+        case "schedule.unreadable", {"schedule": schedule, "reason": reason}:
+            return f"schedule {schedule}: {reason}"
         case _:
             return _attempt_line(event, fields)
 
