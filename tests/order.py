@@ -21,6 +21,7 @@ LONG = (
     "tests/worker/test_failover.py",
     "tests/surfaces/http/docs/test_document.py",
     "tests/relay/test_killed.py",
+    "tests/relay/test_webhooks.py",
     "tests/storage/touched/",
 )
 """What takes ten seconds or more, the longest first."""

@@ -53,8 +53,7 @@ async def test_processes_that_are_killed_lose_nothing_and_make_nothing_up(
     for n in range(ROUNDS):
         async with scheduler_process(address) as process:
             working = asyncio.create_task(end_jobs(store, 40))
-            before = len(receiver.requests)
-            await until(lambda before=before, n=n: len(receiver.requests) > before + 5 * n)
+            await _some_more(receiver, 1 + 5 * n)
             process.send_signal(signal.SIGKILL)
             await process.wait()
             wanted += await working
@@ -67,3 +66,9 @@ async def test_processes_that_are_killed_lose_nothing_and_make_nothing_up(
     assert set(receiver.messages()) <= committed
     bodies = {(one.message, one.body) for one in receiver.requests}
     assert len(bodies) == len(wanted)  # each time the same
+
+
+async def _some_more(receiver: Receiver, number: int) -> None:
+    """Wait for so many requests more."""
+    enough = len(receiver.requests) + number
+    await until(lambda: len(receiver.requests) >= enough)

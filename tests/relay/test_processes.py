@@ -3,26 +3,28 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 
+from tenure.core.values.documents import write
 from tenure.storage.contract.store import Store
 from tests.relay.receiver import Receiver
 from tests.relay.running_relay import ALLOW, SECRET, end_jobs, hook
 from tests.storage.verbs import enqueue_one
-from tests.worker.running_worker import ROOT, TARGET
-from tests.worker.worker_process import worker_process
+from tests.worker.running_worker import ROOT
+from tests.worker.worker_process import Ledger, worker_process
 
 ALLOWED = {"TENURE_WEBHOOK_ALLOW": ALLOW[0], "TENURE_POLL_SECONDS": "0.1"}
 
 
 async def test_a_worker_tells_of_the_jobs_that_it_runs(
-    address: str, store: Store, receiver: Receiver
+    address: str, store: Store, receiver: Receiver, tmp_path: Path
 ) -> None:
     """S1.15, S1.17"""
     await hook(store, receiver.url, "onStart", "onEnd")
-    async with worker_process(address, target=TARGET, **ALLOWED) as worker:
-        job = await enqueue_one(store, "echo")
+    params = write({**Ledger(tmp_path).params, "name": "ran"})
+    async with worker_process(address, **ALLOWED):
+        job = await enqueue_one(store, "short", params=params)
         requests = await receiver.has(2)
-        assert worker.pid
     assert set(receiver.messages()) == {f"msg_{job.hex}_2", f"msg_{job.hex}_3"}
     assert all(one.fits(SECRET) for one in requests)
 

@@ -149,8 +149,8 @@ async def test_whatever_a_receiver_does_the_event_comes_again_under_its_id(
             assert (one.state, one.status) == (DeliveryState.WAITING, status)
             assert (one.problem or "").startswith(problem or "")
             assert one.next_at is not None
-        for one in [*hooks.values(), flooded]:
-            [delivery] = await _settled(store, one, 1)
+        for webhook in [*hooks.values(), flooded]:
+            [delivery] = await _settled(store, webhook, 1)
             assert (delivery.message, delivery.status) == (message, 200)
     assert "/elsewhere" not in {one.target for one in receiver.requests}
     assert set(receiver.messages()) == {message}
