@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from tenure.api.redaction import USUAL, Redaction
-from tenure.api.shapes import MILLIS, Name, Planned, Reason
+from tenure.api.shapes import Name, Planned, Reason
 from tenure.core.reports.reading import EVENT_TYPES
 from tenure.core.webhooks.delivery import Delivery, DeliveryState
 from tenure.core.webhooks.webhook import (
@@ -47,7 +47,7 @@ Events = Annotated[
 ]
 Names = Annotated[tuple[Name, ...], Meta(max_length=MOST_NAMES, extra_json_schema=_DISTINCT)]
 Tries = Annotated[int, Meta(ge=1, le=MOST_TRIES)]
-Patience = Annotated[float, Meta(ge=1, le=LONGEST_TIMEOUT.total_seconds(), extra_json_schema=MILLIS)]
+Patience = Annotated[float, Meta(ge=1, le=LONGEST_TIMEOUT.total_seconds())]
 Standing = Literal["delivering", "failing", "paused"]
 
 
