@@ -14,12 +14,15 @@ from msgspec import Struct
 
 from tenure.core import errors
 from tenure.core.errors import StoreError
-from tenure.core.model import aside, job, lease, limit, outcome, policy, turn
+from tenure.core.model import aside, claim_by_id, job, lease, limit, outcome, policy, turn
 from tenure.core.reports import operations, reading, retention
 from tenure.core.schedule import schedule
 
 _MICROSECOND = timedelta(microseconds=1)
-_MODULES = (aside, job, lease, limit, operations, outcome, policy, reading, retention, schedule, turn, errors)
+_MODULES = (
+    *(aside, claim_by_id, job, lease, limit, operations, outcome, policy, reading, retention, schedule, turn),
+    errors,
+)
 _ERRORS = (errors.__name__, aside.__name__)
 _KNOWN: dict[str, Callable[[Any], Any]] = {
     "UUID": UUID,

@@ -22,6 +22,7 @@ from tenure.storage.mapping.return_steps import REAPER
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
+from tenure.storage.postgres.verbs.claims_by_id import ClaimsById
 from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
@@ -36,7 +37,17 @@ from tenure.storage.postgres.wire.pool import Pool
 
 
 class PostgresStore(
-    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
+    ScheduleVerbs,
+    Turn,
+    ClaimsById,
+    Reading,
+    Overview,
+    Operations,
+    RetentionVerbs,
+    Trails,
+    Access,
+    Inspection,
+    Mending,
 ):
     """Jobs in a PostgreSQL database, shared by any number of processes and machines."""
 

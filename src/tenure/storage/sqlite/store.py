@@ -23,6 +23,7 @@ from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.connection import Durability, Opening
 from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.access import Access
+from tenure.storage.sqlite.verbs.claims_by_id import ClaimsById
 from tenure.storage.sqlite.verbs.health import Inspection
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
@@ -35,7 +36,17 @@ from tenure.storage.sqlite.verbs.turn import Turn
 
 
 class SqliteStore(
-    ScheduleVerbs, Turn, Reading, Overview, Operations, RetentionVerbs, Trails, Access, Inspection, Mending
+    ScheduleVerbs,
+    Turn,
+    ClaimsById,
+    Reading,
+    Overview,
+    Operations,
+    RetentionVerbs,
+    Trails,
+    Access,
+    Inspection,
+    Mending,
 ):
     """Jobs in one file, shared by any number of processes on one machine."""
 
