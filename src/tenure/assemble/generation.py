@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tenure.assemble.client import client_on
 from tenure.assemble.handler_variables import handler_variables
+from tenure.assemble.messages import Messages
 from tenure.assemble.observed_lanes import ObservedLanes
 from tenure.core.reports.operations import WorkerInfo
 from tenure.core.signals import Announce, Troubled, to_all
@@ -16,6 +17,7 @@ from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
 from tenure.engine.schedules.announcement import announce_all
+from tenure.engine.worker.named_claims import Triggers
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
 from tenure.execution.lanes import Lanes, LaneSet
@@ -73,6 +75,8 @@ class Generations:
         self._options = options
         self._metrics = metrics
         self._spans = spans
+        self.messages: Messages | None = None
+        """What leads its workers to jobs, if it is not the database alone."""
         self._guards = OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1)))
         self.user = _child_user(settings)
         self.environment = handler_variables(
@@ -125,13 +129,23 @@ class Generations:
         if self._options.shows_lines:
             observed = ObservedLanes(observed, on_line=self._logs.line)
         announce = to_all(*listeners, self._logs)
-        return build_worker(measured, observed, registry, announce, worker=name, settings=self._settings)
+        triggers = None if self.messages is None else self.messages.inbox(self._settings)
+        return build_worker(
+            measured, observed, registry, announce, worker=name, settings=self._settings, triggers=triggers
+        )
 
 
 def build_worker(
-    store: Store, lanes: LaneSet, registry: Registry, announce: Announce, *, worker: str, settings: Settings
+    store: Store,
+    lanes: LaneSet,
+    registry: Registry,
+    announce: Announce,
+    *,
+    worker: str,
+    settings: Settings,
+    triggers: Triggers | None = None,
 ) -> Worker:
-    """A worker that serves these definitions as the settings say."""
+    """A worker that serves these definitions as the settings say; `triggers` lead it to jobs."""
     lines = served_lines(registry.specs(), settings.queues)
     config = WorkerConfig.of(settings, worker=worker, lines=lines)
     info = WorkerInfo(
@@ -142,7 +156,7 @@ def build_worker(
         slots=sum(group.slots for group in slot_groups(registry.specs(), config)),
         lines=lines,
     )
-    return Worker(store, lanes, info, registry, config, announce)
+    return Worker(store, lanes, info, registry, config, announce, triggers)
 
 
 def _child_user(settings: Settings) -> ChildUser | None:

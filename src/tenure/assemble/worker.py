@@ -8,10 +8,12 @@ from typing import NamedTuple
 from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import Generation, Generations, WorkerOptions
 from tenure.assemble.handler_variables import shown_by_the_app
+from tenure.assemble.messages import with_messages
 from tenure.assemble.reloading_worker import ReloadingWorker, first_app, next_generation
 from tenure.assemble.source_files import SourceFiles
 from tenure.assemble.span_export import exported
 from tenure.assemble.start_notices import start_notices
+from tenure.core.signals import to_all
 from tenure.core.values.urls import masked
 from tenure.engine.worker.worker import Worker
 from tenure.settings.settings import Settings
@@ -83,6 +85,9 @@ async def open_worker(
         store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
         await warn_of_clock(store, logs)
+        announce = logs if metrics is None else to_all(metrics, logs)
+        store, messages = await stack.enter_async_context(with_messages(store, settings, announce))
+        generations.messages = messages
         generation = await generations.open(imported, store)
         _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)
         if database != settings.database and (shown := shown_by_the_app(generations.environment, database)):
@@ -94,6 +99,8 @@ async def open_worker(
             worker = ReloadingWorker(
                 generation, partial(next_generation, generations, store, named), files, logs
             )
+        if metrics is not None and messages is not None:
+            metrics.messages.watch(messages.backlog)
         if metrics is not None:
             metrics.watch(worker, worker if isinstance(worker, ReloadingWorker) else generation.lanes)
             stack.enter_context(watched(metrics.lag))
