@@ -40,6 +40,9 @@ MOST_RECEIVERS = 4
 AGAIN_AFTER = 5.0
 """Seconds after which a message is shown again that this worker can do nothing with now."""
 
+LEAST_HIDDEN = 30.0
+"""Seconds for which a message is hidden at least, however short the lease."""
+
 WARN_EVERY = 60.0
 BEGINNING = 64
 """How many bytes are logged of what is no message."""
@@ -59,7 +62,7 @@ class Inbox:
         """A message is hidden for longer than a lease lasts: who gets it then can take the job."""
         self._transport = transport
         self._store = store
-        self._hidden_for = max(30.0, 2 * lease_seconds)
+        self._hidden_for = max(LEAST_HIDDEN, 2 * lease_seconds)
         self._beat = heartbeat_seconds
         self._held: dict[Lease, str] = {}
         self._done: deque[str] = deque(maxlen=MOST_UNANSWERED)
