@@ -1,5 +1,6 @@
 """What was asked about schedules and what was answered, and ticks with the schedule that each belongs to."""
 
+from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -23,6 +24,11 @@ class ScheduleCall(Struct, frozen=True, kw_only=True):
     recounts: bool = False
     """Whether an edit gives the number of runs anew."""
     job: UUID | None = None
+
+    @property
+    def took(self) -> timedelta:
+        """How long it took until it was answered."""
+        return timedelta(seconds=self.answered_at - self.sent_at)
 
 
 class TickOf(Struct, frozen=True):

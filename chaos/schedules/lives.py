@@ -109,24 +109,13 @@ class ScheduleLife:
         assert row is not None  # noqa: S101
         if next_ is None:
             return row.next_at is None or tick < row.next_at
-        if row.paused_at is not None and (waited := self._waited_for(row)) is not None:
-            # Those that passed in a pause in which the rule changed are not noted.
-            return tick < waited
+        if row.paused_at is not None and tick > row.updated_at - next_.took and not self._is_on_record(tick):
+            # An edit in a pause notes what had passed when it began, and that may be any moment of the call.
+            return False
         return tick <= row.updated_at and (row.next_at is None or tick < row.next_at)
 
-    def _waited_for(self, edited: Schedule) -> datetime | None:
-        """The tick that it waited for when it was paused, before an edit in the pause."""
-        return next(
-            (
-                call.schedule.next_at
-                for call in self.own_calls
-                if call.verb in {"create", "pause"}
-                and call.schedule is not None
-                and call.schedule.paused_at == edited.paused_at
-                and call.schedule.revision < edited.revision
-            ),
-            None,
-        )
+    def _is_on_record(self, moment: datetime) -> bool:
+        return any(tick.at <= moment <= (tick.until or tick.at) for tick in self.own_ticks)
 
 
 def _within_runs(ticks: list[datetime], schedule: Schedule, fired: Sequence[Tick]) -> list[datetime]:

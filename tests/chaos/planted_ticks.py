@@ -23,20 +23,20 @@ PLANTS = (
                     (
                         "fire.ticks",
                         "ON CONFLICT DO NOTHING",
-                        "ON CONFLICT (namespace, schedule, at) DO UPDATE SET job = excluded.job",
+                        "ON CONFLICT (namespace, schedule, at, is_by_hand) DO UPDATE SET job = excluded.job",
                     ),
                 ),
             }
         ),
     ),
     Plant(
-        "a tick that counts twice",
+        "a run that counts twice",
         {"I49"},
         stories.two_schedulers,
         Sabotage(
             {
-                "sqlite": (("fire.move", "AND next_at = :expected", ""),),
-                "postgres": (("fire.move", "AND schedule.next_at = given.expected", ""),),
+                "sqlite": (("fire.count", "remaining - :made,", "remaining - 2 * :made,"),),
+                "postgres": (("fire.count", "remaining - made.n,", "remaining - 2 * made.n,"),),
             }
         ),
     ),
@@ -46,10 +46,8 @@ PLANTS = (
         stories.two_schedulers,
         Sabotage(
             {
-                "sqlite": (("fire.move", "max(remaining - :fired, 0)", "remaining"),),
-                "postgres": (
-                    ("fire.move", "greatest(schedule.remaining - held.fired, 0)", "schedule.remaining"),
-                ),
+                "sqlite": (("fire.count", "max(remaining - :made, 0)", "remaining"),),
+                "postgres": (("fire.count", "greatest(remaining - made.n, 0)", "remaining"),),
             }
         ),
     ),
@@ -101,6 +99,17 @@ PLANTS = (
         ),
     ),
     Plant(
+        "ticks of a pause that an edit drops",
+        {"I37"},
+        stories.edited_in_a_pause,
+        Sabotage(
+            {
+                "sqlite": (("change_schedule.missed", "", NOTHING),),
+                "postgres": (("change_schedule.missed", "ON CONFLICT", "WHERE false ON CONFLICT"),),
+            }
+        ),
+    ),
+    Plant(
         "a firing by a rule that was changed",
         {"I37"},
         stories.edited_meanwhile,
@@ -146,7 +155,7 @@ PLANTS = (
         Sabotage(
             {
                 "sqlite": (("tidy.ticks", ":now - 7776000000000", ":now + 1"),),
-                "postgres": (("tidy", "WHERE noted_at < tenure.now() - interval '90 days'", ""),),
+                "postgres": (("tidy", "noted_at < tenure.now() - interval '90 days'", "true"),),
             }
         ),
     ),
@@ -157,7 +166,9 @@ PLANTS = (
         Sabotage(
             {
                 "sqlite": (("due_schedules", "WHERE next_at <= :now", "WHERE true"),),
-                "postgres": (("due_schedules", "WHERE next_at <= tenure.now()", "WHERE true"),),
+                "postgres": (
+                    ("due_schedules", "WHERE next_at <= (SELECT", "WHERE true OR next_at <= (SELECT"),
+                ),
             }
         ),
     ),

@@ -117,6 +117,22 @@ async def paused_meanwhile(scene: Scene) -> None:
     await work(scene)
 
 
+async def edited_in_a_pause(scene: Scene) -> None:
+    """It is paused, ticks pass, and it is given another rule before it goes on."""
+    client = await begun(scene, asked(10))
+    await scene.wait(10)
+    await fire(scene)
+    await client.pause(NAME)
+    await scene.wait(25)
+    read = await client.get(NAME)
+    assert read is not None
+    await client.edit(read, asked(7))
+    await client.resume(NAME)
+    await scene.wait(7)
+    await fire(scene)
+    await work(scene)
+
+
 async def deleted_meanwhile(scene: Scene) -> None:
     """It is deleted while a process fires it, and made again later."""
     client = await begun(scene, asked())

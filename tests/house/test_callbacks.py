@@ -10,7 +10,6 @@ SILENT = {"None", "Awaitable[None]", "Coroutine[Any, Any, None]"}
 """What a callable answers with that only takes note."""
 
 INSTRUCTIONS = {
-    "admit": "raises where there is no room",
     "call": "what is to be called soon",
     "call_handlers": "the method of `logging` that it stands in front of",
     "callback": "given to a method that is itself named `on_…`",

@@ -27,6 +27,7 @@ from tenure.core.signals import (
     MessagesSent,
     NoMessage,
     Recovered,
+    ScheduleLeftAlone,
     ScheduleTicked,
     Signal,
     Troubled,
@@ -122,6 +123,7 @@ FAILED_TICK = ScheduleTicked(
 OTHERS: list[Signal] = [
     TICKED,
     FAILED_TICK,
+    ScheduleLeftAlone(NIGHTLY, NASTY),
     JobPutAside(ASIDE),
     HookFailed(str(UUID(int=1)), "on_end", NASTY),
     DutyDone("reap", (StepTaken(UUID(int=1), State.RUNNING, State.QUEUED, LAPSED),)),

@@ -131,7 +131,7 @@ async def test_who_waits_is_told_how_else_it_ended(client: Any, store: Store) ->
     assert str(error.value) == str(JobFailed(failed, "mail", job.error))
     with pytest.raises(JobCancelled, match="was cancelled"):
         await client.wait(await job_in(store, State.CANCELLED))
-    with pytest.raises(JobBuried, match="lost its worker"):
+    with pytest.raises(JobBuried, match="its worker was lost or stopped"):
         await client.wait(await job_in(store, State.BURIED))
 
 

@@ -26,9 +26,9 @@ old_ticks AS (
     DELETE FROM tenure.tick
      WHERE (SELECT mine FROM turn) AND ctid = ANY (ARRAY(SELECT ctid FROM tenure.tick
                                                           WHERE noted_at < tenure.now() - interval '90 days'
-                                                            AND NOT (is_open AND EXISTS (
-                                                                    SELECT FROM tenure.job_state s
-                                                                     WHERE s.id = tick.job AND s.finished_at IS NULL))
+                                                            AND NOT (is_open AND coalesce((
+                                                                    SELECT s.finished_at IS NULL FROM tenure.job_state s
+                                                                     WHERE s.id = tick.job LIMIT 1), false))
                                                           ORDER BY noted_at LIMIT 10000))
 ),
 old_announcements AS (

@@ -25,7 +25,8 @@ free AS MATERIALIZED (
     SELECT id
       FROM gone
      WHERE NOT EXISTS (SELECT FROM under
-                        WHERE under.limited = gone.id AND EXISTS (SELECT FROM tenure.job WHERE job.line = under.line))
+                        WHERE under.limited = gone.id   -- one look-up a line: the planner would rather read all jobs
+                          AND (SELECT job.id FROM tenure.job WHERE job.line = under.line ORDER BY line, id LIMIT 1) IS NOT NULL)
      LIMIT 100
 ),
 lines AS (

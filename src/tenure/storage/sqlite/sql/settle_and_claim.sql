@@ -226,7 +226,7 @@ served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:open)
 ),
 hop (place, before, n) AS (
-    SELECT (SELECT line * 65536 + rank + 32768 FROM tenure_ready ORDER BY line, rank LIMIT 1), 0, 0
+    SELECT (SELECT line * 65536 + rank + 32768 FROM tenure_ready WHERE line > 0 ORDER BY line, rank LIMIT 1), 0, 0
      UNION ALL
     SELECT (SELECT line * 65536 + rank + 32768
               FROM tenure_ready ready

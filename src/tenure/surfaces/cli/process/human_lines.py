@@ -144,6 +144,8 @@ def _trouble_line(event: str, fields: dict[str, Any]) -> str:
             return f"{loop}: {reason} ({failures} in a row)"
         case "loop.recovered", {"loop": loop}:
             return f"{loop} works again"
+        case "schedule.unreadable", {"schedule": schedule, "reason": reason}:
+            return f"schedule {schedule} is left to other processes: {reason}"
         case "connections.short", {"open": opened, "waiting": waiting, "reason": reason}:
             return f"no connection to spare: {waiting} call(s) wait for one of {opened}: {reason}"
         case "messages.foreign", {"store": store, "count": count}:
