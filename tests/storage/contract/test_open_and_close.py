@@ -56,6 +56,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "reschedule": lambda store: store.reschedule([JOB]),
     "replay": lambda store: store.replay([JOB]),
     "settle_and_claim": claim,
+    "claim_these": lambda store: store.claim_these(Order(worker="a", lines=(MAIL,), limit=1), [JOB]),
     "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[LEASE])),
     "hand_back": lambda store: store.hand_back("a", unstarted=[LEASE], killed=[]),
     "promote": lambda store: store.promote(1),
