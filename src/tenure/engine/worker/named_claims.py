@@ -1,6 +1,6 @@
 """Claims of jobs that messages have named, over all slot groups of a worker."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -37,8 +37,11 @@ class NamedClaims:
         for claimer in self._claimers:
             claimer.sweep_alone(is_blind=is_blind)
 
-    async def claim(self, ids: Sequence[UUID]) -> NamedAnswer:
-        """Claim these jobs, each for the slot group that serves it."""
+    async def claim(self, ids: Sequence[UUID], on_claimed: Callable[[Claimed], None]) -> NamedAnswer:
+        """Claim these jobs, each for the slot group that serves it.
+
+        `on_claimed` runs for each before anything can be announced of its attempt.
+        """
         claimed: list[Claimed] = []
         left: dict[UUID, Unclaimed] = {}
         waiting: set[UUID] = set()
@@ -48,17 +51,23 @@ class NamedClaims:
             waiting |= set(rest[room:])
             if asked := rest[:room]:
                 answer = await claimer.claim_these(asked)
+                for one in answer.claimed:
+                    on_claimed(one)
                 claimed += answer.claimed
                 left |= answer.left
                 # Another group may serve these.
-                unserved = [job for job, one in answer.left.items() if one.why is WhyUnclaimed.UNSERVED]
+                unserved = [job for job, left_there in answer.left.items() if _is_unserved(left_there)]
                 taken = set(asked) - set(unserved)
                 rest = [job for job in rest if job not in taken]
         claimed_jobs = {one.lease.job for one in claimed}
-        told = {job for job, one in left.items() if one.why is not WhyUnclaimed.UNSERVED}
+        told = {job for job, one in left.items() if not _is_unserved(one)}
         waiting -= claimed_jobs | told
         left = {job: one for job, one in left.items() if job not in claimed_jobs | waiting}
         return NamedAnswer(claimed, left, sorted(waiting))
+
+
+def _is_unserved(one: Unclaimed) -> bool:
+    return one.why is WhyUnclaimed.UNSERVED
 
 
 class Triggers(Protocol):

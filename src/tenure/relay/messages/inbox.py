@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from tenure.core.model.lease import Lease
+from tenure.core.model.lease import Claimed, Lease
 from tenure.core.signals import (
     Announce,
     AttemptHandedBack,
@@ -126,12 +126,14 @@ class Inbox:
 
     async def _take(self, received: Sequence[Received], claims: NamedClaims, on_signal: Announce) -> None:
         receipts, later, dropped = self._read(received, on_signal)
-        answer = await claims.claim(list(receipts))
-        for one in answer.claimed:
-            first, *others = receipts.pop(one.lease.job)
-            self._held[one.lease] = first
+
+        def hold(claimed: Claimed) -> None:
+            first, *others = receipts.pop(claimed.lease.job)
+            self._held[claimed.lease] = first
             self._done.extend(others)
             dropped["duplicate"] += len(others)
+
+        answer = await claims.claim(list(receipts), hold)
         for job, unclaimed in answer.left.items():
             dropped[str(unclaimed.why)] += len(receipts[job])
             self._done.extend(receipts.pop(job))
