@@ -15,6 +15,7 @@ from tenure.core.model.trail import HOOK_FAILED, LogLine, Note, Trail
 from tenure.core.reports.operations import Definition, WorkerInfo
 from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document
+from tenure.storage.contract.claims_by_id import ClaimsByIdStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
@@ -103,7 +104,8 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
 """Every verb that asks the database, each with something to ask."""
 
 ASK_NOTHING = {"open", "close", "listen", "reset_clock"}
-"""These do not: two are what this file is about, hints may fail to come for any reason, a server's clock is its own."""
+"""These do not: two are what this file is about, hints may fail to come for any reason, a server has
+its own clock."""
 
 
 @pytest.fixture
@@ -117,7 +119,8 @@ async def store(backend: Backend) -> AsyncIterator[Store]:
 
 def test_no_verb_of_the_contract_is_missing_here() -> None:
     """Nor from any other test that goes through the table."""
-    parts = [vars(part) for part in (Store, ReadingStore, OperationsStore, RetentionStore)]
+    kinds = (Store, ReadingStore, OperationsStore, RetentionStore, ClaimsByIdStore)
+    parts = [vars(part) for part in kinds]
     members = [item for part in parts for item in part.items()]
     contract = {name for name, member in members if isfunction(member) and name[0] != "_"}
     assert VERBS.keys() == contract - ASK_NOTHING

@@ -28,6 +28,7 @@ _FAILED = Filter(states=frozenset({State.FAILED}))
 _ALIKE = Filter(fingerprint="mail:000000000001")
 _RETRYING = Filter(states=frozenset({State.RETRYING}))
 _QUEUED = Filter(states=frozenset({State.QUEUED}))
+_MAIL_QUEUED = Filter(queue="default", definition="mail", states=frozenset({State.QUEUED}))
 _RUNNING = Filter(states=frozenset({State.RUNNING}))
 _SUCCEEDED = Filter(states=frozenset({State.SUCCEEDED}))
 _FILTERS = {
@@ -218,10 +219,10 @@ async def _ending_in(store: Store, scene: Scene) -> int:
 
 
 async def _claim_these(store: Store, _: Scene) -> int:
-    """Of jobs that stand behind all others."""
-    made = await store.enqueue([NewJob(definition="mail") for _ in range(20)])
-    order = Order(worker="a", lines=(MAIL,), limit=20)
-    return len((await store.claim_these(order, [one.id for one in made])).claimed)
+    """Of the jobs that stand last in line."""
+    found = await store.page(_MAIL_QUEUED, newest_first=True, limit=PAGE)
+    order = Order(worker="a", lines=(MAIL,), limit=PAGE)
+    return len((await store.claim_these(order, [job.id for job in found.jobs])).claimed)
 
 
 CLAIMS: dict[str, tuple[Workload, int]] = {
@@ -230,7 +231,7 @@ CLAIMS: dict[str, tuple[Workload, int]] = {
     "a claim beside a line whose limit is used up": (claiming((FULL, MAIL), _MANY), _MANY),
     "a claim beside both": (claiming((PAUSED, FULL, MAIL), _MANY), _MANY),
     "a claim under a limit": (claiming((CALL,), 20), 20),
-    "a claim by id": (_claim_these, 20),
+    "a claim by id": (_claim_these, PAGE),
 }
 _LISTS: dict[str, tuple[Workload, int]] = {
     f"jobs {name}, {order} first, from the {begin}": (
