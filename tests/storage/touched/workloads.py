@@ -28,7 +28,6 @@ _FAILED = Filter(states=frozenset({State.FAILED}))
 _ALIKE = Filter(fingerprint="mail:000000000001")
 _RETRYING = Filter(states=frozenset({State.RETRYING}))
 _QUEUED = Filter(states=frozenset({State.QUEUED}))
-_MAIL_QUEUED = Filter(queue="default", definition="mail", states=frozenset({State.QUEUED}))
 _RUNNING = Filter(states=frozenset({State.RUNNING}))
 _SUCCEEDED = Filter(states=frozenset({State.SUCCEEDED}))
 _FILTERS = {
@@ -218,11 +217,10 @@ async def _ending_in(store: Store, scene: Scene) -> int:
     return len(await store.ending_in(scene.held[0].hex[-8:], among=1_000))
 
 
-async def _claim_these(store: Store, _: Scene) -> int:
-    """Of the jobs that stand last in line."""
-    found = await store.page(_MAIL_QUEUED, newest_first=True, limit=PAGE)
-    order = Order(worker="a", lines=(MAIL,), limit=PAGE)
-    return len((await store.claim_these(order, [job.id for job in found.jobs])).claimed)
+async def _claim_these(store: Store, scene: Scene) -> int:
+    """Of jobs that others stand before."""
+    order = Order(worker="a", lines=(MAIL,), limit=20)
+    return len((await store.claim_these(order, scene.in_line)).claimed)
 
 
 CLAIMS: dict[str, tuple[Workload, int]] = {
@@ -231,7 +229,7 @@ CLAIMS: dict[str, tuple[Workload, int]] = {
     "a claim beside a line whose limit is used up": (claiming((FULL, MAIL), _MANY), _MANY),
     "a claim beside both": (claiming((PAUSED, FULL, MAIL), _MANY), _MANY),
     "a claim under a limit": (claiming((CALL,), 20), 20),
-    "a claim by id": (_claim_these, PAGE),
+    "a claim by id": (_claim_these, 20),
 }
 _LISTS: dict[str, tuple[Workload, int]] = {
     f"jobs {name}, {order} first, from the {begin}": (
