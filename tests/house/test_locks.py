@@ -12,6 +12,9 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = {"requirements.lock": ("postgres", "fast"), "requirements-dev.lock": ("dev",)}
 
+_ENTRY = r"^([a-z0-9][a-z0-9.-]*)(?:\[[a-z0-9,-]+\])?==(\S+)"
+"""A package, with or without extras, and its version."""
+
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_satisfies_every_declared_dependency(name: str) -> None:
@@ -48,7 +51,7 @@ def test_a_lock_names_no_registry(name: str) -> None:
 
 
 def _locked(name: str) -> dict[str, str]:
-    return dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)==(\S+)", (ROOT / name).read_text(), flags=re.MULTILINE))
+    return dict(re.findall(_ENTRY, (ROOT / name).read_text(), flags=re.MULTILINE))
 
 
 def _declared(*extras: str) -> list[Requirement]:

@@ -6,19 +6,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tenure.relay.messages.sqs import SqsTransport, open_sqs
 
-_SERVE = """
-import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer("127.0.0.1", int(sys.argv[1]), verbose=False)
-server.start()
-print(server.get_host_and_port()[1], flush=True)
-sys.stdin.read()
-"""
-
+ROOT = Path(__file__).parents[3]
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -40,7 +33,8 @@ class SqsServer:
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE, str(self.port)],
+            [sys.executable, "-m", "tests.relay.messages.moto_server", str(self.port)],
+            cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

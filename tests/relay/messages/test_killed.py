@@ -72,7 +72,7 @@ async def post(port: int, key: str, definition: str, params: object) -> UUID:
                 asked = {"definition": definition, "params": params}
                 answer = await client.post("/v1/jobs", json=asked, headers={"Idempotency-Key": key})
                 if answer.status_code in {200, 201, 202}:
-                    found.append(UUID(answer.json()["id"]))
+                    found.append(UUID(answer.json()["jobId"]))
         return bool(found)
 
     await until(is_answered)

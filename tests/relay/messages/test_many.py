@@ -28,7 +28,7 @@ from tests.until import until
 from tests.whole import IS_WHOLE
 from tests.worker.running_worker import QUICK, enqueue, reach, run_worker
 
-JOBS = 5000 if IS_WHOLE else 300
+JOBS = 5000 if IS_WHOLE else 200
 PATIENCE = 1800 if IS_WHOLE else 120
 TRIES = 3
 

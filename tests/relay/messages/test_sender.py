@@ -14,7 +14,6 @@ from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.documents import EMPTY
 from tenure.relay.messages import body, sender
 from tenure.relay.messages.sender import Sender
-from tenure.relay.messages.sending_store import QUEUED_BY
 from tenure.relay.messages.transport import TransportFailed
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import sending_to
@@ -116,8 +115,3 @@ async def test_each_verb_that_puts_a_job_in_line_has_it_named(store: Store, queu
         assert again.replay is not None
     expected = [first.id, held.id, later.id, one.lease.job, again.replay]
     assert await named(queue) == sorted(expected)
-
-
-def test_the_verbs_that_send_are_verbs_of_the_store() -> None:
-    for verb in QUEUED_BY:
-        assert hasattr(Store, verb)

@@ -76,16 +76,19 @@ def _replayed(answer: list[Replayed]) -> Iterable[UUID]:
 
 
 QUEUED_BY: Mapping[str, Queued] = {
-    "enqueue": _enqueued,
-    "enqueue_strictly": _enqueued,
-    "spawn": _enqueued,
-    "fire": _fired,
-    "trigger_schedule": _triggered,
-    "accept": _standing,
-    "put_back": _standing,
-    "replay": _replayed,
-    "promote": _moved,
-    "reap": _moved,
-    "hand_back": _handed_back,
+    verb.__name__: queued
+    for verb, queued in (
+        (Store.enqueue, _enqueued),
+        (Store.enqueue_strictly, _enqueued),
+        (Store.spawn, _enqueued),
+        (Store.fire, _fired),
+        (Store.trigger_schedule, _triggered),
+        (Store.accept, _standing),
+        (Store.put_back, _standing),
+        (Store.replay, _replayed),
+        (Store.promote, _moved),
+        (Store.reap, _moved),
+        (Store.hand_back, _handed_back),
+    )
 }
 """The verbs that may put jobs in line, and how their answers name these."""

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tenure.core.errors import InvalidInput
+from tenure.core.values.extras import installation
 from tenure.relay.messages.transport import MOST_AT_ONCE, Backlog, Received, TransportFailed
 
 CONNECT_WITHIN, ANSWER_WITHIN = 5, 30
@@ -86,7 +87,7 @@ async def open_sqs(url: str) -> AsyncIterator[SqsTransport]:
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
         problem = "is sqs, and the package aiobotocore is not installed"
-        raise InvalidInput("transport", problem, "pip install 'tenure[sqs]'") from None
+        raise InvalidInput("transport", problem, installation("sqs")) from None
     config = AioConfig(
         connect_timeout=CONNECT_WITHIN,
         read_timeout=ANSWER_WITHIN,

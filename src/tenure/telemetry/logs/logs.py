@@ -230,6 +230,7 @@ class EventLog:
                 self._on_worker_signal(signal)
 
     def _on_message_signal(self, signal: ForeignMessages | NoMessage | MessagesSent) -> None:
+        event: str
         fields: dict[str, Any]
         match signal:
             case ForeignMessages(store, count):
@@ -240,10 +241,9 @@ class EventLog:
                     {"message": beginning.decode(errors="backslashreplace")},
                 )
             case MessagesSent(failed=failed, error=error):
-                if not error:
-                    return
                 event, fields = "messages.unsent", {"count": failed, "reason": error}
-        self._log("warning", event, {**fields, "worker": self._worker})
+        if fields.get("reason") != "":
+            self._log("warning", event, {**fields, "worker": self._worker})
 
     def _on_ticked(self, signal: ScheduleTicked) -> None:
         counts = Counter[str]()
