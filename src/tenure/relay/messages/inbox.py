@@ -3,7 +3,7 @@
     claimed         hidden from others by each heartbeat, until the outcome is on record: then removed
     lost, returned  shown again at once: the next worker that gets it may claim the job
     not claimed     removed: the sweep finds the job, and what queues it again sends anew
-    no room yet     shown again after a few seconds
+    no room yet     shown again after a second
     foreign         another store's: shown again, and warned of once a minute
     none of ours    removed, counted, and logged by its first bytes
 
@@ -38,7 +38,10 @@ MOST_RECEIVERS = 4
 """How many calls wait at a time, for workers with many slots."""
 
 AGAIN_AFTER = 5.0
-"""Seconds after which a message is shown again that this worker can do nothing with now."""
+"""Seconds after which another store's message is shown again."""
+
+ROOM_AFTER = 1.0
+"""Seconds after which a message is shown again whose job has found no free slot: there was one just before."""
 
 LEAST_HIDDEN = 30.0
 """Seconds for which a message is hidden at least, however short the lease."""
@@ -125,7 +128,7 @@ class Inbox:
         return 0.0
 
     async def _take(self, received: Sequence[Received], claims: NamedClaims, on_signal: Announce) -> None:
-        receipts, later, dropped = self._read(received, on_signal)
+        receipts, foreign, dropped = self._read(received, on_signal)
 
         def hold(claimed: Claimed) -> None:
             first, *others = receipts.pop(claimed.lease.job)
@@ -139,9 +142,12 @@ class Inbox:
             self._done.extend(receipts.pop(job))
         ages = [one.age for one in received if one.age is not None]
         on_signal(MessagesReceived(len(received), +dropped, ages))
-        later += [receipt for job in answer.waiting for receipt in receipts[job]]
+        waiting = [receipt for job in answer.waiting for receipt in receipts[job]]
         await self._answer()
-        await self._transport.hide(later, AGAIN_AFTER)
+        if waiting:
+            await self._transport.hide(waiting, ROOM_AFTER)
+        if foreign:
+            await self._transport.hide(foreign, AGAIN_AFTER)
 
     def _read(
         self, received: Iterable[Received], on_signal: Announce
