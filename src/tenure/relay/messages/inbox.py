@@ -41,7 +41,7 @@ AGAIN_AFTER = 5.0
 """Seconds after which another store's message is shown again."""
 
 ROOM_AFTER = 1.0
-"""Seconds after which a message is shown again whose job has found no free slot: there was one just before."""
+"""Seconds after which a message is shown again whose job has found no free slot."""
 
 LEAST_HIDDEN = 30.0
 """Seconds for which a message is hidden at least, however short the lease."""
