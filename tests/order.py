@@ -19,6 +19,8 @@ LONG = (
     "tests/chaos/test_schedules.py",
     "tests/worker/test_flooding.py",
     "tests/worker/test_failover.py",
+    "tests/relay/messages/test_many.py",
+    "tests/relay/messages/test_killed.py",
     "tests/surfaces/http/docs/test_document.py",
     "tests/relay/test_killed.py",
     "tests/relay/test_webhooks.py",

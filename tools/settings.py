@@ -33,6 +33,10 @@ MEANINGS = {
     "timeout_seconds": "how long an attempt may take, where the definition does not say",
     "max_attempts": "how often a job may be tried, where the definition does not say",
     "grace_seconds": "how long a job may take to stop, where the definition does not say",
+    "transport": "what leads workers to jobs: the database alone, or messages [in SQS](../how-to/sqs.md) as "
+    "well",
+    "sqs_queue_url": "the queue of these messages",
+    "sweep_seconds": "how often a worker that messages lead to jobs looks for those that none has named",
     "shutdown_seconds": "how long a worker waits for its jobs, and a server for its requests, when it is to "
     "end",
     "child_env": "variables that handlers [are given](../how-to/environment.md), names or patterns such as "

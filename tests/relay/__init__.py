@@ -1,0 +1,1 @@
+"""What leaves the store for others."""

@@ -111,6 +111,9 @@ def test_an_unknown_name_in_the_file_is_told_with_the_file() -> None:
         ("DATABASE", ""),
         ("QUEUES", "a b"),
         *(("CHILD_ENV", value) for value in ("A=B", "A B", "AWS_?", "1A", "A,-", "PG*", "TENURE_C*")),
+        *(("SWEEP_SECONDS", value) for value in ("0", "86401")),
+        ("TRANSPORT", "kafka"),
+        *(("SQS_QUEUE_URL", value) for value in ("jobs", "https://sqs.eu-west-1.amazonaws.com", "s3://a/b")),
         ("WEBHOOK_ALLOW", "10.0.0.1/8"),
         ("TRUSTED_PROXIES", "proxy.example"),
         ("MAX_ATTEMPTS", "0"),
@@ -147,6 +150,15 @@ def test_a_heartbeat_that_comes_too_seldom_is_told_with_both_numbers_and_both_wa
     )
     assert caught.value.remedy.endswith("give less than 10, or set lease_seconds to more than 20")
     assert load(environment={"TENURE_LEASE_SECONDS": "21", "TENURE_HEARTBEAT_SECONDS": "10"})
+
+
+def test_a_transport_without_its_queue_is_told_what_is_missing() -> None:
+    with pytest.raises(
+        InvalidInput, match="sqs_queue_url: is missing, and the transport is sqs; give the URL"
+    ):
+        load({"transport": "sqs"})
+    url = "http://127.0.0.1:9324/000000000000/jobs"
+    assert load({"transport": "sqs", "sqs_queue_url": url}).settings.sqs_queue_url == url
 
 
 def test_a_margin_beyond_the_longest_lease_is_refused() -> None:

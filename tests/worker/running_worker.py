@@ -22,6 +22,7 @@ from tenure.core.values.documents import write
 from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
+from tenure.engine.worker.named_claims import Triggers
 from tenure.engine.worker.worker import Worker
 from tenure.execution.handler import tracing
 from tenure.execution.handler.handler import Handler
@@ -88,6 +89,9 @@ async def run_worker(
     handlers: Mapping[str, Handler] = HANDLERS,
     metrics: WorkerMetrics | None = None,
     spans: Spans | None = None,
+    triggers: Triggers | None = None,
+    sweep: float = 30,
+    heartbeat: float | None = None,
 ) -> AsyncIterator[RunningWorker]:
     """A worker that runs while the context lasts, and then stops in order."""
     config = WorkerConfig(
@@ -97,6 +101,8 @@ async def run_worker(
         buffer=buffer,
         lease=timedelta(seconds=lease),
         shutdown=timedelta(seconds=shutdown),
+        sweep=timedelta(seconds=sweep),
+        heartbeat=None if heartbeat is None else timedelta(seconds=heartbeat),
     )
     announced = [] if announced is None else announced
     given = {} if spans is None else {tracing.VARIABLE: "otlp"}
@@ -104,7 +110,7 @@ async def run_worker(
     await lanes.start()
     await save_definitions(store, registry(handlers).specs(), config.worker)
     traces = None if spans is None else AttemptSpans(spans, store)
-    worker = _worker(store, lanes, config, handlers, announced, metrics, traces)
+    worker = _worker(store, lanes, config, handlers, announced, metrics, traces, triggers)
     task = asyncio.create_task(worker.run())
     running = RunningWorker(worker, announced)
     try:
@@ -127,6 +133,7 @@ def _worker(
     announced: list[Signal],
     metrics: WorkerMetrics | None,
     traces: AttemptSpans | None,
+    triggers: Triggers | None,
 ) -> Worker:
     info = WorkerInfo(
         id=config.worker, host="here", pid=os.getpid(), version="0", slots=config.slots, lines=config.lines
@@ -134,7 +141,7 @@ def _worker(
     on_signal = to_all(*(each for each in (traces, metrics) if each is not None), announced.append)
     measured = store if metrics is None else metrics.on(store)
     traced = lanes if traces is None else traces.on(lanes)
-    worker = Worker(measured, traced, info, registry(handlers), config, on_signal)
+    worker = Worker(measured, traced, info, registry(handlers), config, on_signal, triggers=triggers)
     if metrics is not None:
         metrics.watch(worker, lanes)
     return worker

@@ -1,7 +1,11 @@
 """Clients on a store, for the library and for commands."""
 
+import logging
+from contextlib import AsyncExitStack
 from typing import NamedTuple
 
+from tenure.assemble.messages import with_messages
+from tenure.core.signals import MessagesSent, Signal
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.engine.webhooks.webhooks import WebhookTerms
@@ -15,24 +19,43 @@ class OpenClient(NamedTuple):
 
     client: JobClient
     store: Store
+    sending: AsyncExitStack | None = None
 
     async def close(self) -> None:
-        """Close the client, then its store."""
+        """Close the client, then what sends messages for it, then its store."""
         await self.client.close()
+        if self.sending is not None:
+            await self.sending.aclose()
         await self.store.close()
 
 
-async def open_client(database: str, registry: Registry, *, verify: bool = True) -> OpenClient:
+async def open_client(
+    database: str, registry: Registry, *, verify: bool = True, settings: Settings | None = None
+) -> OpenClient:
     """A client on the database at this address.
 
-    Without `verify` the schema is not checked: another store of this process has done so.
+    Without `verify` the schema is not checked: another store of this process has done so. If the `settings`
+    name a transport, messages are sent for jobs that it puts in line.
     """
     if verify:
         store = await open_store(database)
     else:
         store = store_for(database)
         await store.open()
-    return OpenClient(client_on(store, registry), store)
+    sending = AsyncExitStack()
+    if settings is not None and settings.transport != "database":
+        try:
+            store = (await sending.enter_async_context(with_messages(store, settings, _warn))).store
+        except BaseException:
+            await store.close()
+            raise
+    return OpenClient(client_on(store, registry), store, sending)
+
+
+def _warn(signal: Signal) -> None:
+    """Tell the program by its own log that messages could not be sent: it has no other."""
+    if isinstance(signal, MessagesSent) and signal.error:
+        logging.getLogger("tenure").warning("messages not sent: %s", signal.error)
 
 
 def client_on(store: Store, registry: Registry | None = None, settings: Settings | None = None) -> JobClient:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tenure.assemble.client import client_on
 from tenure.assemble.handler_variables import handler_variables
+from tenure.assemble.messages import Messages
 from tenure.assemble.observed_lanes import ObservedLanes
 from tenure.core.reports.operations import WorkerInfo
 from tenure.core.signals import Announce, Troubled, to_all
@@ -17,6 +18,7 @@ from tenure.engine.client.registry import Manifest, Registry
 from tenure.engine.config import WorkerConfig, new_worker_name, served_lines
 from tenure.engine.schedules.announcement import announce_all
 from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
+from tenure.engine.worker.named_claims import Triggers
 from tenure.engine.worker.slot_groups import slot_groups
 from tenure.engine.worker.worker import Worker
 from tenure.execution.lanes import Lanes, LaneSet
@@ -76,6 +78,8 @@ class Generations:
         self._spans = spans
         self.on_outlook: OnOutlook = ignore_outlook
         """Hears what the duties of its workers see."""
+        self.messages: Messages | None = None
+        """What leads its workers to jobs, if it is not the database alone."""
         self._guards = OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1)))
         self.user = _child_user(settings)
         self.environment = handler_variables(
@@ -133,6 +137,7 @@ class Generations:
             worker=name,
             settings=self._settings,
             on_outlook=self.on_outlook,
+            triggers=None if self.messages is None else self.messages.inbox(self._settings),
         )
 
 
@@ -145,8 +150,9 @@ def build_worker(
     worker: str,
     settings: Settings,
     on_outlook: OnOutlook = ignore_outlook,
+    triggers: Triggers | None = None,
 ) -> Worker:
-    """A worker that serves these definitions as the settings say."""
+    """A worker that serves these definitions as the settings say; `triggers` lead it to jobs."""
     lines = served_lines(registry.specs(), settings.queues)
     config = WorkerConfig.of(settings, worker=worker, lines=lines)
     info = WorkerInfo(
@@ -157,7 +163,7 @@ def build_worker(
         slots=sum(group.slots for group in slot_groups(registry.specs(), config)),
         lines=lines,
     )
-    return Worker(store, lanes, info, registry, config, announce, on_outlook)
+    return Worker(store, lanes, info, registry, config, announce, on_outlook, triggers)
 
 
 def _child_user(settings: Settings) -> ChildUser | None:

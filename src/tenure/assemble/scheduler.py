@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from tenure.assemble.clock_notice import warn_of_clock
+from tenure.assemble.messages import with_messages
 from tenure.assemble.relay import relaying
 from tenure.core.signals import to_all
 from tenure.core.values.urls import masked
@@ -33,6 +34,8 @@ async def open_scheduler(settings: Settings, logs: EventLog) -> AsyncIterator[Ca
         stack.push_async_callback(store.close)
         await warn_of_clock(store, logs)
         metrics = WorkerMetrics()
+        sending = with_messages(store, settings, to_all(metrics, logs))
+        store = (await stack.enter_async_context(sending)).store
         on_outlook = await stack.enter_async_context(relaying(store, settings, logs, metrics))
         caretaker = Caretaker(metrics.on(store), settings, to_all(metrics, logs), on_outlook)
         logs.notice(f"schedules and duties on {masked(settings.database)}; this process runs no jobs")

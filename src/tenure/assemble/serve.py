@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import WorkerOptions
+from tenure.assemble.messages import with_messages
 from tenure.assemble.relay import relaying
 from tenure.assemble.server import listen_for, server_on
 from tenure.assemble.span_export import exported
@@ -40,6 +41,8 @@ async def open_serve(
             store, database = await open_store(settings.database, terms), settings.database
             stack.push_async_callback(store.close)
             await warn_of_clock(store, logs)
+            sending = with_messages(store, settings, to_all(worker_metrics, logs))
+            store = (await stack.enter_async_context(sending)).store
             on_outlook = await stack.enter_async_context(relaying(store, settings, logs, worker_metrics))
             worker = _caretaker(store, loaded, logs, worker_metrics, on_outlook)
         else:

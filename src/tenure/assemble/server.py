@@ -6,7 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 
 from tenure.api.redaction import Redaction
+from tenure.assemble.messages import with_messages
 from tenure.assemble.span_export import exported
+from tenure.core.signals import to_all
 from tenure.core.values.urls import masked
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
@@ -34,6 +36,8 @@ async def open_server(settings: Settings, logs: EventLog) -> AsyncIterator[Serve
         stack.push_async_callback(store.close)
         stack.enter_context(listening)
         metrics = ApiMetrics()
+        sending = with_messages(store, settings, to_all(metrics.messages, logs))
+        store = (await stack.enter_async_context(sending)).store
         spans = await stack.enter_async_context(exported(settings, logs.notice, metrics.external.called))
         yield await stack.enter_async_context(
             server_on(

@@ -8,11 +8,13 @@ from typing import NamedTuple
 from tenure.assemble.clock_notice import warn_of_clock
 from tenure.assemble.generation import Generation, Generations, WorkerOptions
 from tenure.assemble.handler_variables import shown_by_the_app
+from tenure.assemble.messages import with_messages
 from tenure.assemble.relay import relaying
 from tenure.assemble.reloading_worker import ReloadingWorker, first_app, next_generation
 from tenure.assemble.source_files import SourceFiles
 from tenure.assemble.span_export import exported
 from tenure.assemble.start_notices import start_notices
+from tenure.core.signals import to_all
 from tenure.core.values.urls import masked
 from tenure.engine.worker.worker import Worker
 from tenure.settings.settings import Settings
@@ -84,6 +86,9 @@ async def open_worker(
         store = await open_store(database, ConnectionTerms(most, for_worker=True, on_signal=logs))
         stack.push_async_callback(store.close)
         await warn_of_clock(store, logs)
+        announce = logs if metrics is None else to_all(metrics, logs)
+        store, messages = await stack.enter_async_context(with_messages(store, settings, announce))
+        generations.messages = messages
         generations.on_outlook = await stack.enter_async_context(relaying(store, settings, logs, metrics))
         generation = await generations.open(imported, store)
         _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)
@@ -96,6 +101,8 @@ async def open_worker(
             worker = ReloadingWorker(
                 generation, partial(next_generation, generations, store, named), files, logs
             )
+        if metrics is not None and messages is not None:
+            metrics.messages.watch(messages.backlog)
         if metrics is not None:
             metrics.watch(worker, worker if isinstance(worker, ReloadingWorker) else generation.lanes)
             stack.enter_context(watched(metrics.lag))

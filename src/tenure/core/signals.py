@@ -3,8 +3,9 @@
 A signal says what has happened; no subscriber can change that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct
@@ -51,6 +52,45 @@ class WorkerStopped(Struct, frozen=True):
     worker: str
     handed_back: int
     abandoned: int
+
+
+class JobsClaimed(Struct, frozen=True):
+    """A worker that messages lead to jobs has claimed so many: `by` a message, or by a sweep."""
+
+    by: Literal["message", "sweep"]
+    count: int
+
+
+class MessagesSent(Struct, frozen=True):
+    """Messages that name jobs were sent; `failed` were not, and those jobs wait for a sweep."""
+
+    sent: int
+    failed: int = 0
+    error: str = ""
+
+
+class MessagesReceived(Struct, frozen=True):
+    """Messages were received, and by reason (`dropped`) those of them that led to no claim.
+
+    `ages` are the seconds that each was on its way, where the broker says when it was sent.
+    """
+
+    received: int
+    dropped: Mapping[str, int]
+    ages: Sequence[float] = ()
+
+
+class ForeignMessages(Struct, frozen=True):
+    """Messages of another store came in: they are left to its workers. At most once a minute."""
+
+    store: str
+    count: int
+
+
+class NoMessage(Struct, frozen=True):
+    """Something was received that is no message of ours, and was removed; `beginning` are its first bytes."""
+
+    beginning: bytes
 
 
 class AttemptStarted(Struct, frozen=True):
@@ -200,6 +240,11 @@ Signal = (
     | WorkerDraining
     | WorkerHalting
     | WorkerStopped
+    | JobsClaimed
+    | MessagesSent
+    | MessagesReceived
+    | ForeignMessages
+    | NoMessage
     | AttemptStarted
     | AttemptSettled
     | AttemptLost

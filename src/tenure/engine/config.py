@@ -79,6 +79,8 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
     """The time between two heartbeats; None for a third of the lease."""
     poll: timedelta = timedelta(seconds=1)
     """The longest time between two looks: the fallback for lost hints, and how late a due job may start."""
+    sweep: timedelta = timedelta(seconds=30)
+    """The time between two claims that no message has led to, of a worker that messages lead to jobs."""
     shutdown: timedelta = timedelta(seconds=30)
     """How long to wait for running attempts after a stop."""
     limits: ResourceLimits = ResourceLimits()
@@ -116,6 +118,7 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
             lost_margin=timedelta(seconds=settings.lost_margin_seconds),
             heartbeat=timedelta(seconds=settings.heartbeat),
             poll=timedelta(seconds=settings.poll_seconds),
+            sweep=timedelta(seconds=settings.sweep_seconds),
             shutdown=timedelta(seconds=settings.shutdown_seconds),
             limits=default_limits(settings),
             max_queue_depth=settings.max_queue_depth,

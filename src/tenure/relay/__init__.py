@@ -1,1 +1,1 @@
-"""Webhooks on their way: the feed becomes deliveries, which are signed and sent to checked addresses."""
+"""What leaves the store for others: webhooks and messages."""

@@ -21,6 +21,7 @@ SHORTEST_KEY, LONGEST_KEY = 32, 1024
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
+_QUEUE_URL = re.compile(r"https?://[^\s/?#]+/[^\s?#]+")
 _VARIABLE = re.compile(r"[A-Za-z_*][A-Za-z0-9_*]*")
 _NEVER_BY_PATTERN = (PREFIX, "PG")
 """How names begin that a handler is given only where they are spelled out."""
@@ -45,6 +46,9 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
     timeout_seconds: float = 3600.0
     max_attempts: int = 3
     grace_seconds: float = 10.0
+    transport: str = "database"
+    sqs_queue_url: str = ""
+    sweep_seconds: float = 30.0
     shutdown_seconds: float = 30.0
     lost_margin_seconds: float = 0.0
     child_env: tuple[str, ...] = ("*",)
@@ -99,6 +103,7 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
         for name, choices in CHOICES.items():
             if (chosen := getattr(self, name)) not in choices:
                 raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
+        _check_transport(self)
         for queue in self.queues:
             named("queues", queue)
         if self.webhook_key and not SHORTEST_KEY <= len(self.webhook_key) <= LONGEST_KEY:
@@ -138,6 +143,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "timeout_seconds": (1, _WEEK),
     "max_attempts": (1, 100),
     "grace_seconds": (0, _DAY),
+    "sweep_seconds": (1, _DAY),
     "shutdown_seconds": (0, _DAY),
     "lost_margin_seconds": (0, _DAY),
     "child_memory_bytes": (0, 2**50),
@@ -160,6 +166,7 @@ CHOICES = {
     "log_format": ("auto", "json", "console"),
     "log_level": ("debug", "info", "warning", "error"),
     "tracing": ("off", "otlp"),
+    "transport": ("database", "sqs"),
 }
 """Settings that take one of a few words."""
 
@@ -171,6 +178,15 @@ def _check_limits(settings: Settings) -> None:
         value = getattr(settings, name)
         if value and value < least:
             raise InvalidInput(name, f"is {value}", f"give at least {least:,}, or 0 for no limit")
+
+
+def _check_transport(settings: Settings) -> None:
+    url, example = settings.sqs_queue_url, "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"
+    if url and not _QUEUE_URL.fullmatch(url):
+        raise InvalidInput("sqs_queue_url", f"is {url!r:.64}", f"give the URL of a queue, such as {example}")
+    if settings.transport == "sqs" and not url:
+        problem = "is missing, and the transport is sqs"
+        raise InvalidInput("sqs_queue_url", problem, f"give the URL of the queue, such as {example}")
 
 
 def _check_variables(name: str, variables: tuple[str, ...]) -> None:

@@ -2,8 +2,8 @@
 
 Each prepares a batch of its own, names the two calls, with ids in random order, and what both answers must
 have in common, whichever was first. Every verb that moves jobs belongs into some pair here. Pairs that want
-slots of limits are in `limit_pairs`, those that prune in `prune_pairs`, those that
-fire schedules in `schedule_pairs`, those that fan out and deliver in `webhook_pairs`.
+slots of limits are in `limit_pairs`, those that prune in `prune_pairs`, those that fire schedules in
+`schedule_pairs`, those that fan out and deliver in `webhook_pairs`, claims by id in `by_id_pairs`.
 """
 
 from typing import Any
@@ -11,7 +11,14 @@ from typing import Any
 from tenure.core.errors import StoreBusy
 from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
-from tests.storage.races import limit_pairs, mend_pairs, prune_pairs, schedule_pairs, webhook_pairs
+from tests.storage.races import (
+    by_id_pairs,
+    limit_pairs,
+    mend_pairs,
+    prune_pairs,
+    schedule_pairs,
+    webhook_pairs,
+)
 from tests.storage.races.collision import BATCH, ONCE, Collision, Ground, Pair, claimed_by, jobs_of
 from tests.storage.races.requests import (
     beats,
@@ -184,6 +191,7 @@ PAIRS: tuple[Pair, ...] = (
     rescheduling_and_promoting,
     rescheduling_and_giving_up,
     a_turn_and_a_bulk_cancel,
+    *by_id_pairs.PAIRS,
     *limit_pairs.PAIRS,
     *mend_pairs.PAIRS,
     *prune_pairs.PAIRS,

@@ -103,6 +103,7 @@ class Scene(NamedTuple):
     """What there is to work on, and the middle of the past."""
 
     leases: Sequence[Lease]
+    in_line: Sequence[UUID]
     held: Sequence[UUID]
     failed: Sequence[UUID]
     retrying: Sequence[UUID]
@@ -144,7 +145,7 @@ async def set_scene(backend: PastBackend, past: Past) -> Scene:
     await store.verify()
     leases = await _busy_workers(store)
     await store.pause(PAUSED)
-    await store.enqueue([*_jobs(MAIL, 100), *_jobs(CALL, 30), *_jobs(BULK, 10, delay=seconds(30))])
+    queued = await store.enqueue([*_jobs(MAIL, 100), *_jobs(CALL, 30), *_jobs(BULK, 10, delay=seconds(30))])
     await store.enqueue(KEYED)
     held = await store.enqueue(_jobs(MAIL, 20, hold=True))
     await backend.clock.advance(seconds(60))
@@ -154,6 +155,7 @@ async def set_scene(backend: PastBackend, past: Past) -> Scene:
     await backend.settle_down()
     return Scene(
         leases=leases,
+        in_line=[one.id for one in queued[80:100]],
         held=[one.id for one in held],
         failed=await _ids(
             backend, "SELECT job FROM tenure.finished WHERE state = 'failed' ORDER BY job LIMIT 20"

@@ -217,12 +217,19 @@ async def _ending_in(store: Store, scene: Scene) -> int:
     return len(await store.ending_in(scene.held[0].hex[-8:], among=1_000))
 
 
+async def _claim_these(store: Store, scene: Scene) -> int:
+    """Of jobs that others stand before."""
+    order = Order(worker="a", lines=(MAIL,), limit=20)
+    return len((await store.claim_these(order, scene.in_line)).claimed)
+
+
 CLAIMS: dict[str, tuple[Workload, int]] = {
     "a claim": (claiming((MAIL,), _MANY), _MANY),
     "a claim beside a line that is paused": (claiming((PAUSED, MAIL), _MANY), _MANY),
     "a claim beside a line whose limit is used up": (claiming((FULL, MAIL), _MANY), _MANY),
     "a claim beside both": (claiming((PAUSED, FULL, MAIL), _MANY), _MANY),
     "a claim under a limit": (claiming((CALL,), 20), 20),
+    "a claim by id": (_claim_these, 20),
 }
 _LISTS: dict[str, tuple[Workload, int]] = {
     f"jobs {name}, {order} first, from the {begin}": (

@@ -3,6 +3,7 @@
 EXTRAS = {
     "postgres": ("asyncpg>=0.30",),
     "otel": ("opentelemetry-sdk>=1.28", "requests>=2.31", "urllib3>=1.26"),
+    "sqs": ("aiobotocore>=2.15", "botocore>=1.35"),
 }
 """The same as in `pyproject.toml`, for every extra that something is refused without."""
 

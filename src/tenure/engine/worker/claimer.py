@@ -2,8 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from uuid import UUID
 
+from tenure.core.model.claim_by_id import TheseClaimed
 from tenure.core.signals import Announce, AttemptSettled
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.loop import Loop
@@ -12,6 +14,7 @@ from tenure.engine.worker.held_attempt import Spawn
 from tenure.engine.worker.in_flight import InFlight, Specs
 from tenure.engine.worker.slot_groups import SlotGroup
 from tenure.engine.worker.slot_pool import SlotPool
+from tenure.engine.worker.sweeps import Sweeps
 from tenure.engine.worker.trail_recorder import TrailRecorder
 from tenure.execution.lanes import LaneSet
 from tenure.storage.contract.store import Store
@@ -37,7 +40,9 @@ class Claimer:
         on_signal: Announce,
         on_settled: Callable[[AttemptSettled], None],
         on_slow_claim: Callable[[], None],
+        sweeps: Sweeps | None = None,
     ) -> None:
+        self._sweeps = sweeps
         self._ready_for = max(READY_FOR, 3 * config.poll_seconds)
         self.pool = SlotPool(group, on_signal=on_signal, on_change=self._on_change)
         self._in_flight = InFlight(self.pool, lanes, specs, spawn, tasks, config.limits, on_signal=on_signal)
@@ -48,6 +53,7 @@ class Claimer:
             on_signal=on_signal,
             on_settled=on_settled,
             on_slow_claim=on_slow_claim,
+            sweeps=sweeps,
         )
         self.loop = Loop("dispatch", self._dispatcher.turn, on_signal)
 
@@ -65,6 +71,16 @@ class Claimer:
         """Jobs may stand in line."""
         self._dispatcher.hint()
         if self._dispatcher.is_due():
+            self.loop.poke()
+
+    async def claim_these(self, ids: Sequence[UUID]) -> TheseClaimed:
+        """Claim the jobs that messages have named, and start them."""
+        return await self._dispatcher.claim_these(ids)
+
+    def sweep_alone(self, *, is_blind: bool) -> None:
+        """Claim by sweeps alone, as messages cannot be received, or no longer."""
+        if self._sweeps is not None and self._sweeps.is_blind != is_blind:
+            self._sweeps.is_blind = is_blind
             self.loop.poke()
 
     def drain(self) -> None:

@@ -1,5 +1,7 @@
 """The claim loop: settles what has ended and claims for free slots, in one round trip.
 
+A worker that messages lead to jobs claims those by their ids; by itself it claims only when a sweep is due.
+
 A job is claimed when it can start at once. More are claimed ahead only if they will start within a moment, or
 if the buffer allows it. While some wait, no slot is idle, and outcomes may gather for the next round trip. A
 report that could not be delivered is sent again: if the first arrived, its fence makes the second harmless.
@@ -8,17 +10,27 @@ report that could not be delivered is sent again: if the first arrived, its fenc
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
 
 from tenure.core.model.aside import Aside, JobsAside
-from tenure.core.model.lease import Claimed, Lease, Order
+from tenure.core.model.claim_by_id import TheseClaimed
+from tenure.core.model.lease import Claimed, Lease, Line, Order
 from tenure.core.model.outcome import Settled
 from tenure.core.model.turn import TurnResult
-from tenure.core.signals import Announce, AttemptHandedBack, AttemptLost, AttemptSettled, JobPutAside
+from tenure.core.signals import (
+    Announce,
+    AttemptHandedBack,
+    AttemptLost,
+    AttemptSettled,
+    JobPutAside,
+    JobsClaimed,
+)
 from tenure.engine.config import WorkerConfig
 from tenure.engine.worker.held_attempt import EndedAttempt, HeldAttempt
 from tenure.engine.worker.in_flight import InFlight
 from tenure.engine.worker.slot_groups import SlotGroup
 from tenure.engine.worker.slot_pool import SlotPool
+from tenure.engine.worker.sweeps import Sweeps
 from tenure.engine.worker.trail_recorder import TrailRecorder
 from tenure.storage.contract.store import Store
 
@@ -35,7 +47,8 @@ SendProgress = Callable[[Sequence[HeldAttempt]], Awaitable[None]]
 class Dispatcher:
     """Fills slots. `on_settled` runs for every outcome on record.
 
-    `on_slow_claim` runs when a claim took so long that its leases need an early heartbeat.
+    `on_slow_claim` runs when a claim took so long that its leases need an early heartbeat. With `sweeps` it
+    claims by itself only when one is due.
     """
 
     def __init__(
@@ -51,6 +64,7 @@ class Dispatcher:
         on_signal: Announce,
         on_settled: Callable[[AttemptSettled], None],
         on_slow_claim: Callable[[], None],
+        sweeps: Sweeps | None = None,
     ) -> None:
         self._store = store
         self._pool = pool
@@ -63,6 +77,7 @@ class Dispatcher:
         self._on_signal = on_signal
         self._on_settled = on_settled
         self._on_slow_claim = on_slow_claim
+        self._sweeps = sweeps
         self._is_hinted = True
         self.handed_back = 0
         self.turned_at = time.monotonic()
@@ -71,6 +86,8 @@ class Dispatcher:
     def hint(self) -> None:
         """Note that jobs may stand in line: claim at the next turn, even if nothing has ended."""
         self._is_hinted = True
+        if self._sweeps is not None:
+            self._sweeps.hint()
 
     def is_due(self) -> bool:
         """Whether there may be work that cannot wait."""
@@ -102,6 +119,8 @@ class Dispatcher:
             await self._recorder.record()
             await self.give_back()
         limit, done = self._pool.room, self._pool.take_done()
+        lines = self._lines_to_claim_from(has_ended=bool(done))
+        limit = limit if lines else 0
         if not done and (limit <= 0 or not self._is_hinted):
             return self._config.poll_seconds
         if done:
@@ -110,11 +129,14 @@ class Dispatcher:
                 await self._send_progress(unsent)
         asked_at = time.monotonic()
         self._pool.mark_asked(asked_at)
-        answer = await self._settle_and_claim(done, limit)
+        answer = await self._settle_and_claim(done, lines, limit)
         if answer is None:
             return GATHER
         self._in_flight.mark_answered()
         await self._start(answer.claimed, asked_at)
+        if self._sweeps is not None and limit > 0:
+            self._sweeps.note_swept(lines, len(answer.claimed), limit)
+            self._on_signal(JobsClaimed("sweep", len(answer.claimed)))
         self._is_hinted = self._is_hinted or len(answer.claimed) >= limit
         self._announce(done, answer.settled)
         self._put_aside(answer.asides)
@@ -125,15 +147,41 @@ class Dispatcher:
             return self._config.poll_seconds
         return 0.0 if self.is_due() else self._gathers_for()
 
-    async def _settle_and_claim(self, done: dict[Lease, EndedAttempt], limit: int) -> TurnResult | None:
+    def _lines_to_claim_from(self, *, has_ended: bool) -> tuple[Line, ...]:
+        if self._sweeps is None:
+            return self._group.lines
+        if has_ended:
+            self._sweeps.hint()  # what ends leaves room under its limits
+        lines = self._sweeps.due()
+        self._is_hinted = bool(lines)
+        return lines
+
+    async def claim_these(self, ids: Sequence[UUID]) -> TheseClaimed:
+        """Claim the jobs that messages have named, and start them; there should be room for them."""
+        async with self._turning:
+            asked_at = time.monotonic()
+            self._pool.mark_asked(asked_at)
+            answer = await self._store.claim_these(self._order(self._group.lines, len(ids)), ids)
+            self._in_flight.mark_answered()
+            await self._start(answer.claimed, asked_at)
+            if self._sweeps is not None:
+                claimed = (Line(one.queue, one.definition, one.version) for one in answer.claimed)
+                self._sweeps.note_named(claimed, answer.left.values())
+            self._on_signal(JobsClaimed("message", len(answer.claimed)))
+            return answer
+
+    def _order(self, lines: tuple[Line, ...], limit: int) -> Order:
+        config = self._config
+        return Order(worker=config.worker, lines=lines, limit=max(0, limit), lease_for=config.lease_for)
+
+    async def _settle_and_claim(
+        self, done: dict[Lease, EndedAttempt], lines: tuple[Line, ...], limit: int
+    ) -> TurnResult | None:
         """Settle and claim; None if jobs were put aside: it must be repeated without them."""
         self._is_hinted = False
-        config = self._config
-        order = Order(
-            worker=config.worker, lines=self._group.lines, limit=max(0, limit), lease_for=config.lease_for
-        )
+        reports = [one.report for one in done.values()]
         try:
-            return await self._store.settle_and_claim([one.report for one in done.values()], order)
+            return await self._store.settle_and_claim(reports, self._order(lines, limit))
         except JobsAside as error:
             self._is_hinted = True
             self._put_aside(error.asides)

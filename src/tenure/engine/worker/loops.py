@@ -10,6 +10,8 @@
     stops        hints that a running job should stop: poke the heartbeat
     changes      hints that something happened: look sooner (in `upkeep/duty_loops`)
 
+A worker that messages lead to jobs has the loops of those as well (`Triggers`).
+
 Hints only shorten waits. Without them, `look` finds work within a poll, and the next heartbeat learns what to
 stop. With them, an idle worker looks less often. If a hint is lost, because its process was killed between
 commit and hint, the next look finds the same work.
@@ -36,7 +38,9 @@ from tenure.engine.worker.heartbeat import Heartbeat
 from tenure.engine.worker.held_attempt import HeldAttempt
 from tenure.engine.worker.hooks import Hooks
 from tenure.engine.worker.in_flight import Specs
-from tenure.engine.worker.slot_groups import slot_groups
+from tenure.engine.worker.named_claims import NamedClaims, Triggers
+from tenure.engine.worker.slot_groups import SlotGroup, slot_groups
+from tenure.engine.worker.sweeps import Sweeps
 from tenure.execution.lanes import LaneSet
 from tenure.storage.contract.store import Store, Wakeups
 
@@ -57,6 +61,7 @@ class WorkerLoops:
         on_signal: Announce,
         on_drain: Callable[[str], None],
         on_outlook: OnOutlook = ignore_outlook,
+        triggers: Triggers | None = None,
     ) -> None:
         """`on_drain` runs when an operator wants the worker to claim no more."""
         specs = {(spec.key, spec.version): spec for spec in registry.specs()}
@@ -64,6 +69,7 @@ class WorkerLoops:
         self._client = JobClient(store, registry)
         self._config = config
         self._on_signal = on_signal
+        self._triggers = triggers
         self._is_draining = False
         self.hooks = Hooks(lanes.named(PROCESS), store, specs, config, tasks, on_signal=on_signal)
         self._claimers = self._build_claimers(lanes, specs, tasks)
@@ -86,9 +92,13 @@ class WorkerLoops:
                 on_signal=self._on_loop_signal,
                 on_settled=self.hooks.on_settled,
                 on_slow_claim=self._beat_now,
+                sweeps=self._sweeps_of(group),
             )
             for group in slot_groups(specs.values(), self._config)
         ]
+
+    def _sweeps_of(self, group: SlotGroup) -> Sweeps | None:
+        return None if self._triggers is None else Sweeps(group.lines, self._config.sweep.total_seconds())
 
     def _build_loops(self, on_outlook: OnOutlook) -> tuple[Loop, ...]:
         on_signal = self._on_loop_signal
@@ -110,6 +120,7 @@ class WorkerLoops:
             Loop("lane", self._recover_lanes, on_signal),
             Loop("arrivals", lambda: _listen(self._store.listen(), self._on_arrival), on_signal),
             Loop("stops", lambda: _listen(self._store.listen(stops=True), self._beat_now), on_signal),
+            *(() if self._triggers is None else self._triggers.loops(NamedClaims(self._claimers), on_signal)),
         )
 
     @property
@@ -168,6 +179,11 @@ class WorkerLoops:
         """Hand back what was not started or was killed, even if its output cannot be recorded."""
         for claimer in self._claimers:
             await claimer.give_back()
+
+    async def finish_messages(self) -> None:
+        """Say what became of the jobs that messages have named."""
+        if self._triggers is not None:
+            await self._triggers.finish()
 
     def run(self) -> list[Coroutine[Any, Any, None]]:
         """The loops, to be run until they are cancelled."""

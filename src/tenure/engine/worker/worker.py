@@ -12,11 +12,20 @@ from typing import TypeVar
 
 from tenure.core.errors import TenureError
 from tenure.core.reports.operations import WorkerInfo
-from tenure.core.signals import Announce, Signal, WorkerDraining, WorkerHalting, WorkerReady, WorkerStopped
+from tenure.core.signals import (
+    Announce,
+    Signal,
+    WorkerDraining,
+    WorkerHalting,
+    WorkerReady,
+    WorkerStopped,
+    to_all,
+)
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
 from tenure.engine.worker.loops import WorkerLoops
+from tenure.engine.worker.named_claims import Triggers
 from tenure.execution.lanes import LaneSet
 from tenure.storage.contract.store import Store
 
@@ -40,14 +49,17 @@ class Worker:
         config: WorkerConfig,
         on_signal: Announce,
         on_outlook: OnOutlook = ignore_outlook,
+        triggers: Triggers | None = None,
     ) -> None:
+        """With `triggers` it claims the jobs that those name, and by itself only in sweeps."""
         self._store = store
         self._lanes = lanes
         self._info = info
         self._registry = registry
         self._config = config
-        self._on_signal = _guarded(on_signal)
         self._on_outlook = on_outlook
+        self._triggers = triggers
+        self._on_signal = _guarded(on_signal if triggers is None else to_all(triggers.on_signal, on_signal))
         self._is_stopping = False
         self._stays = False
         self._is_resting = False
@@ -107,6 +119,7 @@ class Worker:
                 on_signal=self._on_signal,
                 on_drain=self._on_drain,
                 on_outlook=self._on_outlook,
+                triggers=self._triggers,
             )
             running = [tasks.create_task(loop) for loop in loops.run()]
             self._on_signal(WorkerReady(self._info))
@@ -143,6 +156,7 @@ class Worker:
         await loops.hooks.idle.wait()
         await self._try(loops.settle)
         await self._try(loops.give_back)
+        await self._try(loops.finish_messages)
         return WorkerStopped(self._config.worker, loops.handed_back, loops.held)
 
     async def _until_idle(self, loops: WorkerLoops) -> None:

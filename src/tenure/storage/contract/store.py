@@ -35,6 +35,7 @@ from tenure.core.reports.reading import Outlook
 from tenure.core.values.documents import Document
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.aside import AsideStore
+from tenure.storage.contract.claims_by_id import ClaimsByIdStore
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.health import HealthStore
 from tenure.storage.contract.operations import OperationsStore
@@ -74,6 +75,7 @@ class Store(
     HealthStore,
     ScheduleStore,
     WebhookStore,
+    ClaimsByIdStore,
     Protocol,
 ):
     """A place that keeps jobs.
@@ -81,7 +83,7 @@ class Store(
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
     verbs are in modules beside this one: `reading` jobs, `operations` of the store, `retention` of finished
     jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, the store's
-    own `health`, `schedules` and `webhooks`.
+    own `health`, `schedules`, `webhooks`, and `claims_by_id` for messages that name jobs.
     """
 
     async def open(self) -> None:

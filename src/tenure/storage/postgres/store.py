@@ -22,6 +22,7 @@ from tenure.storage.mapping.return_steps import REAPER
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
+from tenure.storage.postgres.verbs.claims_by_id import ClaimsById
 from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
 from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
@@ -42,6 +43,7 @@ class PostgresStore(
     WebhookVerbs,
     DeliveryVerbs,
     Turn,
+    ClaimsById,
     Reading,
     Overview,
     Operations,

@@ -23,6 +23,7 @@ from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.connection import Durability, Opening
 from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.access import Access
+from tenure.storage.sqlite.verbs.claims_by_id import ClaimsById
 from tenure.storage.sqlite.verbs.deliveries import DeliveryVerbs
 from tenure.storage.sqlite.verbs.health import Inspection
 from tenure.storage.sqlite.verbs.operations import Operations
@@ -39,6 +40,7 @@ class SqliteStore(
     ScheduleVerbs,
     DeliveryVerbs,
     Turn,
+    ClaimsById,
     Reading,
     Overview,
     Operations,

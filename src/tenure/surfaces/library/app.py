@@ -66,7 +66,7 @@ class Tenure:
         self._named_database = database
         self._registry = Registry()
         self.process_hooks = ProcessHooks()
-        self._runtimes = Runtimes(database or self.settings.database, self._registry)
+        self._runtimes = Runtimes(database or self.settings.database, self._registry, self.settings)
 
     def __repr__(self) -> str:
         from tenure.storage.address import shown  # loads more than a handler's process needs

@@ -24,6 +24,7 @@ from tenure.core.errors import StoreForbidden
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.execution.handler import context
+from tenure.settings.settings import Settings
 from tenure.storage.address import is_fresh, is_served, shown
 from tenure.surfaces.library.caller_loops import CallerLoops
 
@@ -37,7 +38,9 @@ _CLOSE_SECONDS = 5.0
 class Runtime:
     """The loop of one process, and the client on it; both are made on first use."""
 
-    def __init__(self, database: str, registry: Registry) -> None:
+    def __init__(self, database: str, registry: Registry, settings: Settings | None = None) -> None:
+        """With `settings` that name a transport, messages are sent for jobs that are put in line."""
+        self._settings = settings
         self._database = database
         self._registry = registry
         self._starting = threading.Lock()
@@ -45,7 +48,10 @@ class Runtime:
         self._thread: threading.Thread | None = None
         self._opening = asyncio.Lock()
         self._opened: OpenClient | None = None
-        self._caller_loops = CallerLoops(database, registry) if is_served(database) else None
+        sends = settings is not None and settings.transport != "database"
+        # What sends is on the one loop that lasts.
+        has_loops = is_served(database) and not sends
+        self._caller_loops = CallerLoops(database, registry) if has_loops else None
 
     def client_here(self) -> JobClient | None:
         """The client on the caller's own loop, if it has one already."""
@@ -116,7 +122,7 @@ class Runtime:
 
     async def _open(self) -> OpenClient:
         was_fresh = is_fresh(self._database)
-        opened = await open_client(self._database, self._registry)
+        opened = await open_client(self._database, self._registry, settings=self._settings)
         if was_fresh:
             _warn_of_new_file(self._database)
         return opened

@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from tenure.engine.client.registry import Registry
+from tenure.settings.settings import Settings
 
 if TYPE_CHECKING:
     from tenure.surfaces.library.runtime import Runtime
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
 class Runtimes:
     """The runtimes of one app, by process."""
 
-    def __init__(self, database: str, registry: Registry) -> None:
+    def __init__(self, database: str, registry: Registry, settings: Settings) -> None:
+        """The settings say whether messages are sent; the database may be another one than theirs."""
+        self._settings = settings
         self._database = database
         self.registry = registry
         self._by_process: dict[int, Runtime] = {}
@@ -32,4 +35,4 @@ class Runtimes:
     def _new_runtime(self) -> "Runtime":
         from tenure.surfaces.library.runtime import Runtime
 
-        return Runtime(self._database, self.registry)
+        return Runtime(self._database, self.registry, self._settings)

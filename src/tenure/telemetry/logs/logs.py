@@ -28,9 +28,12 @@ from tenure.core.signals import (
     ConnectionsFreed,
     ConnectionsShort,
     DutyDone,
+    ForeignMessages,
     HookFailed,
     JobPutAside,
     Measured,
+    MessagesSent,
+    NoMessage,
     Recovered,
     ScheduleLeftAlone,
     ScheduleTicked,
@@ -93,6 +96,8 @@ class EventLog:
             if self._has("debug"):
                 claimed: Claimed = signal.claimed  # type: ignore[assignment, union-attr]
                 self._log("debug", "attempt.started", self._job_fields(claimed))
+        elif isinstance(signal, ForeignMessages | NoMessage | MessagesSent):
+            self._on_message_signal(signal)
         elif kind is not Measured:
             self._on_rare_signal(signal)
 
@@ -224,6 +229,22 @@ class EventLog:
                 self._log("info", "loop.recovered", {"loop": loop, "worker": self._worker})
             case _:
                 self._on_worker_signal(signal)
+
+    def _on_message_signal(self, signal: ForeignMessages | NoMessage | MessagesSent) -> None:
+        event: str
+        fields: dict[str, Any]
+        match signal:
+            case ForeignMessages(store, count):
+                event, fields = "messages.foreign", {"store": store, "count": count}
+            case NoMessage(beginning):
+                event, fields = (
+                    "messages.unreadable",
+                    {"message": beginning.decode(errors="backslashreplace")},
+                )
+            case MessagesSent(failed=failed, error=error):
+                event, fields = "messages.unsent", {"count": failed, "reason": error}
+        if fields.get("reason") != "":
+            self._log("warning", event, {**fields, "worker": self._worker})
 
     def _on_ticked(self, signal: ScheduleTicked) -> None:
         counts = Counter[str]()

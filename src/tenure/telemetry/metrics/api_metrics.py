@@ -6,6 +6,7 @@ from tenure.storage.contract.store import Store
 from tenure.telemetry.metrics.exposition import expose
 from tenure.telemetry.metrics.handler_metrics import CALLS, ExternalCalls
 from tenure.telemetry.metrics.instruments import OTHER, Counter, Histogram, Instrument
+from tenure.telemetry.metrics.message_metrics import SentMessages
 from tenure.telemetry.metrics.timed_store import TABLES, timed
 from tenure.telemetry.metrics.worker_metrics import FINE
 
@@ -38,6 +39,7 @@ class ApiMetrics:
         )
         self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
         self.external = ExternalCalls()
+        self.messages = SentMessages()
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; `route` is the path in the route table, not the requested path."""
@@ -55,7 +57,7 @@ class ApiMetrics:
 
     def _instruments(self) -> list[Instrument]:
         own = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
-        return [*own, *self.external.instruments]
+        return [*own, *self.external.instruments, *self.messages.instruments]
 
     def _on_call(self, verb: str, seconds: float, error: Exception | None) -> None:
         table = TABLES.get(verb, "job")

@@ -26,6 +26,7 @@ from tenure.storage.contract.store import Store
 from tenure.telemetry.metrics.exposition import expose
 from tenure.telemetry.metrics.handler_metrics import HandlerMetrics
 from tenure.telemetry.metrics.instruments import Counter, Gauge, Histogram, Instrument, Names
+from tenure.telemetry.metrics.message_metrics import MESSAGE_SIGNALS, MessageMetrics
 from tenure.telemetry.metrics.queue_gauges import QueueGauges
 from tenure.telemetry.metrics.timed_store import timed
 
@@ -72,6 +73,7 @@ class WorkerMetrics:
         self._add_worker()
         self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
         self.handlers = HandlerMetrics(self.names)
+        self.messages = MessageMetrics()
         self._queues = QueueGauges(self.names)
         self._attempts: AttemptCounts | None = None
         self._children: ChildCounts | None = None
@@ -165,6 +167,8 @@ class WorkerMetrics:
             self._latency.observe((self.names.of(claimed.definition),), 1e3 * waited)
         elif kind is WebhookTried:
             self._on_tried(signal)  # type: ignore[arg-type]
+        elif kind in MESSAGE_SIGNALS:
+            self.messages(signal)
         else:
             self._on_rare_signal(signal)
 
@@ -181,6 +185,7 @@ class WorkerMetrics:
         """All metrics, for a scrape."""
         if self._store is not None:
             await self._queues.look(self._store)
+        await self.messages.look()
         active = Tally(dict.fromkeys(self.names.known, 0))
         active.update(self.names.of(name) for name in (self._attempts.active if self._attempts else ()))
         self._active.set({(name,): n for name, n in active.items()})
@@ -190,7 +195,7 @@ class WorkerMetrics:
 
     def _instruments(self) -> list[Instrument]:
         own = [value for value in vars(self).values() if isinstance(value, Counter | Gauge | Histogram)]
-        return [*own, *self.handlers.instruments, *self._queues.instruments]
+        return [*own, *self.handlers.instruments, *self._queues.instruments, *self.messages.instruments]
 
     def _on_settled(self, signal: AttemptSettled) -> None:
         name, state = self.names.of(signal.claimed.definition), signal.state

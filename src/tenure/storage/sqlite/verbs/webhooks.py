@@ -130,7 +130,8 @@ class WebhookVerbs(Database):
             run("webhook_cursors.end")
             return bool(gone)
 
-        return await self._transact(delete)
+        was_there: bool = await self._transact(delete)
+        return was_there
 
     async def webhook_secrets(self, webhook_id: UUID) -> tuple[Secret, ...]:
         asked = written_ids([webhook_id])

@@ -28,6 +28,13 @@ from tenure.telemetry.logs.logs import EventLog
 @click.option(
     "--lease-seconds", help="How long without a heartbeat before others take its jobs.", metavar="S"
 )
+@click.option(
+    "--transport",
+    help="What leads it to jobs: database, or sqs for messages as well.",
+    metavar="NAME",
+)
+@click.option("--sqs-queue-url", help="The queue of the messages, for --transport sqs.", metavar="URL")
+@click.option("--sweep-seconds", help="How often it looks for jobs that no message has named.", metavar="S")
 @click.option("--shutdown-seconds", help="How long jobs may take to finish after a signal.", metavar="S")
 @click.option("--logs", is_flag=True, help="Show the lines that jobs write, as they come.")
 @click.option(
@@ -45,6 +52,10 @@ def worker(app: str, logs: bool, reloads: bool, **given: str | None) -> None:
     With --reload it follows the .py files below the current folder: after a change, jobs that run end with
     the code they began with, and the next ones run with the new code. As long as that cannot be imported, no
     job is claimed.
+
+    With --transport sqs, messages in an SQS queue lead it to jobs, which it claims by their ids; every
+    --sweep-seconds it looks for the others. `tenure api` and `tenure serve` send them if TENURE_TRANSPORT and
+    TENURE_SQS_QUEUE_URL are set.
     """
     require_linux("worker")
     loaded = load(given)

@@ -150,6 +150,12 @@ def _trouble_line(event: str, fields: dict[str, Any]) -> str:
             return f"webhook {webhook} to {host} is paused: {reason}"
         case "connections.short", {"open": opened, "waiting": waiting, "reason": reason}:
             return f"no connection to spare: {waiting} call(s) wait for one of {opened}: {reason}"
+        case "messages.foreign", {"store": store, "count": count}:
+            return f"{count} message(s) of another store, {store}, left to its workers"
+        case "messages.unreadable", {"reason": reason}:
+            return f"removed what is no message of ours: it begins with {reason}"
+        case "messages.unsent", {"count": count, "reason": reason}:
+            return f"messages not sent: {reason}" + (f"; {count} given up" if count else "")
         case "connections.freed", {"durationSeconds": seconds}:
             return f"nobody waits for a connection any more, after {seconds:.1f} s"
         case "schedule.unreadable", {"schedule": schedule, "reason": reason}:

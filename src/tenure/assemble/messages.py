@@ -1,0 +1,66 @@
+"""The message transport of a process, as its settings say: a store that sends, and the broker behind it."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from tenure.core.signals import Announce
+from tenure.settings.settings import Settings
+from tenure.storage.contract.store import Store
+
+if TYPE_CHECKING:
+    from tenure.relay.messages.inbox import Inbox
+    from tenure.relay.messages.transport import Transport
+
+
+class Messages(NamedTuple):
+    """An open transport, and the id of the store whose jobs it names."""
+
+    transport: "Transport"
+    store: UUID
+
+    def inbox(self, settings: Settings) -> "Inbox":
+        """The messages for one worker."""
+        from tenure.relay.messages.inbox import Inbox
+
+        return Inbox(
+            self.transport,
+            self.store,
+            lease_seconds=settings.lease_seconds + settings.lost_margin_seconds,
+            heartbeat_seconds=settings.heartbeat,
+        )
+
+    async def backlog(self) -> tuple[int, int] | None:
+        """How many messages wait, and how many are hidden; None if the broker does not answer."""
+        from tenure.relay.messages.transport import TransportFailed
+
+        try:
+            found = await self.transport.backlog()
+        except TransportFailed:
+            return None
+        return found.waiting, found.hidden
+
+
+class SendingStore(NamedTuple):
+    """A store that has messages sent for the jobs it puts in line, if the settings name a transport."""
+
+    store: Store
+    messages: Messages | None
+
+
+@asynccontextmanager
+async def with_messages(store: Store, settings: Settings, on_signal: Announce) -> AsyncIterator[SendingStore]:
+    """The store as the settings want it; without a transport it is given back as it is."""
+    if settings.transport == "database":
+        yield SendingStore(store, None)
+        return
+    from tenure.relay.messages.sender import Sender
+    from tenure.relay.messages.sending_store import sending
+    from tenure.relay.messages.sqs import open_sqs
+
+    async with AsyncExitStack() as stack:
+        transport = await stack.enter_async_context(open_sqs(settings.sqs_queue_url))
+        store_id = await store.store_id()
+        sender = await stack.enter_async_context(Sender(transport, store_id, on_signal).running())
+        yield SendingStore(sending(store, sender), Messages(transport, store_id))
