@@ -71,6 +71,14 @@ def test_while_an_endpoint_is_away_no_delivery_spends_its_tries() -> None:
     assert tried.closes_for == timedelta(seconds=10)
 
 
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_message_that_a_receiver_refuses_is_given_up_though_nothing_else_is_delivered(status: int) -> None:
+    """Else it would be tried until its endpoint is paused."""
+    closed: dict[str, Any] = {"failures": FAILURES_TO_CLOSE, "failing_since": NOW}
+    assert judge(due(3, **closed), status).counts
+    assert judge(due(14, **closed), status).state is DeliveryState.DEAD
+
+
 def test_an_endpoint_is_left_alone_from_its_fifth_failure_on_for_longer_and_longer() -> None:
     closed = [judge(due(0, failures=n)).closes_for for n in range(16)]
     assert closed[:4] == [None] * 4

@@ -18,6 +18,9 @@ LONGEST_CLOSED = timedelta(hours=1)
 FAILS_FOR = timedelta(days=3)
 """After so long a time of nothing but failures an endpoint is paused."""
 
+REFUSED_MESSAGE = frozenset({400, 413, 415, 422})
+"""Statuses that speak of one message: its tries count even where nothing else was delivered for long."""
+
 GONE = 410
 TOO_MANY = frozenset({429, 503})
 """Statuses that speak for the endpoint as a whole: its `Retry-After` holds for all that waits for it."""
@@ -32,7 +35,7 @@ def judged(due: DueDelivery, answer: Answer, took: timedelta, now: datetime, *, 
     webhook, delivery = due.webhook, due.delivery
     if answer.status is not None and 200 <= answer.status < 300:
         return _tried(due, answer, took, DeliveryState.DELIVERED)
-    is_away = webhook.failures >= FAILURES_TO_CLOSE
+    is_away = webhook.failures >= FAILURES_TO_CLOSE and answer.status not in REFUSED_MESSAGE
     tries = delivery.tries + 1
     told = _told(answer.retry_after, now)
     if not is_away and tries >= webhook.asked.tries:
