@@ -98,3 +98,14 @@ async def test_secrets_that_are_stored_are_told_by_an_examination(store: Store) 
     assert "whsec" not in symptom.what
     await store.rotate_webhook(webhook, secret=None, keep=timedelta(0))
     assert [one for one in (await examine(store)).symptoms if one.kind == "webhook-secrets"] == []
+
+
+async def test_that_nothing_sends_events_is_told_after_a_day(store: Store, clock: Clock) -> None:
+    await put(store)
+    await clock.advance(timedelta(hours=23))
+    assert [one for one in (await examine(store)).symptoms if one.kind == "webhooks-idle"] == []
+    await clock.advance(timedelta(hours=2))
+    [symptom] = [one for one in (await examine(store)).symptoms if one.kind == "webhooks-idle"]
+    assert symptom.needs_person
+    assert await store.take_cursor("a", hold_for=seconds(10)) is not None
+    assert [one for one in (await examine(store)).symptoms if one.kind == "webhooks-idle"] == []

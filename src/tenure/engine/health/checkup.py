@@ -9,7 +9,7 @@ from tenure.engine.health.attention import Attention, AttentionCheck
 from tenure.engine.health.repairs import Repair, repairs
 from tenure.engine.health.stuck_jobs import find_stuck
 from tenure.engine.health.symptoms import symptoms_of
-from tenure.engine.health.webhook_troubles import stored_secrets
+from tenure.engine.health.webhook_troubles import stored_secrets, unsent_events
 from tenure.storage.contract.store import Store
 
 VITALS_FRESH = 30.0
@@ -36,6 +36,7 @@ async def examine(store: Store, *, deep: bool = False) -> Checkup:
             *symptoms_of(attention),
             *stuck.symptoms,
             *vitals.symptoms,
+            *await unsent_events(store),
             *await stored_secrets(store),
         ],
     )

@@ -91,6 +91,21 @@ async def stored_secrets(store: Store) -> list[Symptom]:
     ]
 
 
+async def unsent_events(store: Store) -> list[Symptom]:
+    """That no process sends events to webhooks, if none has for a day or longer."""
+    since = await store.unsent_since()
+    if since is None:
+        return []
+    return [
+        Symptom(
+            kind="webhooks-idle",
+            what="no process sends events to the webhooks; those whose jobs are removed meanwhile are lost",
+            since=since,
+            cure="start a worker, `tenure serve` or `tenure scheduler`; if one runs, its log says why",
+        )
+    ]
+
+
 def _trouble(webhook: Webhook, now: datetime, readers: Collection[str]) -> WebhookTrouble | None:
     if webhook.paused_at is not None:
         return WebhookTrouble.PAUSED if webhook.paused_by == BY_ITSELF else None
