@@ -87,7 +87,11 @@ async def test_a_webhook_tells_what_became_of_its_deliveries(api: Api, store: St
     anybody = Visitor(api)
     page = await shown(anybody, path)
     for part in (
-        *('data-state="succeeded">200<', 'data-state="failed">410</span><br><small>given up<', "&lt;b&gt;gone&lt;/b&gt;"),
+        *(
+            'data-state="succeeded">200<',
+            'data-state="failed">410</span><br><small>given up<',
+            "&lt;b&gt;gone&lt;/b&gt;",
+        ),
         *('data-state="retrying">no answer<', "try 1 of 5", "250 ms", "Send now", "Send again", "none yet"),
         *("stored in clear", "webhooks.verify(body, headers, secret)"),
     ):
