@@ -64,6 +64,10 @@ ONLY_REFUSED = {
         (name for name in BY_NAME if "/v1/schedules/{name}" in name),
         "the schedule may have been deleted, by a request for that",
     ),
+    **dict.fromkeys(
+        (name for name in BY_NAME if "/v1/webhooks/{webhookId}" in name),
+        "the webhook may have been deleted likewise, or have another revision",
+    ),
 }
 """Routes that may find nothing to do, and why."""
 
