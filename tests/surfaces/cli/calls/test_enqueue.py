@@ -52,6 +52,17 @@ def test_every_option_is_heard(tmp_path: Path, mail: str) -> None:
     assert (job.run_at, job.state) == (datetime(2999, 1, 31, 6, 30, tzinfo=UTC), State.SCHEDULED)
 
 
+@pytest.mark.parametrize("given", [[json.dumps({"to": SECRET})], ["{to:", SECRET + "}"], ["@params.json"]])
+def test_params_without_their_option_are_refused_with_its_name(
+    tmp_path: Path, mail: str, given: list[str]
+) -> None:
+    """They may be private: none of them is repeated."""
+    ran = _enqueue(tmp_path, mail, *given)
+    assert fails(ran, 2, "KEY: is followed by something that is not an option", "as --params JSON")
+    assert SECRET not in ran.stderr
+    assert _count(mail) == 0
+
+
 def test_keys_to_count_for_may_be_given_often(tmp_path: Path, mail: str) -> None:
     register(mail, structs.replace(MAIL, version=3, concurrency=2, concurrency_key="to"))
     ran = _enqueue(tmp_path, mail, "--concurrency-key=ada", "--concurrency-key=bob")

@@ -35,7 +35,7 @@ class NotInTime(TenureError):
     """A job has not ended in the time for which a command waits."""
 
 
-@click.command()
+@click.command(context_settings={"allow_extra_args": True})
 @key_argument
 @params_option("Params: JSON, @ and the name of a file, or - for standard input; default: {}.", "{}")
 @version_option
@@ -88,6 +88,10 @@ def enqueue(
     registered the definition. With --wait the exit code is 0 if the job succeeds, 1 if it ends otherwise, and
     4 if it has not ended within --timeout; while the job does not run, standard error says why.
     """
+    if click.get_current_context().args:
+        # What stands there may be private params: it is not repeated.
+        remedy = "give params as --params JSON, --params @FILE or --params -"
+        raise InvalidInput("KEY", "is followed by something that is not an option", remedy)
     if timeout is not None and not wait:
         raise InvalidInput("--timeout", "says how long to wait", "add --wait")
     document = read_params(params)
