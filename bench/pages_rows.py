@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
+from uuid import uuid4
 
 from bench import past, processes
 from bench.drain import LONGEST
@@ -21,6 +22,10 @@ from bench.loop import run_on
 from bench.place import Place
 from bench.postgres import ask
 from bench.rows import Row
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
+from tenure.core.webhooks.delivery import NewDelivery
+from tenure.core.webhooks.webhook import NewWebhook
 from tenure.engine.client.statistics import FRESH
 from tenure.storage.address import store_for
 from tests.storage.faults.own_server import OwnServer
@@ -161,6 +166,13 @@ async def _populated(address: str) -> dict[str, str]:
     await store.open()
     await past.employ(store)
     found = await store.page(past.ENDED_WELL, limit=1)
+    now = await store.now()
+    nightly = ScheduledJob(definition=NAMED.definition)
+    daily = Recurrence(cron="@daily", starts_at=now)
+    await store.add_schedule(NewSchedule(id="nightly", job=nightly, recurrence=daily), next_at=None)
+    hook = NewWebhook(id=uuid4(), url="https://example.com/hook", events=("onEnd",))
+    await store.add_webhook(hook, secret=None)
+    await store.add_delivery(NewDelivery(webhook=hook.id, message="m", type="failed", at=now, body="{}"))
     await store.close()
     return {
         "jobId": str(found.jobs[0].id),
@@ -169,5 +181,9 @@ async def _populated(address: str) -> dict[str, str]:
         "queue": NAMED.queue,
         "tag": past.TAG,
         "fingerprint": f"{NAMED.definition}:{1:012}",
+        "name": "nightly",
+        "namespace": "default",
+        "webhookId": str(hook.id),
+        "message": "m",
         "moment": found.jobs[0].created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }

@@ -55,12 +55,12 @@ async def with_messages(store: Store, settings: Settings, on_signal: Announce) -
     if settings.transport == "database":
         yield SendingStore(store, None)
         return
-    from tenure.relay.messages.sender import Sender
+    from tenure.relay.messages.sender import MessageSender
     from tenure.relay.messages.sending_store import sending
     from tenure.relay.messages.sqs import open_sqs
 
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(open_sqs(settings.sqs_queue_url))
         store_id = await store.store_id()
-        sender = await stack.enter_async_context(Sender(transport, store_id, on_signal).running())
+        sender = await stack.enter_async_context(MessageSender(transport, store_id, on_signal).running())
         yield SendingStore(sending(store, sender), Messages(transport, store_id))

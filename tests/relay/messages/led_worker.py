@@ -9,7 +9,7 @@ from uuid import UUID
 from tenure.core.model.states import State
 from tenure.core.signals import JobsClaimed, MessagesReceived, MessagesSent, Signal
 from tenure.relay.messages.inbox import Inbox
-from tenure.relay.messages.sender import Sender
+from tenure.relay.messages.sender import MessageSender
 from tenure.relay.messages.sending_store import sending
 from tenure.relay.messages.transport import Transport
 from tenure.storage.contract.store import Store
@@ -56,7 +56,7 @@ class LedWorker(NamedTuple):
 @asynccontextmanager
 async def sending_to(transport: Transport, store: Store, announced: list[Signal]) -> AsyncIterator[Store]:
     """The store, which sends for what its verbs put in line."""
-    async with Sender(transport, await store.store_id(), announced.append).running() as sender:
+    async with MessageSender(transport, await store.store_id(), announced.append).running() as sender:
         yield sending(store, sender)
 
 

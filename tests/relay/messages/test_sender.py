@@ -13,7 +13,7 @@ from tenure.core.model.outcome import Report, Succeeded
 from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.documents import EMPTY
 from tenure.relay.messages import body, sender
-from tenure.relay.messages.sender import Sender
+from tenure.relay.messages.sender import MessageSender
 from tenure.relay.messages.transport import TransportFailed
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import sending_to
@@ -52,7 +52,7 @@ async def named(queue: Queue) -> list[UUID]:
 
 async def test_ids_go_in_batches_of_ten() -> None:
     broker, jobs = Broker(), sorted(uuid4() for _ in range(95))
-    async with Sender(broker, OURS, lambda _: None).running() as sends:  # type: ignore[arg-type]
+    async with MessageSender(broker, OURS, lambda _: None).running() as sends:  # type: ignore[arg-type]
         sends.send(jobs)
         await until(lambda: len(broker.jobs) == 95)
     assert broker.jobs == jobs
@@ -62,7 +62,7 @@ async def test_ids_go_in_batches_of_ten() -> None:
 async def test_what_a_broker_that_is_away_did_not_take_is_sent_later() -> None:
     broker, told = Broker(), list[Signal]()
     jobs = sorted(uuid4() for _ in range(30))
-    async with Sender(broker, OURS, told.append).running() as sends:  # type: ignore[arg-type]
+    async with MessageSender(broker, OURS, told.append).running() as sends:  # type: ignore[arg-type]
         broker.is_away = True
         sends.send(jobs)
         await until(lambda: any(isinstance(one, MessagesSent) and one.error == "away" for one in told))
@@ -76,7 +76,7 @@ async def test_no_more_than_so_many_wait_and_those_dropped_are_told(monkeypatch:
     monkeypatch.setattr(sender, "MOST_WAITING", 20)
     broker, told = Broker(), list[Signal]()
     jobs = [uuid4() for _ in range(50)]
-    async with Sender(broker, OURS, told.append).running() as sends:  # type: ignore[arg-type]
+    async with MessageSender(broker, OURS, told.append).running() as sends:  # type: ignore[arg-type]
         sends.send(jobs)
     assert broker.jobs == sorted(jobs[30:])
     assert sum(one.failed for one in told if isinstance(one, MessagesSent)) == 30
@@ -86,7 +86,7 @@ async def test_the_end_does_not_wait_for_a_broker_that_stays_away(monkeypatch: p
     monkeypatch.setattr(sender, "LAST_SECONDS", 0.05)
     broker = Broker()
     broker.is_away = True
-    async with Sender(broker, OURS, lambda _: None).running() as sends:  # type: ignore[arg-type]
+    async with MessageSender(broker, OURS, lambda _: None).running() as sends:  # type: ignore[arg-type]
         sends.send([uuid4()])
     assert broker.jobs == []
 

@@ -26,5 +26,6 @@ def test_every_list_of_kinds_is_the_one_of_the_core(store: str) -> None:
         "outlook",
         "cancel",
         "sift",
+        "claim_these",
         "obstacles",
     }

@@ -1,8 +1,12 @@
 """What a page touches does not grow with history: every address that reads, over real requests."""
 
+from uuid import UUID
+
 from tenure.core.model.spec import Spec
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
+from tenure.core.webhooks.delivery import NewDelivery
+from tenure.core.webhooks.webhook import NewWebhook
 from tests.storage.clock import START
 from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
@@ -14,6 +18,8 @@ from tests.whole import IS_WHOLE
 
 # The short one is long enough for whatever is looked at in part: the last events, the newest jobs, lines.
 SHORT, LONG = Past(40_000), Past(200_000 if IS_WHOLE else 100_000)
+HOOK = NewWebhook(id=UUID(int=7), url="https://example.com/hook", events=("onEnd",))
+MESSAGE = "msg_1"
 NAMES = {
     "key": "mail",
     "definition": "mail",
@@ -22,6 +28,8 @@ NAMES = {
     "fingerprint": "mail:000000000001",
     "namespace": "default",
     "name": "nightly",
+    "webhookId": str(HOOK.id),
+    "message": MESSAGE,
     "moment": START.strftime("%Y-%m-%dT%H:%M:%SZ"),
 }
 NIGHTLY = NewSchedule(
@@ -50,6 +58,11 @@ async def _costs(made: Made, way: str) -> dict[tuple[str, int], Costs]:
     await store.open()
     await register(store, Spec(key="mail"))
     await store.add_schedule(NIGHTLY, next_at=None)
+    if await store.webhook(HOOK.id) is None:
+        await store.add_webhook(HOOK, secret=None)
+        await store.add_delivery(
+            NewDelivery(webhook=HOOK.id, message=MESSAGE, type="succeeded", at=START, body="{}")
+        )
     await store.close()
     costs = {}
     async with backend.watched(way) as (watched, so_far):

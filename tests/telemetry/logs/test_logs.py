@@ -292,4 +292,4 @@ def test_a_schedule_that_is_left_to_others_is_told() -> None:
     [line] = structured(entries(LEFT_ALONE))
     assert (line["level"], line["event"], line["schedule"]) == ("warning", "schedule.unreadable", "nightly")
     [told] = HumanLines(hide, is_coloured=False)(entries(LEFT_ALONE), 0)
-    assert b" schedule nightly: this version of tenure cannot read it" in told
+    assert b" schedule nightly is left to other processes: this version of tenure cannot read it" in told

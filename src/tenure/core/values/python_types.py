@@ -22,7 +22,8 @@ def json_types_of(value: object) -> Any:
         return _written(value)
     try:
         for kind in type(value).__mro__:  # `hasattr` costs four times as much where there is none
-            if _OF_PYDANTIC in kind.__dict__:
+            # Records of Tenure have a property of that name, for web frameworks.
+            if _OF_PYDANTIC in kind.__dict__ and type(kind.__dict__[_OF_PYDANTIC]) is not property:
                 return _dumped(value)
         return msgspec.to_builtins(value, builtin_types=_LOOKED_AT)
     except TypeError:

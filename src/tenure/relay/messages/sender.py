@@ -25,7 +25,7 @@ LAST_SECONDS = 5.0
 """How long the end of a process waits for what is still to be sent."""
 
 
-class Sender:
+class MessageSender:
     """Sends what it is given, in tasks of its own."""
 
     def __init__(self, transport: Transport, store: UUID, on_signal: Announce) -> None:
@@ -51,7 +51,7 @@ class Sender:
             self._has_more.set()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Sender"]:
+    async def running(self) -> AsyncIterator["MessageSender"]:
         """Send while the context lasts; at its end what still waits is sent, for a few seconds."""
         senders = [asyncio.create_task(self._run()) for _ in range(AT_ONCE)]
         try:

@@ -13,20 +13,20 @@ from tenure.core.model.job import Enqueued, JobStanding, StepTaken
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
-from tenure.relay.messages.sender import Sender
+from tenure.relay.messages.sender import MessageSender
 from tenure.storage.contract.store import Store
 
 Queued = Callable[[Any], Iterable[UUID]]
 """The jobs that a verb has put in line, by its answer."""
 
 
-def sending(store: Store, sender: Sender) -> Store:
+def sending(store: Store, sender: MessageSender) -> Store:
     """The store, with a message for each job that a verb puts in line."""
     return cast("Store", _SendingStore(store, sender))
 
 
 class _SendingStore:
-    def __init__(self, store: Store, sender: Sender) -> None:
+    def __init__(self, store: Store, sender: MessageSender) -> None:
         self._store = store
         self._sender = sender
 

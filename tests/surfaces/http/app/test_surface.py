@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tenure.api.problem import KINDS
+from tenure.core.webhooks.delivery import NewDelivery
 from tenure.settings.http_limits import HttpLimits
 from tenure.storage.contract.store import Store
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -18,6 +19,7 @@ from tenure.surfaces.http.calls.table import ROUTES
 from tenure.surfaces.http.docs.openapi import document
 from tests.storage.clock import Clock
 from tests.storage.verbs import EVERY_JOB, one_in_each_state, seconds, state_of
+from tests.storage.webhook_verbs import subscribed
 from tests.surfaces.http.http_server import Api, request, serving
 from tests.surfaces.store_behind import NOBODY
 from tools import calls
@@ -259,7 +261,10 @@ async def test_what_only_looks_changes_nothing(api: Api, store: Store, route: Ro
     """S0.48, S0.53, and row 92: no GET has an effect, and asked again it says the same."""
     job = (await api.post("/v1/jobs", {"definitionKey": "mail"})).json["jobId"]
     await api.post("/v1/schedules", {"id": "nightly", "definitionKey": "mail", "cron": "0 3 * * *"})
-    path = route.path.format(jobId=job, key="mail", name="nightly")
+    hook = await subscribed(store)
+    now = await store.now()
+    await store.add_delivery(NewDelivery(webhook=hook, message="m", type="failed", at=now, body="{}"))
+    path = route.path.format(jobId=job, key="mail", name="nightly", webhookId=hook, message="m")
     before = await _all_that_can_change(store)
     bodies = [(await api.get(path)).body for _ in range(2)]
     assert bodies[0] == bodies[1]

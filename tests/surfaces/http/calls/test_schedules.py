@@ -128,7 +128,7 @@ async def test_a_run_by_hand_is_on_record(api: Api) -> None:
         ({"cron": "61 * * * *"}, "validation", "field 1, minute, is '61'"),
         ({"cron": "0 0 30 2 *"}, "validation", "never fires"),
         ({"timezone": "Europe/Berlinn"}, "validation", "did you mean Europe/Berlin"),
-        ({"everySeconds": 60}, "validation", "is given beside an interval; give one of them"),
+        ({"everySeconds": 60}, "validation", "is given beside an interval; give one of the two"),
         ({"cron": None}, "validation", ""),
         ({"everySeconds": 0}, "validation", ""),
         ({"everySeconds": -1}, "validation", ""),

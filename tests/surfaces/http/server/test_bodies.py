@@ -44,11 +44,13 @@ FORMS: dict[str, dict[str, str]] = {
 }
 """Rows 3 and 14."""
 
+NAMES = {"key": "mail", "version": 1, "queue": "q", "workerId": "w", "name": "n", "message": "m"}
+
 
 async def test_where_no_body_is_wanted_an_empty_object_is_taken(api: Api) -> None:
     """Many clients send one with everything that is no GET; whatever says something is refused as before."""
     for route in (route for route in ROUTES if route.takes is None and route.method != "GET"):
-        path = route.path.format(key="mail", version=1, jobId=uuid4(), queue="q", workerId="w", name="n")
+        path = route.path.format_map({**NAMES, "jobId": uuid4(), "webhookId": uuid4()})
         plain = await api.call(route.method, path)
         assert plain.status != 413
         for body in (b"{}", b"{ }", b"{}\n", b""):
@@ -63,7 +65,7 @@ async def test_where_no_body_is_wanted_an_empty_object_is_taken(api: Api) -> Non
 async def test_a_body_that_is_no_good_is_refused_in_the_same_way_everywhere(api: Api) -> None:
     """Rows 1, 2 and 4 to 10: at every route that needs a body; the server goes on."""
     for route in (route for route in ROUTES if route.body is not None and route.needs_body):
-        path = route.path.format(key="mail", version=1, jobId=uuid4(), name="n")
+        path = route.path.format_map({**NAMES, "jobId": uuid4(), "webhookId": uuid4()})
         replies = {
             name: await api.call(route.method, path, content=body, headers=JSON)
             for name, (body, _, _) in BODIES.items()
