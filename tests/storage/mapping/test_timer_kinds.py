@@ -21,11 +21,11 @@ def test_every_list_of_kinds_is_the_one_of_the_core(store: str) -> None:
         for found in LIST.findall(text)
     }
     assert {kinds for _, kinds in lists} == {frozenset(KINDS)}
-    assert {name.partition(".")[0].partition("+")[0] for name, _ in lists} == {
+    by_id = {"claim_these"} if store == "sqlite" else set[str]()  # PostgreSQL promotes these by `promote`
+    assert {name.partition(".")[0].partition("+")[0] for name, _ in lists} == by_id | {
         "promote",
         "outlook",
         "cancel",
         "sift",
-        "claim_these",
         "obstacles",
     }

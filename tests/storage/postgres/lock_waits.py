@@ -1,5 +1,7 @@
 """Lock waits and deadlocks, as the server counts them."""
 
+from contextlib import suppress
+
 from tests.storage.backends import PostgresBackend
 from tests.until import until
 
@@ -16,13 +18,15 @@ async def until_waiting(backend: PostgresBackend, number: int) -> None:
     await until(are_waiting)
 
 
-async def until_connections(backend: PostgresBackend, which: str, most: int) -> None:
+async def until_connections(
+    backend: PostgresBackend, which: str, most: int, within: float = PATIENCE
+) -> None:
     """Return once no more than so many connections beside the backend's meet a condition in SQL."""
 
     async def are_few() -> bool:
         return await _count(backend, which) <= most
 
-    await until(are_few)
+    await until(are_few, within)
 
 
 async def deadlocks(backend: PostgresBackend, *, beside: int = 0) -> int:
@@ -35,6 +39,13 @@ async def deadlocks(backend: PostgresBackend, *, beside: int = 0) -> int:
         "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
     )
     return int(found_so_far)
+
+
+async def strangers(backend: PostgresBackend) -> int:
+    """How many connections stay in a new database besides the backend's: none, unless one was left open."""
+    with suppress(TimeoutError):
+        await until_connections(backend, "true", 0, within=10)
+    return await _count(backend, "true")
 
 
 async def _count(backend: PostgresBackend, which: str) -> int:
