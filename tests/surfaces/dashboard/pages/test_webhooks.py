@@ -185,3 +185,13 @@ async def test_a_key_that_only_looks_has_no_buttons_and_a_bound_one_sees_its_own
         assert (await api.call("POST", f"{ours}/{act}", **bearing(key))).status == 404, act
     assert await store.webhook(webhook_of(ours))
     assert (await api.call("POST", f"{theirs}/test", **bearing(key))).status == 303
+
+
+async def test_a_delivery_waits_as_long_as_its_endpoint_is_left_alone(api: Api, store: Store) -> None:
+    path = await put(store)
+    closed = {"status": 503, "retry_after": seconds(5), "closes_for": seconds(600)}
+    await send(store, path, "msg_behind", state=DeliveryState.WAITING, **closed)
+    webhook = await store.webhook(webhook_of(path))
+    assert webhook is not None
+    assert webhook.closed_until is not None
+    assert f'again <time datetime="{webhook.closed_until.isoformat()}"' in await shown(Visitor(api), path)
