@@ -21,8 +21,9 @@ FORMS = (
     "write sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
     "with host:port,host:port for several servers"
 )
-_PATIENCE = 2.0
-"""Seconds for another process to finish the migration of a fresh file that it has begun."""
+_LOOKS = 40
+"""So often a process looks whether another one has applied one more migration to a fresh file."""
+_BETWEEN_LOOKS = 0.05
 
 
 def _unheard(_: Signal) -> None:
@@ -86,22 +87,27 @@ async def open_store(database: str, terms: ConnectionTerms = USUAL) -> Store:
     try:
         if fresh:
             await store.migrate()
-        await _verify(store, _PATIENCE if _sqlite_file(database) else 0.0)
+        await verify_while_migrated(store, _LOOKS if _sqlite_file(database) else 1)
     except BaseException:
         await store.close()
         raise
     return store
 
 
-async def _verify(store: Store, patience: float) -> Fit:
-    deadline = asyncio.get_running_loop().time() + patience
+async def verify_while_migrated(store: Store, looks: int) -> Fit:
+    """Verify a schema; it does not fit when `looks` in a row find it wrong and no further than before."""
+    reached: int | None = None
+    left = looks
     while True:
         try:
             return await store.verify()
-        except SchemaMismatch:
-            if asyncio.get_running_loop().time() >= deadline:
+        except SchemaMismatch as mismatch:
+            if mismatch.found != reached:
+                reached, left = mismatch.found, looks
+            left -= 1
+            if left <= 0:
                 raise
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(_BETWEEN_LOOKS)
 
 
 def _sqlite_file(database: str) -> Path | None:
