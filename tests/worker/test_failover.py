@@ -106,8 +106,9 @@ async def _have_followed(standby: Standby, since: datetime) -> bool:
     """Whether both workers listen there, and have sent heartbeats since it is the primary."""
     connection = await asyncpg.connect(standby.dsn("failover"))
     try:
+        # A connection that listens sends an empty statement as well, to see that its server is there.
         listening = await connection.fetchval(
-            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT'"
         )
         alive = await connection.fetchval("SELECT count(*) FROM tenure.worker WHERE seen_at > $1", since)
     finally:
