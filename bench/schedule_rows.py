@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 MINUTE = 60.0
 LOOK_EVERY = 0.02
 SLOTS = 4
-RATE = 12_000
+RATE = 20_000
 """Jobs a second of a drain, at most: so many are in line that it never ends."""
 
 _logs = count(1)
@@ -89,7 +89,7 @@ def idle_row(at: Place) -> Measured:
 
 ROWS: dict[str, Row] = {
     "firing": Row(firing_row, 280),
-    "beside": Row(beside_row, 280),
+    "beside": Row(beside_row, 560),
     "beside-sqlite": Row(beside_sqlite_row, 280),
     "idle": Row(idle_row, 280),
 }
