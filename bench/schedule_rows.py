@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 MINUTE = 60.0
 LOOK_EVERY = 0.02
 SLOTS = 4
-RATE = 20_000
+RATE = 40_000
 """Jobs a second of a drain, at most: so many are in line that it never ends."""
 
 _logs = count(1)
