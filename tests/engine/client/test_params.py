@@ -66,7 +66,7 @@ def test_what_fits_has_no_problems(params: Any) -> None:
         ({"to": "a", "inner": {"a/b": "x"}}, "/inner/a~1b", 'is not of type "integer"'),
         ({"to": "a", "list": [1, "x"]}, "/list/1", 'is not of type "integer"'),
         ({"to": "a", "id": "no"}, "/id", 'is not a "uuid"'),
-        ([], "", 'is not of type "object"'),
+        ([], "", 'is not of type "object"; give one object with all params, such as {"to": …} in JSON'),
     ],
 )
 def test_a_pointer_leads_to_what_is_wrong(params: Any, pointer: str, text: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tenure.surfaces.cli.calls.jobs import jobs
 from tenure.surfaces.cli.commands import commands
-from tenure.surfaces.cli.other_commands import _WORDS
+from tenure.surfaces.cli.other_commands import _OPTIONS, _WORDS
 from tests.surfaces.command import tenure
 
 
@@ -28,6 +28,30 @@ def test_a_command_of_another_system_has_its_word_here(tmp_path: Path, given: st
     assert text in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (
+            "worker -A jobs worker",
+            "No such option -A; use `tenure worker MODULE:APP`, with the app as an argument.",
+        ),
+        ("worker jobs:app --concurrency=4", "No such option --concurrency; use --slots."),
+        ("worker jobs:app -c4", "No such option -c; use --slots."),
+        ("serve jobs:app -Q mail", "No such option -Q; use --queues."),
+        ("worker jobs:app --slotz 4", "'--slots'"),
+    ],
+)
+def test_an_option_of_another_systems_worker_has_its_word_here(tmp_path: Path, given: str, text: str) -> None:
+    ran = tenure(tmp_path, *given.split())
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert text in ran.stderr
+
+
 def test_no_word_hides_a_command() -> None:
     assert not _WORDS["tenure"].keys() & commands.commands.keys()
     assert not _WORDS["jobs"].keys() & jobs.commands.keys()
+
+
+@pytest.mark.parametrize("name", ["worker", "serve"])
+def test_no_word_hides_an_option(name: str) -> None:
+    assert not _OPTIONS.keys() & {option for given in commands.commands[name].params for option in given.opts}

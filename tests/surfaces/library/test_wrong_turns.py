@@ -96,6 +96,28 @@ def test_an_option_of_another_system_has_its_word_here(welcome: Any, option: str
     assert str(refused.value).startswith(f"enqueue() got an unexpected keyword argument {option!r}; {word}")
 
 
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        ("broker", 'use the database alone, as in Tenure("postgresql://…")'),
+        ("result_backend", "use the database alone"),
+        ("name", "no name: `tenure worker jobs:app` finds the app by its module"),
+        ("include", "use imports, in the module that `tenure worker` names"),
+        ("databse", "did you mean database=?"),
+        ("colour", "it takes database, namespace, settings"),
+    ],
+)
+def test_an_option_of_another_systems_app_has_its_word_here(option: str, word: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        Tenure(**{option: "jobs"})  # type: ignore[arg-type]
+    assert str(refused.value).startswith(f"Tenure() got an unexpected keyword argument {option!r}; {word}")
+
+
+def test_a_delay_below_zero_is_shown_as_one(welcome: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^delay: is -0:00:05; give a value from 0:00:00 to 3653 days"):
+        welcome.new_job({"to": "a", "subject": "b"}, delay=-5)
+
+
 def test_params_given_one_by_one_are_shown_as_one_object(app: Any, welcome: Any) -> None:
     with pytest.raises(TypeError, match=r"write enqueue\(Welcome\(subject=…, to=…\)\)$"):
         welcome.new_job(to="a", subject="b", delay=5)

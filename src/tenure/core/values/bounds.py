@@ -107,4 +107,12 @@ def whole_millis(field: str, value: timedelta) -> None:
 def within(field: str, value: _Measure, least: _Measure, most: _Measure) -> None:
     """Refuse what is not from `least` to `most`."""
     if not least <= value <= most:
-        raise InvalidInput(field, f"is {value}", f"give a value from {least} to {most}")
+        raise InvalidInput(
+            field, f"is {_signed(value)}", f"give a value from {_signed(least)} to {_signed(most)}"
+        )
+
+
+def _signed(value: object) -> str:
+    """A value as it is shown; Python writes five seconds below zero as "-1 day, 23:59:55"."""
+    is_negative = isinstance(value, timedelta) and value < timedelta(0)
+    return f"-{-value}" if is_negative else f"{value}"  # type: ignore[operator]

@@ -94,6 +94,15 @@ SCHEDULE_TERMS = _table(
 )
 """What a schedule is given elsewhere."""
 
+_DATABASE = 'the database alone, as in Tenure("postgresql://…"); jobs and results are kept there'
+_APP_OPTIONS = _table(
+    ("broker backend broker_url result_backend dsn redis redis_url url connection store", _DATABASE),
+    ("name main app_name", "no name: `tenure worker jobs:app` finds the app by its module"),
+    ("include imports", "imports, in the module that `tenure worker` names"),
+    ("config", "variables TENURE_…, tenure.toml, and settings="),
+)
+"""What an app is given elsewhere."""
+
 _METHODS = {
     "JobDefinition": _table(
         ("delay apply_async apply send perform_async perform_later kiq defer defer_async", _ENQUEUE),
@@ -225,6 +234,19 @@ def needing_a_key(method: F) -> F:
     return called  # type: ignore[return-value]
 
 
+def taking_a_database(method: F) -> F:
+    """Answer options of other systems' apps, such as a broker, with what an app is given here."""
+
+    @wraps(method)
+    def called(self: Any, *given: Any, **options: Any) -> None:
+        known = {"database", *(method.__kwdefaults__ or ())}
+        if unknown := next((name for name in options if name not in known), None):
+            raise unknown_option("Tenure", unknown, _APP_OPTIONS, known)
+        method(self, *given, **options)
+
+    return called  # type: ignore[return-value]
+
+
 def taking_nothing(method: F) -> F:
     """Answer arguments of `get`, which reads a record, with the method that waits."""
 
@@ -257,7 +279,7 @@ def taking_one_text(method: F) -> F:
 
 
 def _advice(word: str) -> str:
-    return word if word.startswith(("there ", "not ")) else f"use {word}"
+    return word if word.startswith(("there ", "not ", "no ")) else f"use {word}"
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN_AS = "the value"  # params may hold secrets, so no message repeats a value
 _NO_MOMENT = 'is no date and time with a time zone, such as "2026-01-31T09:30:00Z"'
+_ONE_OBJECT = 'give one object with all params, such as {"to": …} in JSON'
 _NO_NAMES = ["additionalProperties"], ["propertyNames"]
 """What ends the path to a `false` that allows an object no property: there is none that it knows."""
 
@@ -92,6 +93,8 @@ def _problems_of(errors: "Iterable[jsonschema_rs.ValidationError]", params: Any)
                     yield ParamsProblem(pointer_to([*error.instance_path, name]), "is not known")
             case Kind.FalseSchema():
                 yield ParamsProblem(pointer_to(error.instance_path), "is not allowed")
+            case Kind.Type() if not error.instance_path and '"object"' in error.message:
+                yield ParamsProblem("", f"{_shortened(error.message)}; {_ONE_OBJECT}")
             case Kind.Format("date-time"):
                 yield ParamsProblem(pointer_to(error.instance_path), _NO_MOMENT)
             case _:

@@ -1,4 +1,4 @@
-"""Commands of other job systems, and Tenure's own for them: what a wrong command gets as an answer."""
+"""Commands and options of other job systems, and Tenure's own: what a wrong one gets as an answer."""
 
 import click
 
@@ -39,6 +39,37 @@ _WORDS = {
     },
 }
 """By the name of a group: what to use for a command that it does not have."""
+
+_APP = "`tenure worker MODULE:APP`, with the app as an argument"
+_OPTIONS = {
+    "-A": _APP,
+    "--app": _APP,
+    "-c": "--slots",
+    "--concurrency": "--slots",
+    "--processes": "--slots",
+    "-Q": "--queues",
+    "-q": "--queues",
+    "--pool": "lane= in @app.job",
+    "-P": "lane= in @app.job",
+    "-B": _NOT_NEEDED,
+    "--beat": _NOT_NEEDED,
+    "-l": "TENURE_LOG_LEVEL",
+    "--loglevel": "TENURE_LOG_LEVEL",
+}
+"""What to use for options that workers of other systems have."""
+
+
+class WordedCommand(click.Command):
+    """A command that answers an option of another system's worker with the right word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments into the context."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if (word := _OPTIONS.get(error.option_name)) is None:
+                raise
+            raise click.UsageError(f"No such option {error.option_name}; use {word}.", ctx) from None
 
 
 class WordedGroup(click.Group):

@@ -15,7 +15,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import EMPTY, write
-from tenure.core.values.other_words import answering_other_words, needing_a_key
+from tenure.core.values.other_words import answering_other_words, needing_a_key, taking_a_database
 from tenure.engine.client.registry import Code, Registry
 from tenure.execution.handler.handler import Handler
 from tenure.execution.handler.process_hooks import ProcessHooks
@@ -53,6 +53,7 @@ class Tenure:
     namespace: str
     """The namespace of the jobs that this app enqueues."""
 
+    @taking_a_database
     def __init__(
         self, database: str | None = None, *, namespace: str = "default", settings: Settings | None = None
     ) -> None:

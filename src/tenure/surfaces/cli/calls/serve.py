@@ -7,6 +7,7 @@ import click
 
 from tenure.core.errors import InvalidInput
 from tenure.settings.sources import Loaded, load
+from tenure.surfaces.cli.other_commands import WordedCommand
 from tenure.surfaces.cli.process.event_loop import run, run_until_signal
 from tenure.surfaces.cli.process.linux import require_linux
 from tenure.surfaces.cli.process.log_output import log_output
@@ -14,7 +15,7 @@ from tenure.surfaces.cli.process.systemd import ServiceManager
 from tenure.telemetry.logs.logs import EventLog
 
 
-@click.command()
+@click.command(cls=WordedCommand)
 @click.argument("app", required=False)
 @click.option(
     "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else the app's own."

@@ -6,6 +6,7 @@ import sys
 import click
 
 from tenure.settings.sources import Loaded, load
+from tenure.surfaces.cli.other_commands import WordedCommand
 from tenure.surfaces.cli.process.event_loop import run, run_until_signal
 from tenure.surfaces.cli.process.linux import require_linux
 from tenure.surfaces.cli.process.log_output import log_output
@@ -13,7 +14,7 @@ from tenure.surfaces.cli.process.systemd import ServiceManager
 from tenure.telemetry.logs.logs import EventLog
 
 
-@click.command()
+@click.command(cls=WordedCommand)
 @click.argument("app")
 @click.option(
     "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else the app's own."
