@@ -1,4 +1,4 @@
-"""Keeping steps: what a handler has done is on record while its lease holds, and stays as it was first kept."""
+"""Keeping steps: what a handler has done is on record if its lease holds, and stays as it was first kept."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,11 +1,12 @@
 """Signals: a job is told something before it waits for it, or while it does; the first of a name stands."""
 
+from uuid import uuid4
+
 import pytest
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import LARGEST_STEP, MOST_SIGNALS, Delivered, Keeping, Signalled, StepKind
 from tenure.core.model.states import FINAL, State
-from tenure.core.values.ids import uuid7
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
@@ -99,7 +100,7 @@ async def test_what_was_told_before_the_end_is_the_same_after_it(store: Store) -
 
 
 async def test_an_unknown_job_cannot_be_told(store: Store) -> None:
-    assert await store.signal(uuid7(), approval()) is None
+    assert await store.signal(uuid4(), approval()) is None
 
 
 async def test_a_wait_that_is_over_wakes_nobody(store: Store, clock: Clock) -> None:
@@ -112,7 +113,7 @@ async def test_a_wait_that_is_over_wakes_nobody(store: Store, clock: Clock) -> N
     await settle(store, [suspended(again, seconds(600))])
     assert await tell(store, lease.job) == Signalled(Delivered.KEPT, State.SUSPENDED)
     assert await state_of(store, lease.job) is State.SUSPENDED
-    assert await store.waiting_for("approved") == []
+    assert await store.open_waits([lease.job]) == {}
 
 
 async def test_once_the_handler_has_it_the_wait_is_past(store: Store, clock: Clock, backend: Backend) -> None:
@@ -140,10 +141,11 @@ async def test_signals_are_told_in_the_order_in_which_they_came(store: Store, cl
 async def test_a_job_is_sent_only_so_many(store: Store, backend: Backend) -> None:
     lease = await held(store)
     await tell(store, lease.job)
-    numbers = " UNION ALL ".join(f"SELECT {number} AS n" for number in range(MOST_SIGNALS - 1))
     await backend.sql(
-        "INSERT INTO tenure.signal (job, name, at, by, body)"
-        f" SELECT job, 'n' || n, at, by, body FROM tenure.signal CROSS JOIN ({numbers}) numbers"
+        "WITH RECURSIVE numbers (n) AS"
+        f" (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < {MOST_SIGNALS})"
+        " INSERT INTO tenure.signal (job, name, at, by, body)"
+        " SELECT job, 'n' || n, at, by, body FROM tenure.signal CROSS JOIN numbers"
     )
     assert await tell(store, lease.job, approval(name="more")) == Signalled(Delivered.FULL, State.RUNNING)
     assert await tell(store, lease.job) == Signalled(Delivered.REPEATED, State.RUNNING)

@@ -12,6 +12,7 @@ from tenure.core.model.outcome import Ending
 from tenure.core.model.states import State
 from tenure.core.model.trail import Usage
 from tenure.core.reports.operations import Definition
+from tenure.core.values import fingerprint
 from tenure.core.values.bounds import MOST_SUSPENSIONS
 from tenure.core.values.documents import Document
 from tenure.core.values.failure import Failure
@@ -218,7 +219,8 @@ async def test_a_job_is_suspended_only_so_often(store: Store, backend: Backend) 
     job = await found(store, lease.job)
     assert job.error == Failure("SuspendedTooOften", "it was suspended too often")
     assert (job.failures, job.attempt) == (1, 1)
-    assert [(dead.job, dead.fingerprint) for dead in (await store.dead_letters()).letters][0][0] == lease.job
+    [group] = (await store.dead_letters()).groups
+    assert group.fingerprint == fingerprint.of("mail", job.error)
 
 
 async def test_its_places_under_limits_are_free_again(store: Store) -> None:
