@@ -25,10 +25,8 @@ async def test_what_this_version_cannot_read_is_shown_paused_and_deleted(api: Ap
     shown = listed[newer[13:]]
     assert (shown["state"], shown["url"], shown["events"]) == ("unreadable", None, [])
     assert "newer version" in shown["problem"]
-    assert (listed[other[13:]]["url"], listed[other[13:]]["problem"]) == (
-        URL.replace("t0p", "[redacted]"),
-        None,
-    )
+    readable = listed[other[13:]]
+    assert (readable["url"], readable["problem"]) == (URL.replace("t0p", "[redacted]"), None)
     read = await api.get(newer)
     assert read.json == shown
     assert (await api.get(f"{newer}/deliveries")).json["items"] == []
