@@ -82,7 +82,7 @@ class PostgresServer:
             "fsync": "off",
             "full_page_writes": "off",
             "deadlock_timeout": "50ms",
-            # Hundreds of databases, each of a few seconds: else some process looks at one of them all the time.
+            # Of hundreds of databases, each for some seconds, one would always be looked at.
             "autovacuum_naptime": "1h",
         }
         self._relaxed = {} if durable else relaxed

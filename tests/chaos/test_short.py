@@ -32,7 +32,7 @@ def short(seed: int, store: str, *faults: str, hostile: bool = False, servers: i
 
 
 def in_make_long(setup: Setup) -> ParameterSet:
-    """A seed that `make long` runs: the default run has one of each store, which together meet every fault."""
+    """A seed that `make long` runs: the default run has one for each store."""
     return pytest.param(setup, marks=pytest.mark.long)
 
 
