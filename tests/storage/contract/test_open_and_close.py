@@ -18,6 +18,7 @@ from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import Firing, NewSchedule, Schedule, ScheduledJob
 from tenure.core.values.documents import Document
 from tenure.storage.contract.claims_by_id import ClaimsByIdStore
+from tenure.storage.contract.messages import MessageStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
@@ -79,6 +80,8 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "replay": lambda store: store.replay([JOB]),
     "settle_and_claim": claim,
     "claim_these": lambda store: store.claim_these(Order(worker="a", lines=(MAIL,), limit=1), [JOB]),
+    "note_receiver": lambda store: store.note_receiver("a", "jobs", None),
+    "remind": lambda store: store.remind("jobs", after=seconds(10), every=seconds(5), limit=1),
     "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[LEASE])),
     "hand_back": lambda store: store.hand_back("a", unstarted=[LEASE], killed=[]),
     "promote": lambda store: store.promote(1),
@@ -157,7 +160,15 @@ async def store(backend: Backend) -> AsyncIterator[Store]:
 
 def test_no_verb_of_the_contract_is_missing_here() -> None:
     """Nor from any other test that goes through the table."""
-    kinds = (Store, ReadingStore, OperationsStore, RetentionStore, ScheduleStore, ClaimsByIdStore)
+    kinds = (
+        Store,
+        ReadingStore,
+        OperationsStore,
+        RetentionStore,
+        ScheduleStore,
+        ClaimsByIdStore,
+        MessageStore,
+    )
     parts = [vars(part) for part in kinds]
     members = [item for part in parts for item in part.items()]
     contract = {name for name, member in members if isfunction(member) and name[0] != "_"}

@@ -25,6 +25,7 @@ from tenure.storage.postgres.verbs.access import Access
 from tenure.storage.postgres.verbs.claims_by_id import ClaimsById
 from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
 from tenure.storage.postgres.verbs.health import Inspection
+from tenure.storage.postgres.verbs.messages import MessageVerbs
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
@@ -44,6 +45,7 @@ class PostgresStore(
     DeliveryVerbs,
     Turn,
     ClaimsById,
+    MessageVerbs,
     Reading,
     Overview,
     Operations,

@@ -26,6 +26,7 @@ from tenure.storage.sqlite.verbs.access import Access
 from tenure.storage.sqlite.verbs.claims_by_id import ClaimsById
 from tenure.storage.sqlite.verbs.deliveries import DeliveryVerbs
 from tenure.storage.sqlite.verbs.health import Inspection
+from tenure.storage.sqlite.verbs.messages import MessageVerbs
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
@@ -41,6 +42,7 @@ class SqliteStore(
     DeliveryVerbs,
     Turn,
     ClaimsById,
+    MessageVerbs,
     Reading,
     Overview,
     Operations,
