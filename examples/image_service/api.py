@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,11 +11,11 @@ from uuid import UUID
 from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from examples.image_service import uploads, views
 from examples.image_service.events import Live, kept_running, remove_failed
 from examples.image_service.jobs import Image, app, cancel, delete
+from examples.image_service.measured import Measured
 from examples.image_service.settings import Settings
 from examples.image_service.storage import Storage, opened
 from examples.image_service.uploads import Refused
@@ -45,36 +44,8 @@ async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Service]]:
             one.cancel()
 
 
-class Measured:
-    """Counts every request, and how long it took until its answer began: a stream of events may never end."""
-
-    def __init__(self, inner: ASGIApp) -> None:
-        self._inner = inner
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self._inner(scope, receive, send)
-        began = time.perf_counter()
-
-        def count(status: int) -> None:
-            route = getattr(scope.get("route"), "path", "none")
-            METRICS.request(scope["method"], route, status, time.perf_counter() - began)
-
-        async def send_counted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                count(message["status"])
-            await send(message)
-
-        try:
-            await self._inner(scope, receive, send_counted)
-        except Exception:
-            count(500)  # what stands outside of this answers so
-            raise
-        return None
-
-
 web = FastAPI(title="Image service", lifespan=lifespan)
-web.add_middleware(Measured)
+web.add_middleware(Measured, count=METRICS.request)
 
 
 def service_of(request: Request) -> Service:
