@@ -15,7 +15,7 @@ from tenure.core.values.documents import canonical_hash, check, read
 from tenure.core.values.span import Span
 from tenure.engine.client.registry import Registry
 from tenure.execution.handler.channel import Channel
-from tenure.execution.handler.replies import Reply, outcome
+from tenure.execution.handler.replies import MakeRequest, Reply
 from tenure.execution.parent.output import Journal
 from tenure.execution.parent.reports import MessageSink, error_reply
 from tenure.execution.protocol.frames import HEAD
@@ -128,6 +128,8 @@ class Recorder:
 class RecordingChannel(Channel):
     """Hands every message to a recorder, checked as a worker checks it."""
 
+    passes_time = False
+
     def __init__(self, recorder: Recorder) -> None:
         super().__init__(_NO_SOCKET)
         self._recorder = recorder
@@ -153,11 +155,11 @@ class RecordingChannel(Channel):
             raise TenureError("this would wait for ever: make the context with cancelled=True")
         return self.is_cancelled
 
-    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Request child jobs, and return the reply."""
+    def exchange(self, request: MakeRequest) -> Reply:
+        """Send a request, and return the reply."""
         replies: list[Reply] = []
-        self.ask(jobs, replies.append)
-        return outcome(replies[0])
+        self.ask(request, replies.append)
+        return replies[0]
 
 
 def _first_state(job: NewJob) -> State:

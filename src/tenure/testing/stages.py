@@ -203,7 +203,7 @@ class _OneHandler:
 async def _until_cancelled(channel: InlineChannel, awaitable: Any) -> Any:
     """Run what a handler returned; it is cancelled when the attempt is to stop."""
     loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(awaitable)
+    task = channel.task = asyncio.ensure_future(awaitable)
     forget = channel.when_cancelled(lambda: loop.call_soon_threadsafe(task.cancel))
     try:
         return await task
