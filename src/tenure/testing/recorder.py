@@ -16,12 +16,22 @@ from tenure.core.values.span import Span
 from tenure.engine.client.registry import Registry
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.replies import MakeRequest, Reply
+from tenure.execution.parent.error_replies import error_reply
 from tenure.execution.parent.output import Journal
-from tenure.execution.parent.reports import MessageSink, error_reply
+from tenure.execution.parent.reports import MessageSink
+from tenure.execution.protocol.durable import QUESTION, Answer, Question, packed
 from tenure.execution.protocol.frames import HEAD
 from tenure.execution.protocol.frames import read as unframed
-from tenure.execution.protocol.messages import FROM_CHILD, FromChild, SpawnReply, SpawnRequest
+from tenure.execution.protocol.messages import (
+    FROM_CHILD,
+    DurableAnswer,
+    DurableQuestion,
+    FromChild,
+    SpawnReply,
+    SpawnRequest,
+)
 from tenure.testing.inline_channel import framed
+from tenure.testing.kept_progress import KeptProgress
 
 _NO_SOCKET = -1
 
@@ -95,6 +105,10 @@ class Recorder:
         """Keep children."""
         return self.adopt(jobs)
 
+    async def durable(self, question: Question) -> Answer:
+        """Nothing asks here: its channel answers."""
+        raise NotImplementedError(question)
+
     def adopt(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Check and keep children, all or none; a key that was used before finds the first."""
         for job in jobs:
@@ -130,14 +144,19 @@ class RecordingChannel(Channel):
 
     passes_time = False
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, kept: KeptProgress) -> None:
         super().__init__(_NO_SOCKET)
         self._recorder = recorder
+        self._kept = kept
         self._sink = MessageSink(recorder, Journal(recorder.log))
 
     def send(self, message: FromChild) -> None:
         """Take in a message; a request is answered at once."""
         received = unframed(FROM_CHILD, framed(message)[HEAD:])
+        if isinstance(received, DurableQuestion):
+            answer = self._kept.answer(unframed(QUESTION, received.body))
+            self.receive(DurableAnswer(received.number, packed(answer)))
+            return
         if not isinstance(received, SpawnRequest):
             self._sink.take(received)
             return

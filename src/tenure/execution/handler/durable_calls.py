@@ -4,7 +4,7 @@ import sys
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.model.retry import HandlerWaits, WaitAsked
@@ -161,7 +161,7 @@ class DurableCalls:
             self._memory = StepMemory(answer)
         return self._memory
 
-    def _suspend(self, asked: WaitAsked) -> NoReturn:
+    def _suspend(self, asked: WaitAsked) -> None:
         if not self._is_own():
             raise InvalidInput(
                 "call",

@@ -255,14 +255,9 @@ def _written(memory: StepMemory) -> Document:
 
 
 def _length(field: str, duration: Seconds) -> timedelta:
-    if isinstance(duration, timedelta):
-        length = duration
-    elif isinstance(duration, int | float) and not isinstance(duration, bool):
-        try:
-            length = timedelta(seconds=duration)
-        except (OverflowError, ValueError):
-            raise InvalidInput(field, f"is {duration!r:.64}", "give seconds or a timedelta") from None
-    else:
-        raise InvalidInput(field, f"is {duration!r:.64}", "give seconds or a timedelta")
+    try:
+        length = duration if isinstance(duration, timedelta) else timedelta(seconds=duration)
+    except (TypeError, OverflowError, ValueError):
+        raise InvalidInput(field, f"is {duration!r:.64}", "give seconds or a timedelta") from None
     within(field, length, -HORIZON, HORIZON)
     return length
