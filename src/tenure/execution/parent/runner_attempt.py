@@ -64,9 +64,9 @@ class RunnerAttempt:
     """One attempt from its beginning until `over` is set."""
 
     __slots__ = (
-        "_has_asked", "_host", "_journal", "_loop", "_messages", "_output", "_replying", "_requests", "_terms",
-        "_unanswered", "due", "ending", "error", "garbage", "has_lost_its_runner", "has_lost_its_zygote",
-        "is_stopping", "is_unread", "number", "over", "report", "stop", "stop_log",
+        "_has_asked", "_host", "_journal", "_loop", "_messages", "_output", "_replying", "_requests",
+        "_terms", "_unanswered", "due", "ending", "error", "garbage", "has_lost_its_runner",
+        "has_lost_its_zygote", "is_stopping", "is_unread", "number", "over", "report", "stop", "stop_log",
     )  # fmt: skip
 
     def __init__(self, host: AttemptHost, terms: AttemptTerms) -> None:
