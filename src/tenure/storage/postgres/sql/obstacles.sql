@@ -98,7 +98,7 @@ SELECT tenure.now() AS now_at, asked.id, asked.namespace, asked.definition, aske
                  ORDER BY 1 DESC LIMIT :most_named::integer) others) AS versions,
        (SELECT minute_at FROM tenure.pace ORDER BY minute_at DESC LIMIT 1) AS upkeep_at,
        (SELECT due_at FROM tenure.timer
-         WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS overdue_at
   FROM asked
   LEFT JOIN tenure.lease ON lease.id = asked.lease
