@@ -15,6 +15,7 @@ TABLES = {
     "answer": "step",
     "annotate": "event",
     "attempts": "attempt",
+    "count_steps": "step",
     "definitions": "definition",
     "depth": "tally",
     "dismiss": "worker",
@@ -64,7 +65,6 @@ TABLES = {
     "tidy": "tally",
     "verify": "schema",
     "vitals": "store",
-    "waiting_for": "wait",
     "workers": "worker",
 }
 """The table of each verb, where that is not `job`."""

@@ -95,6 +95,10 @@ class DurableSteps(Database):
         found = await self._pool.run("steps", job=job, after=after, limit=limit)
         return [mapping.step_from(row) for row in found]
 
+    async def count_steps(self, job: UUID) -> int:
+        found = await self._pool.run("count_steps", job=job)
+        return found[0]["steps"] if found else 0
+
 
 def _claim(worker: str, lease: Lease) -> dict[str, Any]:
     printable("worker", worker, least=1)

@@ -82,6 +82,10 @@ class DurableSteps(Database):
         whole("limit", limit, 1, LARGEST_PAGE)
         return await self._read("steps", mapping.step_from, job=str(job), after=after, limit=limit)
 
+    async def count_steps(self, job: UUID) -> int:
+        found = await self._read("count_steps", dict, job=str(job))
+        return found[0]["steps"] if found else 0
+
 
 def _claim(worker: str, lease: Lease) -> dict[str, Any]:
     printable("worker", worker, least=1)
