@@ -16,7 +16,7 @@ from tenure.core.values.span import Span
 from tenure.engine.client.registry import Registry
 from tenure.execution.handler.channel import Channel
 from tenure.execution.handler.replies import MakeRequest, Reply
-from tenure.execution.parent.error_replies import error_reply
+from tenure.execution.parent.answers.error_replies import error_reply
 from tenure.execution.parent.output import Journal
 from tenure.execution.parent.reports import MessageSink
 from tenure.execution.protocol.durable import QUESTION, Answer, Question, packed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.model.retry import HandlerWaits, WaitAsked
 from tenure.core.model.step_errors import SuspensionSwallowed
-from tenure.execution.handler.durable_plans import Call, DurablePlans, Pause, Plan, Remember, Suspend
+from tenure.execution.handler.durable_plans import DurablePlans, Plan, Remember, RetryPause, StepCall, Suspend
 from tenure.execution.handler.replies import MakeRequest, Reply, error_of
 from tenure.execution.handler.step_memory import StepMemory
 from tenure.execution.protocol.durable import ANSWER, Answer, Question, Recall, Recalled, packed
@@ -83,18 +83,18 @@ class DurableCalls:
             problem = f"is made within the step {outer!r}: what is kept there would be lost with it"
             raise InvalidInput("call", problem, "make it in the handler itself, before or after that step")
 
-    async def _perform(self, effect: Question | Remember | Call | Pause | Suspend) -> Any:
+    async def _perform(self, effect: Question | Remember | StepCall | RetryPause | Suspend) -> Any:
         match effect:
             case Remember():
                 return self._memory or await self._recall()
-            case Call(step, function, arguments):
+            case StepCall(step, function, arguments):
                 token = _inside.set(step)
                 try:
                     result = function(*arguments)
                     return await result if hasattr(result, "__await__") else result
                 finally:
                     _inside.reset(token)
-            case Pause(seconds=seconds):
+            case RetryPause(seconds=seconds):
                 import asyncio
 
                 self._tell(effect)
@@ -104,13 +104,13 @@ class DurableCalls:
             case question:
                 return await self._ask(question)
 
-    def _perform_sync(self, effect: Question | Remember | Call | Pause | Suspend) -> Any:
+    def _perform_sync(self, effect: Question | Remember | StepCall | RetryPause | Suspend) -> Any:
         match effect:
             case Remember():
                 return self._memory or self._recall_sync()
-            case Call(step, function, arguments):
+            case StepCall(step, function, arguments):
                 return _called(step, function, arguments)
-            case Pause(seconds=seconds):
+            case RetryPause(seconds=seconds):
                 self._tell(effect)
                 if self._channel.wait_for_cancel(seconds):
                     raise effect.error
@@ -181,9 +181,9 @@ class DurableCalls:
             task = None
         if task is not None:
             return task is self._channel.task
-        return get_ident() == (self._channel.thread or self._thread)
+        return get_ident() == (self._channel.own_thread or self._thread)
 
-    def _tell(self, pause: Pause) -> None:
+    def _tell(self, pause: RetryPause) -> None:
         error = f"{type(pause.error).__name__}: {pause.error!s:.500}"
         text = f"the step {pause.step!r} failed and is tried again in {pause.seconds:.1f} s: {error}"
         self._channel.send(LogMessage("warning", text.encode(errors="replace").decode()))

@@ -53,7 +53,7 @@ class Remember(NamedTuple):
     """Have what the job has kept; the answer is the `StepMemory`."""
 
 
-class Call(NamedTuple):
+class StepCall(NamedTuple):
     """Call a function of the user's, within the step of this name; the answer is what it returned."""
 
     step: str
@@ -61,7 +61,7 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Pause(NamedTuple):
+class RetryPause(NamedTuple):
     """Wait so long before the next try of a step that has failed."""
 
     step: str
@@ -75,7 +75,7 @@ class Suspend(NamedTuple):
     asked: WaitAsked
 
 
-Plan = Generator[Question | Remember | Call | Pause | Suspend, Any, T]
+Plan = Generator[Question | Remember | StepCall | RetryPause | Suspend, Any, T]
 
 
 class DurablePlans:
@@ -97,7 +97,7 @@ class DurablePlans:
             if (found := memory.found(kept, StepKind.STEP, call)) is not None:
                 return (yield from _result(found, function))
             with memory.room_for(kept):
-                value = yield from _tried(Call(kept, function, arguments), retry or 0)
+                value = yield from _tried(StepCall(kept, function, arguments), retry or 0)
                 done = StepDraft(name=kept, kind=StepKind.STEP, status=StepStatus.DONE, call=call)
                 return (yield from self._keep_result(memory, done, value, function))
 
@@ -124,7 +124,7 @@ class DurablePlans:
             with memory.room_for(kept):
                 if not (yield from self._keep(memory, effect)):
                     raise TooManySteps(kept, MOST_STEPS)
-                value = yield Call(kept, function, arguments)
+                value = yield StepCall(kept, function, arguments)
                 done = _with(effect, StepStatus.DONE)
                 return (yield from self._keep_result(memory, done, value, function))
 
@@ -216,7 +216,7 @@ class DurablePlans:
         return True
 
 
-def _tried(call: Call, retries: int) -> Plan[Any]:
+def _tried(call: StepCall, retries: int) -> Plan[Any]:
     """Call a function, again and again if it fails; what Tenure itself raises is not tried again."""
     for attempt in range(1, retries + 1):
         try:
@@ -226,7 +226,7 @@ def _tried(call: Call, retries: int) -> Plan[Any]:
         except Exception as error:
             from random import random
 
-            yield Pause(call.step, error, backoff(attempt, _RETRIES, random).total_seconds())
+            yield RetryPause(call.step, error, backoff(attempt, _RETRIES, random).total_seconds())
     return (yield call)
 
 

@@ -31,7 +31,7 @@ _numbers = count(1)  # each `next` is atomic, whichever threads ask
 class Replies:
     """The receiving half of one attempt; the code that reads the socket passes on what is for it."""
 
-    __slots__ = ("_on_cancel", "_waiting", "is_cancelled", "task", "thread")
+    __slots__ = ("_on_cancel", "_waiting", "is_cancelled", "own_thread", "task")
 
     passes_time = True
     """Whether waiting takes time here, as it does outside of tests."""
@@ -42,7 +42,7 @@ class Replies:
         self._waiting: dict[int, Callable[[Reply], None]] = {}
         self.task: asyncio.Task[Any] | None = None
         """The task of an async handler itself, beside those that it starts."""
-        self.thread: int | None = None
+        self.own_thread: int | None = None
         """The thread of a plain handler, where that is not the one that made its context."""
 
     if TYPE_CHECKING:  # subclasses send; a stub would be one more thing in each child

@@ -17,10 +17,10 @@ from tenure.core.values.span import Span
 from tenure.core.values.text import storable
 from tenure.execution.handler.context import LARGEST_PAYLOAD, LONGEST_TEXT
 from tenure.execution.handler.metrics import LABELS
+from tenure.execution.parent.answers.durable_answers import DurableAnswers
+from tenure.execution.parent.answers.error_replies import error_reply
 from tenure.execution.parent.attempt_terms import AttemptListener
 from tenure.execution.parent.child_wire import ChildWire
-from tenure.execution.parent.durable_answers import DurableAnswers
-from tenure.execution.parent.error_replies import error_reply
 from tenure.execution.parent.output import Budget, Journal
 from tenure.execution.protocol.frames import Frames, Garbage, frame, read
 from tenure.execution.protocol.messages import (

@@ -40,7 +40,7 @@ class Start(Struct, frozen=True, tag=True):
     lane: str = ""
 
 
-class Signal(Struct, frozen=True, tag=True):
+class SendSignal(Struct, frozen=True, tag=True):
     """Send a signal to a child's whole group."""
 
     number: int
@@ -226,7 +226,7 @@ class RunnerRetiring(Struct, frozen=True, tag=True):
     """Another runner should take this one's place: it has grown too large, or has no app."""
 
 
-ToZygote = Start | Signal | Until | Ping
+ToZygote = Start | SendSignal | Until | Ping
 FromZygote = Ready | Broken | Exited | ForkFailed | Pong
 ToChild = Begin | Cancel | SpawnReply | DurableAnswer | ErrorReply
 FromAnyChild = (

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from tenure.core.errors import TenureError
 from tenure.core.model.durable import LARGEST_STEP
 from tenure.core.values.documents import check
+from tenure.execution.parent.answers.error_replies import error_reply
 from tenure.execution.parent.attempt_terms import AttemptListener
-from tenure.execution.parent.error_replies import error_reply
 from tenure.execution.protocol.durable import QUESTION, Answer, Forget, Keep, Question, Save, packed
 from tenure.execution.protocol.frames import LARGEST_FRAME, read
 from tenure.execution.protocol.messages import DurableAnswer, DurableQuestion, ErrorReply
