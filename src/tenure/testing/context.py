@@ -60,8 +60,10 @@ class RecordingContext(Context):
             traceparent=traceparent,
         )
         self._recorder = Recorder(None if app is None else app._registry)
+        self._app = app
         self._kept = KeptProgress(state, signals)
-        super().__init__(RecordingChannel(self._recorder, self._kept), made_up, params)
+        self._recording = RecordingChannel(self._recorder, self._kept)
+        super().__init__(self._recording, made_up, params)
         if cancelled:
             self.cancel()
 
@@ -105,9 +107,26 @@ class RecordingContext(Context):
         """How long it has slept, each time."""
         return self._kept.slept
 
+    def again(self) -> "RecordingContext":
+        """The next attempt of the same job: it finds what this one has kept."""
+        found = RecordingContext(
+            self.params,
+            attempt=self.attempt + 1,
+            job_id=self.job_id,
+            fence=self.fence + 1,
+            definition=self.definition,
+            version=self.version,
+            queue=self.queue,
+            namespace=self.namespace,
+            traceparent=self.traceparent,
+            app=self._app,
+        )
+        found._kept = found._recording.kept = self._kept
+        return found
+
     def cancel(self) -> None:
         """Ask the handler to stop: `ctx.cancelled` is true from now on."""
-        self._channel.cancel()
+        self._recording.cancel()
 
     def _durable(self) -> RecordedCalls:
         if not isinstance(self._calls, RecordedCalls):

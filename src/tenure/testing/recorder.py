@@ -147,14 +147,14 @@ class RecordingChannel(Channel):
     def __init__(self, recorder: Recorder, kept: KeptProgress) -> None:
         super().__init__(_NO_SOCKET)
         self._recorder = recorder
-        self._kept = kept
+        self.kept = kept
         self._sink = MessageSink(recorder, Journal(recorder.log))
 
     def send(self, message: FromChild) -> None:
         """Take in a message; a request is answered at once."""
         received = unframed(FROM_CHILD, framed(message)[HEAD:])
         if isinstance(received, DurableQuestion):
-            answer = self._kept.answer(unframed(QUESTION, received.body))
+            answer = self.kept.answer(unframed(QUESTION, received.body))
             self.receive(DurableAnswer(received.number, packed(answer)))
             return
         if not isinstance(received, SpawnRequest):
