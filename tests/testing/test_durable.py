@@ -93,7 +93,7 @@ async def test_an_async_test_runs_both_kinds(seen: Seen) -> None:
         await plain.enqueue()
         await asynchronous.enqueue()
         await t.advance(60)
-        assert {job.result for job in await t.jobs()} == {"plain", "async"}
+        assert {job.result for job in t.jobs()} == {"plain", "async"}
 
 
 WAITS = {
@@ -198,7 +198,7 @@ async def test_a_signal_resumes_a_job_and_stays_known(seen: Seen) -> None:
         await t.drain()
         _signal(t, job.id, Signal(name="approved", by="ada", body=write(7)))
         await t.advance(5)
-        [found] = await t.jobs()
+        [found] = t.jobs()
         assert (found.state, found.result, seen.said) == ("succeeded", 7, [7, 7])
 
 
@@ -221,7 +221,7 @@ async def test_a_wait_that_has_timed_out_stays_so(seen: Seen) -> None:
         await t.advance(60)
         _signal(t, job.id, Signal(name="approved", by="ada"))
         await t.advance(5)
-        [found] = await t.jobs()
+        [found] = t.jobs()
         assert (found.state, found.result, len(seen.said)) == ("succeeded", "timed out", 2)
 
 
@@ -243,14 +243,14 @@ async def test_somebody_says_whether_an_effect_has_happened(seen: Seen, happened
     async with harness(app) as t:
         job = await charge.enqueue()
         await t.advance(3600)
-        [found] = await t.jobs()
+        [found] = t.jobs()
         assert (found.state, seen.said) == ("suspended", ["paid"])
         said = EffectAnswer(step="charge", happened=happened, by="ada", result=write(5))
         answered = t._ask(lambda at: at.store.answer(job.id, said))
         assert answered is not None
         assert answered.verdict is Verdict.RESUMED
         await t.advance(5)
-        [found] = await t.jobs()
+        [found] = t.jobs()
         assert (found.state, found.result) == ("succeeded", 5 if happened else 2)
         assert seen.said == ["paid"] * (1 if happened else 2)
 

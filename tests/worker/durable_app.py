@@ -3,11 +3,12 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tenure import Context, Tenure, backoff
 
-LANES = ("process", "spawn", "warm", "async", "thread")
+Lane = Literal["process", "spawn", "warm", "async", "thread"]
+LANES: tuple[Lane, ...] = ("process", "spawn", "warm", "async", "thread")
 SOON = backoff(base=0.01, cap=0.05)
 Params = dict[str, Any]
 
