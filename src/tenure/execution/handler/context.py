@@ -156,7 +156,7 @@ class Context(DurableContext):
     def __init__(self, channel: "Channel | MuxStream", assignment: Assignment, params: Any) -> None:
         self.job_id = assignment.job
         self.attempt = assignment.attempt
-        self.fence = assignment.fence
+        self.fence = self._fence = assignment.fence
         self.definition = assignment.definition
         self.version = assignment.version
         self.queue = assignment.queue

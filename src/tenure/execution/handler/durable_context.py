@@ -23,8 +23,8 @@ WhenInDoubt = Literal["ask", "retry", "skip"]
 class DurableContext:
     """What a handler keeps of its progress, and waits for without a slot."""
 
-    fence: int
     _channel: "Channel | MuxStream"
+    _fence: int
     _hook: str | None
     _thread: int
     _calls: "DurableCalls | None" = None
@@ -160,5 +160,5 @@ class DurableContext:
                 raise TenureError(f"{self._hook} keeps nothing: its job has ended; do this in the handler")
             from tenure.execution.handler.durable_calls import DurableCalls
 
-            self._calls = DurableCalls(self._channel, self.fence, self._thread)
+            self._calls = DurableCalls(self._channel, self._fence, self._thread)
         return self._calls
