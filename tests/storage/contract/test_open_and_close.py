@@ -20,6 +20,7 @@ from tenure.core.schedule.schedule import Firing, NewSchedule, Schedule, Schedul
 from tenure.core.values.documents import Document
 from tenure.storage.contract.claims_by_id import ClaimsByIdStore
 from tenure.storage.contract.durable import DurableStore
+from tenure.storage.contract.messages import MessageStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
@@ -82,6 +83,8 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "replay": lambda store: store.replay([JOB]),
     "settle_and_claim": claim,
     "claim_these": lambda store: store.claim_these(Order(worker="a", lines=(MAIL,), limit=1), [JOB]),
+    "note_receiver": lambda store: store.note_receiver("a", "jobs", None),
+    "remind": lambda store: store.remind("jobs", after=seconds(10), every=seconds(5), limit=1),
     "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[LEASE])),
     "hand_back": lambda store: store.hand_back("a", unstarted=[LEASE], killed=[]),
     "promote": lambda store: store.promote(1),
@@ -182,6 +185,7 @@ def test_no_verb_of_the_contract_is_missing_here() -> None:
         ScheduleStore,
         ClaimsByIdStore,
         DurableStore,
+        MessageStore,
     )
     parts = [vars(part) for part in kinds]
     members = [item for part in parts for item in part.items()]

@@ -46,7 +46,7 @@ AT_ONCE = Retention(succeeded=seconds(0), others=seconds(0), keyed=seconds(0))
 
 
 async def test_a_wait_without_end_is_no_work_to_come(store: Store) -> None:
-    """S2.30: an idle worker does not look at it again and again."""
+    """An idle worker does not look at it again and again."""
     await suspended_for(store, for_signal())
     assert (await store.outlook([MAIL])).next_timer is None
     assert await store.promote(10) == []
@@ -96,7 +96,7 @@ async def test_progress_of_a_job_that_never_waited_begins_anew(store: Store, bac
 
 
 async def test_giving_back_an_attempt_that_got_on_does_not_count(store: Store) -> None:
-    """S3.23: a job of many steps outlasts more deploys than one of none."""
+    """A job of many steps outlasts more deploys than one of none."""
     lease = await held(store)
     for number in range(MOST_HAND_BACKS + 5):
         await keep(store, lease, done(f"{number}"))

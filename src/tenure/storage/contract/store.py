@@ -39,6 +39,7 @@ from tenure.storage.contract.claims_by_id import ClaimsByIdStore
 from tenure.storage.contract.draft import Draft
 from tenure.storage.contract.durable import DurableStore
 from tenure.storage.contract.health import HealthStore
+from tenure.storage.contract.messages import MessageStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
@@ -78,6 +79,7 @@ class Store(
     WebhookStore,
     ClaimsByIdStore,
     DurableStore,
+    MessageStore,
     Protocol,
 ):
     """A place that keeps jobs.
@@ -85,7 +87,7 @@ class Store(
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
     verbs are in modules beside this one: `reading` jobs, `operations` of the store, `retention` of finished
     jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, the store's
-    own `health`, `schedules`, `webhooks`, and `claims_by_id` for messages that name jobs.
+    own `health`, `schedules`, `webhooks`, and for messages that name jobs `claims_by_id` and `messages`.
     """
 
     async def open(self) -> None:
