@@ -215,6 +215,8 @@ async def test_without_its_broker_a_worker_goes_on_by_sweeps(store: Store, share
             await queue.client.create_queue(QueueName=name)
             await until(lambda: any(one.loop == "messages" for one in led.signals(Recovered)))
             await until(lambda: is_well(store))
+            # Four receivers, and hundreds of tries at such a pace.
+            assert len([one for one in led.signals(Troubled) if one.loop == "messages"]) == 1
             again = await enqueue(led.store, "echo", ECHO)
             await reach(store, again, State.SUCCEEDED)
         server.stop()
