@@ -14,6 +14,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
 from tenure.core.reports.operations import WORKER_ALIVE, LedBy, LineStatus, Pause, WorkerStatus
 from tenure.core.schedule.schedule import TroubledSchedule
+from tenure.core.webhooks.webhook import UnreadableWebhook
 from tenure.engine.health.webhook_troubles import TroubledWebhook, troubled_webhooks
 from tenure.storage.contract.store import Store
 
@@ -70,9 +71,9 @@ class Attention(Struct, frozen=True, kw_only=True):
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
-    that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `queues` are those of a
-    broker that live workers cannot receive from; `ahead` is how far the store's clock is ahead of this
-    machine's.
+    that fail, or that nothing fires; `webhooks` those that fail, paused themselves or cannot be read;
+    `queues` are those of a broker that live workers cannot receive from; `ahead` is how far the store's clock
+    is ahead of this machine's.
     """
 
     at: datetime
@@ -92,7 +93,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     aside_in_all: int = 0
     unready: Sequence[WorkerStatus] = ()
     schedules: Sequence[TroubledSchedule] = ()
-    webhooks: Sequence[TroubledWebhook] = ()
+    webhooks: Sequence[TroubledWebhook | UnreadableWebhook] = ()
     queues: Sequence[FailingQueue] = ()
 
 

@@ -23,6 +23,7 @@ _PAGES = {
     "webhook-paused": "/ui/webhooks",
     "webhook-failing": "/ui/webhooks",
     "webhook-key": "/ui/webhooks",
+    "webhook-unreadable": "/ui/webhooks",
     "overdue": list_address(status=[State.RUNNING, State.CANCELLING]),
     DEAD_LETTERS: "/ui/dead-letters",
 }
