@@ -152,7 +152,7 @@ class Inbox:
         return 0.0
 
     async def _probe(self, claims: NamedClaims, on_signal: Announce) -> float:
-        """Ask a broker that is away until it answers: one receiver for all, which tells of it again."""
+        """Ask a broker that is away until it answers: one receiver for all; tells of it again."""
         pause, told_at = FIRST_PROBE, time.monotonic()
         while True:
             await asyncio.sleep(pause)

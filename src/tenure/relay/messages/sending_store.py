@@ -19,20 +19,20 @@ Queued = Callable[[Any], Iterable[UUID]]
 """The jobs that a verb has put in line, by its answer."""
 
 
-class Sender(Protocol):
+class SendsMessages(Protocol):
     """What has messages sent, at once or later."""
 
     def send(self, jobs: Iterable[UUID]) -> None:
         """Have messages sent for these jobs. Returns at once, and never fails."""
 
 
-def sending(store: Store, sender: Sender) -> Store:
+def sending(store: Store, sender: SendsMessages) -> Store:
     """The store, with a message for each job that a verb puts in line."""
     return cast("Store", _SendingStore(store, sender))
 
 
 class _SendingStore:
-    def __init__(self, store: Store, sender: Sender) -> None:
+    def __init__(self, store: Store, sender: SendsMessages) -> None:
         self._store = store
         self._sender = sender
 
