@@ -138,8 +138,7 @@ class Inbox:
     async def _receive(self, claims: NamedClaims, on_signal: Announce) -> float:
         """Receive some messages and have their jobs claimed; returns how long to rest."""
         if self._reception.is_failing:
-            async with self._probing:
-                return await self._probe(claims, on_signal) if self._reception.is_failing else 0.0
+            return await self._wait_for_broker(claims, on_signal)
         most = min(MOST_AT_ONCE, claims.room - self._asked)
         if most <= 0:
             return IDLE
@@ -151,19 +150,18 @@ class Inbox:
             self._asked -= most
         return 0.0
 
-    async def _probe(self, claims: NamedClaims, on_signal: Announce) -> float:
-        """Ask a broker that is away until it answers: one receiver for all; tells of it again."""
-        pause, told_at = FIRST_PROBE, time.monotonic()
-        while True:
-            await asyncio.sleep(pause)
-            received = await self._ask(claims, min(MOST_AT_ONCE, max(1, claims.room)), 0)
-            if received is not None:
-                if received:
+    async def _wait_for_broker(self, claims: NamedClaims, on_signal: Announce) -> float:
+        """Ask a broker that is away until it answers: one receiver asks for all, and tells of it again."""
+        async with self._probing:
+            pause, told_at = FIRST_PROBE, time.monotonic()
+            while self._reception.is_failing:
+                await asyncio.sleep(pause)
+                if received := await self._ask(claims, min(MOST_AT_ONCE, max(1, claims.room)), 0):
                     await self._take(received, claims, on_signal)
-                return 0.0
-            pause = min(2 * pause, LONGEST_PROBE)
-            if time.monotonic() - told_at >= WARN_EVERY:
-                raise TransportFailed(self._reception.problem or "")
+                pause = min(2 * pause, LONGEST_PROBE)
+                if self._reception.problem is not None and time.monotonic() - told_at >= WARN_EVERY:
+                    raise TransportFailed(self._reception.problem)
+        return 0.0
 
     async def _ask(self, claims: NamedClaims, most: int, wait: float) -> list[Received] | None:
         """What the broker has; None if it fails, which is raised only where that is news."""
