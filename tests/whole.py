@@ -18,7 +18,7 @@ DEALT = tuple(
     f"tests/{folder}/"
     for folder in (
         *("surfaces/cli", "surfaces/dashboard", "surfaces/http", "surfaces/remote"),
-        *("telemetry", "relay/messages", "worker"),
+        *("telemetry", "relay/messages", "worker", "examples"),
     )
 )
 """Folders of surfaces and workers: each test, and each case of it, runs on one of the stores in turn."""
