@@ -51,5 +51,5 @@ def _scanned(text: str, plan: list[str]) -> set[str]:
         alias or table: table
         for table, alias in re.findall(r"\b(tenure_\w+)(?: (?:AS )?(?!AS\b)([a-z]+)\b)?", text)
     }
-    scanned = {found[1] for step in plan if (found := re.match(r"SCAN (\w+)(?! \()", step))}
-    return {tables.get(alias, alias) for alias in scanned}
+    scanned = {str(found[1]) for step in plan if (found := re.match(r"SCAN (\w+)(?! \()", step))}
+    return {str(tables.get(alias, alias)) for alias in scanned}

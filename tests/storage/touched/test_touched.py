@@ -9,8 +9,8 @@ from tests.storage.touched.workloads import CLAIMS, WORKLOADS, Workload
 from tests.whole import IS_WHOLE
 
 # The short one is long enough for a page of a list to have all the rows that it may look at.
-SHORT, LONG = Past(20_000), Past(200_000 if IS_WHOLE else 40_000)
-EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000 if IS_WHOLE else 20_000)
+SHORT, LONG = Past(20_000), Past(200_000 if IS_WHOLE else 100_000)
+EMPTY, CROWDED = Past(2_000), Past(2_000, crowd=100_000 if IS_WHOLE else 50_000)
 
 
 async def test_what_a_verb_touches_does_not_grow_with_history(make: Make) -> None:
