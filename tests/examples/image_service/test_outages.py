@@ -1,14 +1,19 @@
 """S3 and CloudFront that fail, deny, or whose answers are lost: nothing twice, and nothing half."""
 
+import asyncio
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from examples.image_service import jobs
-from examples.image_service.storage import upload_key, variant_key
+from examples.image_service import jobs, uploads
+from examples.image_service.settings import Settings
+from examples.image_service.storage import opened, upload_key, variant_key
 from tenure.testing import harness
 from tests.examples.image_service.cloud import Cloud
 from tests.examples.image_service.front import Call, Fault, Front, Judge, running_front
@@ -144,3 +149,36 @@ async def test_storage_that_denies_for_good_fails_the_image_with_its_reason(
             await jobs.delete.enqueue(jobs.Image(str(job.id)))
             await t.drain()
     assert not [key for key in await cloud.keys() if str(job.id) in key]
+
+
+async def test_an_upload_that_is_written_after_the_end_is_not_left(
+    cloud: Cloud, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes take the same content; one of them is so slow that the image is published before."""
+    variables = {**cloud.variables, "AWS_ENDPOINT_URL": front.url}
+    data, written, gate = encoded(seed=500), threading.Event(), threading.Event()
+
+    def hold_the_second(call: Call) -> Fault | None:
+        if call.key.startswith("uploads/") and call.operation == "put_object":
+            if written.is_set():
+                gate.wait(60)
+            written.set()
+        return None
+
+    front.judge = hold_the_second
+    with pointed(variables, monkeypatch):
+        settings = Settings.from_environment()
+        picture = jobs.Picture(sha256(data).hexdigest(), "image/jpeg", len(data), "a.jpg")
+        async with harness(jobs.app) as t, opened(settings, jobs.app.metrics.external) as storage:
+            first, second = (
+                asyncio.create_task(uploads.accept(uploads.Upload(picture, BytesIO(data)), storage, settings))
+                for _ in range(2)
+            )
+            done, _ = await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
+            [job] = [one.result() for one in done]
+            await t.drain()
+            assert (await job.get()).word("worker") == "completed"
+            gate.set()
+            assert {(await first).id, (await second).id} == {job.id}
+    assert upload_key(str(job.id)) not in await cloud.keys()
+    assert variant_key(str(job.id), "verdict") in await cloud.keys()
