@@ -24,6 +24,8 @@ from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
 from tenure.storage.postgres.verbs.claims_by_id import ClaimsById
 from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
+from tenure.storage.postgres.verbs.durable_steps import DurableSteps
+from tenure.storage.postgres.verbs.durable_waits import DurableWaits
 from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.messages import MessageVerbs
 from tenure.storage.postgres.verbs.operations import Operations
@@ -51,6 +53,8 @@ class PostgresStore(
     Operations,
     RetentionVerbs,
     Trails,
+    DurableSteps,
+    DurableWaits,
     Access,
     Inspection,
     Mending,
