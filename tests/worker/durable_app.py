@@ -1,5 +1,6 @@
 """A program whose handlers keep their progress, in every lane of Python; its steps keep a ledger outside."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -126,3 +127,21 @@ for lane in LANES:
 async def plain(_params: Params, ctx: Context) -> int:
     """Keeps nothing."""
     return ctx.attempt
+
+
+@app.job("async.steps_together", lane="async")
+async def steps_together(params: Params, ctx: Context) -> str:
+    """Waits until all of them are there, then takes a step."""
+    await ctx.recall()
+    enter(params["ledger"], "there")
+    while len(entries(Path(params["ledger"]))) < params["count"]:  # noqa: ASYNC110  (a file is no event)
+        await asyncio.sleep(0.01)
+    return await ctx.step("step", enter_later, params["ledger"] + ".done", "done")
+
+
+@app.job("effect", retry=SOON)
+async def effect(params: Params, ctx: Context) -> str:
+    """One step with an effect."""
+    done = await ctx.step("effect", enter_later, params["ledger"], "effect")
+    enter(params["ledger"], "after")
+    return done

@@ -1,4 +1,4 @@
-"""Locks around durable steps: whoever comes second sees what the first wrote; a frozen handler stops nobody."""
+"""Locks around durable steps: the second sees what the first wrote, and a frozen handler stops nobody."""
 
 import asyncio
 from collections.abc import AsyncIterator
