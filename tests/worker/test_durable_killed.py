@@ -92,10 +92,9 @@ async def test_no_finished_step_runs_twice_wherever_the_worker_is_killed(
     """S0.7, S0.6: the next worker goes on behind what was kept."""
     ledger = tmp_path / "ledger"
     job = await enqueue(store, "process", ledger)
-    variables: dict[str, Any] = {"TENURE_LEASE_SECONDS": "2", "DIES_AT": place}
-    async with worker_process(
-        address, target=TARGET, module="tests.worker.dying_worker", **variables
-    ) as dying:
+    module = "tests.worker.dying_worker"
+    variables = {"TENURE_LEASE_SECONDS": "2", "DIES_AT": place}
+    async with worker_process(address, target=TARGET, module=module, **variables) as dying:
         await dying.ended()
     before = {step.name for step in await store.steps(job) if step.status is StepStatus.DONE}
     done = Counter(entries(ledger))
