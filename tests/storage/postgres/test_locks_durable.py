@@ -1,4 +1,4 @@
-"""Locks around durable steps: the second sees what the first wrote, and a frozen handler stops nobody."""
+"""Locks around durable steps: whoever comes second sees what the first wrote, and no neighbour waits."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,6 +17,7 @@ from tenure.core.model.durable import (
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Progress, Pulse
 from tenure.core.model.states import State
+from tenure.core.model.trail import Recorded
 from tenure.core.values.documents import Document
 from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
@@ -159,7 +160,7 @@ async def test_lines_and_notes_of_neighbours_do_not_wait_for_a_locked_job(
 
     async with asyncio.timeout(PATIENCE):
         recorded = await store.record("a", trails)
-    assert (recorded.locked, recorded.lost) == ({frozen}, frozenset())
+    assert recorded == Recorded(lost=frozenset(), full=frozenset(), locked=frozenset({frozen}))
     assert await path_of(store, free.job) == ["queued", "started", "custom:sent"]
     assert await path_of(store, frozen.job) == ["queued", "started"]
 
