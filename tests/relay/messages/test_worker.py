@@ -108,7 +108,7 @@ async def test_a_message_that_comes_after_the_end_changes_nothing(store: Store, 
 
 
 async def test_to_cancel_is_a_row_and_no_message(store: Store, queue: Queue, tmp_path: Path) -> None:
-    """The owner of a job that a message led to sees it at its heartbeat; who gets the message later sees the end."""
+    """C19: the owner sees it at its heartbeat; who gets a message of the job later sees that it has ended."""
     async with led_worker(store, queue.transport, heartbeat=0.5) as led:
         job = await enqueue(led.store, "wait", held(tmp_path))
         await appear(tmp_path / "begun")
