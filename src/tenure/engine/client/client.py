@@ -22,8 +22,10 @@ from tenure.engine.client.admission import Admission
 from tenure.engine.client.aside import AsideJobs
 from tenure.engine.client.bulk import BulkChanges
 from tenure.engine.client.completions import Completions
+from tenure.engine.client.durable import DurableJobs
 from tenure.engine.client.feed import Feed
 from tenure.engine.client.flow_cache import FlowCache
+from tenure.engine.client.lease_progress import LeaseProgress
 from tenure.engine.client.limits import OperatorLimits
 from tenure.engine.client.log_tail import AttemptLine
 from tenure.engine.client.pauses import OperatorPauses
@@ -66,7 +68,9 @@ class JobClient:
         self.flow_cache = FlowCache(store)
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
+        self.lease_progress = LeaseProgress(store)
         self.aside_jobs = AsideJobs(store)
+        self.durable = DurableJobs(store)
         self.pauses = OperatorPauses(store)
         self.limits = OperatorLimits(store)
         self.retention = RetentionSettings(store)

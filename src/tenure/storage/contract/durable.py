@@ -87,6 +87,9 @@ class DurableStore(Protocol):
     async def steps(self, job: UUID, *, after: str | None = None, limit: int = 200) -> list[KeptStep]:
         """Steps of a job in the order they were first kept, behind the one named `after`; whole results."""
 
+    async def count_steps(self, job: UUID) -> int:
+        """How many steps a job has kept."""
+
     async def open_waits(self, jobs: Sequence[UUID]) -> dict[UUID, OpenWait]:
         """What these jobs are suspended for; jobs that wait for nothing are left out."""
 
