@@ -102,6 +102,19 @@ class WaitKind(StrEnum):
     """Somebody says whether an effect in doubt has happened."""
 
 
+def turn_named(name: str, turn: int) -> str:
+    """The name under which the n-th use of a name in one attempt is kept: `name`, `name#2`, `name#3` …"""
+    return name if turn == 1 else f"{name}#{turn}"
+
+
+def kept_named(field: str, value: str) -> None:
+    """Refuse what cannot name a step on record, which `turn_named` has made of a step's name."""
+    name, _, turn = value.rpartition("#")
+    step_named(field, name if turn.isascii() and turn.isdecimal() else value)
+    if len(value.encode()) > LONGEST_STEP_NAME:
+        raise InvalidInput(field, f"has over {LONGEST_STEP_NAME} bytes", "give a shorter name")
+
+
 def step_named(field: str, value: str) -> None:
     """Refuse what cannot name a step or a signal."""
     printable(field, value, least=1)
@@ -126,7 +139,7 @@ class StepDraft(Struct, frozen=True, kw_only=True, omit_defaults=True):
     body: Document | None = None
 
     def __post_init__(self) -> None:
-        step_named("name", self.name)
+        kept_named("name", self.name)
         if self.body is not None and len(self.body.encode()) > LARGEST_STEP:
             raise InvalidInput("body", f"has over {LARGEST_STEP:,} bytes")
 
@@ -176,7 +189,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     timeout: timedelta | None = None
 
     def __post_init__(self) -> None:
-        step_named("step", self.step)
+        kept_named("step", self.step)
         if (self.kind is WaitKind.SIGNAL) != (self.signal is not None):
             raise InvalidInput("signal", "belongs to a wait for a signal, and only to it")
         if self.signal is not None:
@@ -278,7 +291,7 @@ class EffectAnswer(Struct, frozen=True, kw_only=True):
     result: Document = NULL
 
     def __post_init__(self) -> None:
-        step_named("step", self.step)
+        kept_named("step", self.step)
         printable("by", self.by, least=1)
         if len(self.result.encode()) > LARGEST_STEP:
             raise InvalidInput("result", f"has over {LARGEST_STEP:,} bytes")
