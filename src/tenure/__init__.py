@@ -49,6 +49,7 @@ from tenure.version import __version__
 
 if _typing.TYPE_CHECKING:
     from tenure.core.model.aside import JobsAside
+    from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers
     from tenure.surfaces.remote.client import AsyncClient, Client
     from tenure.surfaces.remote.errors import (
         Conflict,
@@ -77,6 +78,7 @@ __all__ = [
     "JobBuried",
     "JobCancelled",
     "JobDefinition",
+    "JobEnded",
     "JobFailed",
     "JobHandle",
     "JobIsAside",
@@ -88,6 +90,7 @@ __all__ = [
     "NoResult",
     "NotAllowed",
     "NotFound",
+    "NotInDoubt",
     "PositionGone",
     "ProcessStartFailed",
     "ProgramFailed",
@@ -99,6 +102,7 @@ __all__ = [
     "RetentionBroken",
     "Retry",
     "SchemaMismatch",
+    "SignalDiffers",
     "Snooze",
     "State",
     "StoreBusy",
@@ -122,13 +126,16 @@ _IMPORTED_LATER = {
     "AsyncClient": "surfaces.remote.client",
     "Client": "surfaces.remote.client",
     "Conflict": "surfaces.remote.errors",
+    "JobEnded": "engine.client.durable",
     "JobsAside": "core.model.aside",
     "NotAllowed": "surfaces.remote.errors",
     "NotFound": "surfaces.remote.errors",
+    "NotInDoubt": "engine.client.durable",
     "Refused": "surfaces.remote.errors",
     "RemoteError": "surfaces.remote.errors",
     "RemoteEvent": "surfaces.remote.values",
     "RemoteJob": "surfaces.remote.values",
+    "SignalDiffers": "engine.client.durable",
     "TooMany": "surfaces.remote.errors",
     "UnexpectedAnswer": "surfaces.remote.errors",
     "Unreachable": "surfaces.remote.errors",

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.api.durable_shapes import StepName
+from tenure.api.durable_shapes import KeptName, StepName
 from tenure.api.lease_shapes import Token
 from tenure.core.model.durable import KeptStep, Recollection, StepKind, StepStatus
 
@@ -87,7 +87,7 @@ class StateSaved(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SuspendBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """The job is to wait, for a time or for a signal; with `timeoutSeconds` for the signal no longer than that.
+    """The job is to wait: for a time, or for a signal, with `timeoutSeconds` no longer than that.
 
     The wait is kept as a step of the given name. Without one, each pause is another step, and all waits for
     one signal are the same one, whose time runs from its beginning.
@@ -97,7 +97,7 @@ class SuspendBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     for_seconds: _Pause | UnsetType = UNSET
     signal: StepName | UnsetType = UNSET
     timeout_seconds: _Pause | UnsetType = UNSET
-    name: StepName | UnsetType = UNSET
+    name: KeptName | UnsetType = UNSET
 
 
 def recalled(job: UUID, found: Recollection) -> Recalled:

@@ -36,7 +36,7 @@ KINDS = {
     "signal-differs": Kind(409, "The signal was sent before, with another payload"),
     "not-in-doubt": Kind(409, "There is no such effect in doubt"),
     "step-differs": Kind(409, "Another step is kept under this name"),
-    "steps-full": Kind(409, "The job has as many steps as it may"),
+    "progress-full": Kind(409, "The job keeps as much as it may"),
     "lease-lost": Kind(409, "The lease does not hold any more"),
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "schedule-exists": Kind(409, "There is a schedule of that name already"),

@@ -212,7 +212,7 @@ def job_detail(job: Job, redaction: Redaction = USUAL, kept: KeptProgress | None
         concurrency_keys=tuple(redaction.derived_key(key, job.params) for key in job.concurrency_keys),
         created_by=job.creator,
         kept_steps=UNSET if kept is None else kept.steps,
-        waiting_for=UNSET if kept is None else kept.wait and wait_item(kept.wait),
+        waiting_for=UNSET if kept is None else None if kept.wait is None else wait_item(kept.wait),
         effects_in_doubt=UNSET if kept is None else [effect_item(effect) for effect in kept.in_doubt],
     )
 

@@ -19,21 +19,29 @@ class LeaseProgress:
     async def recall(self, held: RemoteLease) -> Recollection | None:
         """All that the job has kept; results that are long are left out."""
         found = await self._store.recall(held.worker, held.lease)
-        return found or await self._none(held)
+        if found is None:
+            await self._require_job(held)
+        return found
 
     async def recall_step(self, held: RemoteLease, name: str) -> KeptStep | None:
         """One step with its whole result; None also if there is none."""
-        return await self._store.recall_step(held.worker, held.lease, name) or await self._none(held)
+        found = await self._store.recall_step(held.worker, held.lease, name)
+        if found is None:
+            await self._require_job(held)
+        return found
 
     async def recall_signal(self, held: RemoteLease, name: str) -> Signal | None:
         """One signal with its whole payload; None also if there is none."""
-        return await self._store.recall_signal(held.worker, held.lease, name) or await self._none(held)
+        found = await self._store.recall_signal(held.worker, held.lease, name)
+        if found is None:
+            await self._require_job(held)
+        return found
 
     async def keep(self, held: RemoteLease, step: StepDraft) -> Keeping:
         """Keep a step."""
         [kept] = await self._store.keep_steps(held.worker, [(held.lease, step)])
         if kept is Keeping.LOST:
-            await self._none(held)
+            await self._require_job(held)
         return kept
 
     async def save(self, held: RemoteLease, state: Document) -> bool:
@@ -42,9 +50,9 @@ class LeaseProgress:
             raise InvalidInput("state", f"has over {LARGEST_STEP:,} bytes", "keep less of it")
         [saved] = await self._store.save_checkpoints(held.worker, [(held.lease, state)])
         if not saved:
-            await self._none(held)
+            await self._require_job(held)
         return saved
 
-    async def _none(self, held: RemoteLease) -> None:
+    async def _require_job(self, held: RemoteLease) -> None:
         if await self._store.get(held.lease.job) is None:
             raise JobNotFound(held.lease.job)

@@ -18,6 +18,7 @@ from tenure.engine.phrases import moment
 from tenure.surfaces.cli.calls.jobs_list import list_jobs
 from tenure.surfaces.cli.calls.jobs_purge import purge
 from tenure.surfaces.cli.calls.jobs_show import show
+from tenure.surfaces.cli.calls.jobs_steps import answer, signal, steps
 from tenure.surfaces.cli.calls.jobs_watch import logs, watch
 from tenure.surfaces.cli.calls.jobs_why import why
 from tenure.surfaces.cli.changes import Changes, with_changes
@@ -44,6 +45,8 @@ _REFUSALS = (JobIsAside, JobNotFound, JobNotWaiting, NoResult, NoSuchEnding, Sev
 def jobs() -> None:
     """List, show, follow, cancel, reschedule, give up, replay and purge jobs, and say why one does not run.
 
+    A job may wait for a signal, or for an answer about an effect: `signal` and `answer` send these.
+
     An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it, or its last eight
     characters, as logs and pages show them: these are looked for among the newest 100,000 jobs.
     """
@@ -55,6 +58,9 @@ jobs.add_command(why)
 jobs.add_command(watch)
 jobs.add_command(logs)
 jobs.add_command(purge)
+jobs.add_command(steps)
+jobs.add_command(signal)
+jobs.add_command(answer)
 
 
 @jobs.command(short_help="Cancel jobs.")

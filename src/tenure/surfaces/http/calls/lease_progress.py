@@ -23,7 +23,7 @@ _REFUSED = {
         "step-differs",
         "another step is kept under this name, or this one with another result: what is kept stands",
     ),
-    Keeping.FULL: ("steps-full", "the job has as many steps, or as many bytes of them, as it may"),
+    Keeping.FULL: ("progress-full", "the job has as many steps, or as many bytes of them, as it may"),
 }
 
 
@@ -57,15 +57,18 @@ async def keep(context: AppContext, request: Request) -> Response:
     """Keep a step, so that no later attempt does it again; the same one sent again changes nothing."""
     body: StepBody = request.body
     held = await held_lease(context, request)
-    status = StepStatus(body.status)
+    kind, status = StepKind(body.kind), StepStatus(body.status)
     if status is not StepStatus.DONE and not isinstance(body.result, UnsetType):
         raise invalid("validation", "belongs to a step that is done; leave it out", pointer="/result")
     step = StepDraft(
         name=name_in(request, "step"),
-        kind=StepKind(body.kind),
+        kind=kind,
         status=status,
         call=body.call,
-        body=given_document(body.result, "/result") if status is StepStatus.DONE else None,
+        # A wait that is done without a result is one whose time ran out.
+        body=None
+        if status is not StepStatus.DONE or (kind is StepKind.WAIT and isinstance(body.result, UnsetType))
+        else given_document(body.result, "/result"),
     )
     kept = await context.client.lease_progress.keep(held, step)
     if kept is Keeping.LOST:

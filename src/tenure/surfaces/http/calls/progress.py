@@ -7,7 +7,7 @@ from msgspec import Raw, UnsetType
 
 from tenure.api.durable_shapes import EffectBody, SignalBody, Steps, step_item
 from tenure.core.errors import InvalidInput
-from tenure.core.model.durable import EffectAnswer, Signal, step_named
+from tenure.core.model.durable import EffectAnswer, Signal, kept_named, step_named
 from tenure.core.values.documents import NULL, Document
 from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers
 from tenure.surfaces.http.app import cursors
@@ -69,8 +69,9 @@ async def answer(context: AppContext, request: Request) -> Response:
 
 def name_in(request: Request, part: str) -> str:
     """The name of a step or a signal that the path has. Raises Refusal for what is none."""
+    check = step_named if part == "signal" else kept_named
     try:
-        step_named(part, request.path[part])
+        check(part, request.path[part])
     except InvalidInput as error:
         raise invalid("validation", problem_and_remedy(error), parameter=part) from None
     return request.path[part]

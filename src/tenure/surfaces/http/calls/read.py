@@ -36,6 +36,7 @@ async def jobs(context: AppContext, request: Request) -> Response:
         queue=query.get("queue"),
         tag=query.get("tag"),
         fingerprint=query.get("fingerprint"),
+        waiting_for=query.get("waitingFor"),
         namespace=request.caller.namespace,
         created_after=query.get("createdAfter"),
         created_before=query.get("createdBefore"),

@@ -99,7 +99,7 @@ ROUTES = (
         summary="Keep a step",
         body=lease_progress_shapes.StepBody,
         answers={200: lease_progress_shapes.StepAnswer},
-        problems=("not-found", "lease-lost", "step-differs", "steps-full"),
+        problems=("not-found", "lease-lost", "step-differs", "progress-full"),
     ),
     _worker(
         "/v1/leases/{jobId}/signals/{signal}",

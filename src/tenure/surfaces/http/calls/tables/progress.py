@@ -21,7 +21,7 @@ ROUTES = (
         body=durable_shapes.SignalBody,
         needs_body=False,
         answers={202: views.Accepted},
-        problems=("not-found", "job-terminal", "signal-differs"),
+        problems=("not-found", "job-terminal", "signal-differs", "progress-full"),
     ),
     operator(
         "/v1/jobs/{jobId}/effects/{effect}",
