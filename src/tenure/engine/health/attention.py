@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tenure.core.model.aside import Aside
+from tenure.core.model.durable import DoubtfulEffect
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
@@ -60,8 +61,9 @@ class Attention(Struct, frozen=True, kw_only=True):
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
-    that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `ahead` is how far the
-    store's clock is ahead of this machine's.
+    that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `doubts` are effects that
+    may or may not have happened, the oldest first, and `has_more_doubts` says that there are others; `ahead`
+    is how far the store's clock is ahead of this machine's.
     """
 
     at: datetime
@@ -82,6 +84,8 @@ class Attention(Struct, frozen=True, kw_only=True):
     unready: Sequence[WorkerStatus] = ()
     schedules: Sequence[TroubledSchedule] = ()
     webhooks: Sequence[TroubledWebhook] = ()
+    doubts: Sequence[DoubtfulEffect] = ()
+    has_more_doubts: bool = False
 
 
 class AttentionCheck:
@@ -111,6 +115,7 @@ class AttentionCheck:
         silent = [worker for worker in workers if not worker.is_alive]
         paused = _paused(line for line in filled if line.pause is not None)
         unserved = [Unserved(line.line, _jobs(line), line.oldest) for line in filled if not line.workers]
+        doubts = await self._store.effects_in_doubt(limit=MOST_NAMED + 1)
         waiting = [
             LongestWait(line.line, line.oldest)
             for line in filled
@@ -134,6 +139,8 @@ class AttentionCheck:
             webhooks=(await troubled_webhooks(self._store, trouble.at))[:MOST_NAMED],
             aside=aside.jobs,
             aside_in_all=aside.in_all,
+            doubts=doubts[:MOST_NAMED],
+            has_more_doubts=len(doubts) > MOST_NAMED,
             unready=[worker for worker in workers if _is_unready(worker, trouble.at)],
         )
 

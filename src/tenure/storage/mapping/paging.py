@@ -1,9 +1,9 @@
 """How a page of jobs is found: by which table, between which ids, and where the next page begins.
 
 Jobs are listed by id. The way there depends on the filter, so that a page never costs more than its budget of
-rows: by tag, by fingerprint or by the signal waited for if one is given; by state if small tables hold all jobs in those states; by
-namespace if it is not the default one, so that a tenant finds its jobs however many others have; by line if
-few lines match; else through all jobs by id.
+rows: by tag, by fingerprint or by the signal waited for if one is given; by state if small tables hold all
+jobs in those states; by namespace if it is not the default one, so that a tenant finds its jobs however many
+others have; by line if few lines match; else through all jobs by id.
 """
 
 from collections.abc import Sequence
