@@ -61,9 +61,9 @@ class Attention(Struct, frozen=True, kw_only=True):
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
-    that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `doubts` are effects that
-    may or may not have happened, the oldest first, and `has_more_doubts` says that there are others; `ahead`
-    is how far the store's clock is ahead of this machine's.
+    that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `doubts` are the oldest
+    effects that may or may not have happened, and `has_more_doubts` says that there are others; `ahead` is how
+    far the store's clock is ahead of this machine's.
     """
 
     at: datetime

@@ -125,8 +125,8 @@ def _doubt(effect: DoubtfulEffect) -> Symptom:
     answer = f"tenure jobs answer {effect.job} {quote(effect.step)}"
     return Symptom(
         kind=IN_DOUBT,
-        what=f"the effect {effect.step} of job {effect.job} of {effect.definition} may or may not have happened, "
-        f"and the job is {effect.state}",
+        what=f"the effect {effect.step} of job {effect.job} of {effect.definition}, which is {effect.state}, "
+        "may or may not have happened",
         since=effect.since,
         job=effect.job,
         definition=effect.definition,

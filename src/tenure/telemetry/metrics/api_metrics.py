@@ -3,6 +3,7 @@
 import asyncio
 
 from tenure.storage.contract.store import Store
+from tenure.telemetry.metrics.durable_metrics import DurableMetrics
 from tenure.telemetry.metrics.exposition import expose
 from tenure.telemetry.metrics.handler_metrics import CALLS, ExternalCalls
 from tenure.telemetry.metrics.instruments import OTHER, Counter, Histogram, Instrument
@@ -40,6 +41,7 @@ class ApiMetrics:
         self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
         self.external = ExternalCalls()
         self.messages = SentMessages()
+        self.durable = DurableMetrics()
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; `route` is the path in the route table, not the requested path."""
@@ -49,7 +51,7 @@ class ApiMetrics:
 
     def on(self, store: Store) -> Store:
         """The store, timed."""
-        return timed(store, self._on_call)
+        return timed(store, self._on_call, self.durable.by_verb)
 
     async def text(self) -> bytes:
         """All metrics, for a scrape."""
@@ -57,7 +59,7 @@ class ApiMetrics:
 
     def _instruments(self) -> list[Instrument]:
         own = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
-        return [*own, *self.external.instruments, *self.messages.instruments]
+        return [*own, *self.external.instruments, *self.messages.instruments, *self.durable.instruments]
 
     def _on_call(self, verb: str, seconds: float, error: Exception | None) -> None:
         table = TABLES.get(verb, "job")

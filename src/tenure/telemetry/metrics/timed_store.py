@@ -1,6 +1,6 @@
 """A store whose verbs are timed: how long each call took, and what it raised."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any, cast
@@ -10,7 +10,24 @@ from tenure.storage.contract.store import Store
 OnCall = Callable[[str, float, Exception | None], None]
 """Runs after each call, with the verb, the seconds that it took, and the error if it failed."""
 
+OnAnswers = Mapping[str, Callable[[tuple[Any, ...], Any], None]]
+"""Run after each call that has succeeded, by verb: with what it was given, and its answer."""
+
 TABLES = {
+    "answer": "step",
+    "count_steps": "step",
+    "effects_in_doubt": "step",
+    "forget_steps": "step",
+    "keep_steps": "step",
+    "open_waits": "wait",
+    "recall": "step",
+    "recall_signal": "signal",
+    "recall_step": "step",
+    "save_checkpoints": "checkpoint",
+    "signal": "signal",
+    "signals": "signal",
+    "steps": "step",
+    "suspend": "wait",
     "add_lines": "log",
     "annotate": "event",
     "attempts": "attempt",
@@ -61,22 +78,23 @@ _LABELS = {"prune_audit_entries": "prune_deeds"}
 """Verbs that metrics have always shown under another name."""
 
 
-def timed(store: Store, on_call: OnCall) -> Store:
-    """The store, with `on_call` run after each call of a verb."""
-    return cast("Store", _TimedStore(store, on_call))
+def timed(store: Store, on_call: OnCall, on_answers: OnAnswers) -> Store:
+    """The store, with `on_call` run after each call of a verb, and `on_answers` after answers of some."""
+    return cast("Store", _TimedStore(store, on_call, on_answers))
 
 
 class _TimedStore:
-    def __init__(self, store: Store, on_call: OnCall) -> None:
+    def __init__(self, store: Store, on_call: OnCall, on_answers: OnAnswers) -> None:
         self._store = store
         self._on_call = on_call
+        self._on_answers = on_answers
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._store, name)
         if not iscoroutinefunction(verb):
             return verb
 
-        label = _LABELS.get(name, name)
+        label, on_answer = _LABELS.get(name, name), self._on_answers.get(name)
 
         async def run(*given: Any, **named: Any) -> Any:
             began = perf_counter()
@@ -86,6 +104,8 @@ class _TimedStore:
                 self._on_call(label, perf_counter() - began, error)
                 raise
             self._on_call(label, perf_counter() - began, None)
+            if on_answer is not None:
+                on_answer(given, answer)
             return answer
 
         self.__dict__[name] = run  # later lookups find it without `__getattr__`
