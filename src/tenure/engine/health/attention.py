@@ -62,8 +62,8 @@ class Attention(Struct, frozen=True, kw_only=True):
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
     that fail, or that nothing fires; `webhooks` those that fail or paused themselves; `doubts` are the oldest
-    effects that may or may not have happened, and `has_more_doubts` says that there are others; `ahead` is how
-    far the store's clock is ahead of this machine's.
+    effects that may or may not have happened, and `has_more_doubts` says that there are others; `ahead` is
+    how far the store's clock is ahead of this machine's.
     """
 
     at: datetime
