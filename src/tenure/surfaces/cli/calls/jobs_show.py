@@ -39,7 +39,7 @@ _TO_THE_RIGHT = frozenset({"n", "fence", "took", "cpu", "memory", "attempt"})
 
 
 class ShownJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
-    """A job with its steps, its attempts, its events and why it does not run: separate calls of the HTTP API."""
+    """A job with its steps, attempts and events, and why it does not run: separate calls of the HTTP API."""
 
     step_list: Sequence[StepItem]
     attempt_list: Sequence[views.AttemptItem]
