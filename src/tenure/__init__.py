@@ -49,7 +49,7 @@ from tenure.version import __version__
 
 if _typing.TYPE_CHECKING:
     from tenure.core.model.aside import JobsAside
-    from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers
+    from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
     from tenure.surfaces.remote.client import AsyncClient, Client
     from tenure.surfaces.remote.errors import (
         Conflict,
@@ -114,6 +114,7 @@ __all__ = [
     "Tenure",
     "TenureError",
     "TooMany",
+    "TooManySignals",
     "UnexpectedAnswer",
     "UnknownDefinition",
     "Unreachable",
@@ -137,6 +138,7 @@ _IMPORTED_LATER = {
     "RemoteJob": "surfaces.remote.values",
     "SignalDiffers": "engine.client.durable",
     "TooMany": "surfaces.remote.errors",
+    "TooManySignals": "engine.client.durable",
     "UnexpectedAnswer": "surfaces.remote.errors",
     "Unreachable": "surfaces.remote.errors",
     "Untrusted": "surfaces.remote.errors",

@@ -39,7 +39,8 @@ class StepItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """A step that a job has kept, under which attempt's fence, and since when it stands as it does.
 
     `size` is how many bytes of JSON its result has, null if it has none. `until` is when a sleep or a wait
-    ends by itself. `inDoubt` says that its effect may or may not have happened.
+    ends by itself. `inDoubt` says that its effect may or may not have happened, and `answeredBy` who has
+    said which of the two.
     """
 
     name: str
@@ -50,6 +51,7 @@ class StepItem(Struct, frozen=True, kw_only=True, rename="camel"):
     until: datetime | None
     size: int | None
     result: Raw | None
+    answered_by: str | None
     in_doubt: bool
 
 
@@ -105,6 +107,7 @@ def step_item(step: KeptStep, job: Job, redaction: Redaction = USUAL) -> StepIte
         until=step.until,
         size=step.size,
         result=None if step.body is None else Raw(redaction.document(step.body)),
+        answered_by=step.answered_by,
         in_doubt=_is_in_doubt(step, job),
     )
 

@@ -36,6 +36,12 @@ SHORT_BODY = 4 * 1024
 SHORT_BODIES = 2 * 2**20
 """The most bytes of results that a recollection brings together."""
 
+SHORT_SIGNALS = 256 * 1024
+"""The most bytes of signals that a recollection brings together."""
+
+MOST_SIGNALS = 1_000
+"""How many signals one job may be sent."""
+
 _UNFIT = frozenset("/#?")
 
 
@@ -140,6 +146,7 @@ class StepDraft(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         kept_named("name", self.name)
+        printable("call", self.call)
         if self.body is not None and len(self.body.encode()) > LARGEST_STEP:
             raise InvalidInput("body", f"has over {LARGEST_STEP:,} bytes")
 
@@ -148,7 +155,7 @@ class KeptStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A step on record. `size` is how many bytes its result has, None if there is none.
 
     `body` is None as well where a result was too long to be brought along. `until` is when a sleep or a wait
-    ends by itself.
+    ends by itself. `answered_by` is who has said whether an effect in doubt had happened.
     """
 
     name: str
@@ -160,6 +167,7 @@ class KeptStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
     size: int | None = None
     body: Document | None = None
     until: datetime | None = None
+    answered_by: str | None = None
 
 
 class Recollection(Struct, frozen=True):
@@ -250,6 +258,9 @@ class Delivered(StrEnum):
 
     FINISHED = "finished"
     """The job is in a final state: nothing was kept."""
+
+    FULL = "full"
+    """The job has as many signals as it may: nothing was kept."""
 
 
 class Signalled(Struct, frozen=True):

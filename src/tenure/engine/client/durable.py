@@ -5,6 +5,7 @@ from uuid import UUID
 
 from tenure.core.errors import JobNotFound, TenureError
 from tenure.core.model.durable import (
+    MOST_SIGNALS,
     Answered,
     Delivered,
     DoubtfulEffect,
@@ -47,6 +48,18 @@ class SignalDiffers(TenureError):
         return f"job {self.job} was sent {signal} before with another payload, and the first one stands"
 
 
+class TooManySignals(TenureError):
+    """The job was sent as many signals as it may be."""
+
+    def __init__(self, job: UUID, state: State) -> None:
+        super().__init__(job, state)
+        self.job = job
+        self.state = state
+
+    def __str__(self) -> str:
+        return f"job {self.job} was sent {MOST_SIGNALS:,} signals, and takes no more"
+
+
 class NotInDoubt(TenureError):
     """The job has no effect of that name that is in doubt."""
 
@@ -71,7 +84,7 @@ class DurableJobs:
     async def signal(self, job: UUID, signal: Signal) -> Signalled:
         """Tell a job something, before or while it waits for that; the same signal again changes nothing.
 
-        Raises JobNotFound, JobEnded or SignalDiffers.
+        Raises JobNotFound, JobEnded, SignalDiffers or TooManySignals.
         """
         told = await self._store.signal(job, signal)
         if told is None:
@@ -81,6 +94,8 @@ class DurableJobs:
                 raise JobEnded(job, told.state)
             case Delivered.DIFFERS:
                 raise SignalDiffers(job, signal.name, told.state)
+            case Delivered.FULL:
+                raise TooManySignals(job, told.state)
         return told
 
     async def answer(self, job: UUID, answer: EffectAnswer) -> Answered:

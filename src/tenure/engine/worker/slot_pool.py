@@ -270,6 +270,10 @@ class SlotPool:
         begun = [*self._running.values(), *self._killed.values()]
         return [*begun, *self._waiting.values(), *self._unstarted.values()]
 
+    def runs(self, lease: Lease) -> bool:
+        """Whether the attempt under this lease runs."""
+        return lease in self._running
+
     def held(self) -> list[HeldAttempt]:
         """Every attempt whose lease is ours."""
         return [*self.unended(), *(done.attempt for done in self._done.values())]

@@ -37,6 +37,7 @@ from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.aside import AsideStore
 from tenure.storage.contract.claims_by_id import ClaimsByIdStore
 from tenure.storage.contract.draft import Draft
+from tenure.storage.contract.durable import DurableStore
 from tenure.storage.contract.health import HealthStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
@@ -76,6 +77,7 @@ class Store(
     ScheduleStore,
     WebhookStore,
     ClaimsByIdStore,
+    DurableStore,
     Protocol,
 ):
     """A place that keeps jobs.

@@ -24,6 +24,8 @@ from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
 from tenure.storage.postgres.verbs.claims_by_id import ClaimsById
 from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
+from tenure.storage.postgres.verbs.durable_steps import DurableSteps
+from tenure.storage.postgres.verbs.durable_waits import DurableWaits
 from tenure.storage.postgres.verbs.health import Inspection
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
@@ -49,6 +51,8 @@ class PostgresStore(
     Operations,
     RetentionVerbs,
     Trails,
+    DurableSteps,
+    DurableWaits,
     Access,
     Inspection,
     Mending,

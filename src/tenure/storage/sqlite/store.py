@@ -25,6 +25,8 @@ from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.access import Access
 from tenure.storage.sqlite.verbs.claims_by_id import ClaimsById
 from tenure.storage.sqlite.verbs.deliveries import DeliveryVerbs
+from tenure.storage.sqlite.verbs.durable_steps import DurableSteps
+from tenure.storage.sqlite.verbs.durable_waits import DurableWaits
 from tenure.storage.sqlite.verbs.health import Inspection
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
@@ -46,6 +48,8 @@ class SqliteStore(
     Operations,
     RetentionVerbs,
     Trails,
+    DurableSteps,
+    DurableWaits,
     Access,
     Inspection,
     Mending,

@@ -13,62 +13,65 @@ OnCall = Callable[[str, float, Exception | None], None]
 OnAnswers = Mapping[str, Callable[[tuple[Any, ...], Any], None]]
 """Run after each call that has succeeded, by verb: with what it was given, and its answer."""
 
+_NONE: OnAnswers = {}
+
 TABLES = {
-    "answer": "step",
-    "count_steps": "step",
-    "effects_in_doubt": "step",
-    "forget_steps": "step",
-    "keep_steps": "step",
-    "open_waits": "wait",
-    "recall": "step",
-    "recall_signal": "signal",
-    "recall_step": "step",
-    "save_checkpoints": "checkpoint",
-    "signal": "signal",
-    "signals": "signal",
-    "steps": "step",
-    "suspend": "wait",
     "add_lines": "log",
     "annotate": "event",
+    "answer": "step",
     "attempts": "attempt",
+    "count_steps": "step",
     "definitions": "definition",
     "depth": "tally",
     "dismiss": "worker",
     "drain": "worker",
+    "effects_in_doubt": "step",
     "end_of_feed": "event",
     "enlist": "worker",
     "events": "event",
     "feed": "event",
     "flows": "event",
+    "forget_steps": "step",
     "heartbeat": "lease",
     "inspect": "job_state",
     "inspect_jobs": "job_state",
+    "keep_steps": "step",
     "last_logs": "log",
     "limit_page": "limit",
     "limits": "limit",
     "lines": "line",
-    "loose_slots": "limit",
     "logs": "log",
+    "loose_slots": "limit",
     "mend_slots": "limit",
     "migrate": "schema",
     "migration_sql": "schema",
     "note_pace": "pace",
+    "open_waits": "wait",
     "paces": "pace",
     "pause": "pause",
     "pauses": "pause",
-    "put_definitions": "definition",
     "prune_logs": "log",
+    "put_definitions": "definition",
+    "recall": "step",
+    "recall_signal": "signal",
+    "recall_step": "step",
     "record": "log",
+    "reset_clock": "schema",
     "resume": "pause",
     "resume_after_restore": "schema",
-    "reset_clock": "schema",
     "retention": "retention",
+    "save_checkpoints": "checkpoint",
     "set_limit": "limit",
     "set_retention": "retention",
+    "signal": "signal",
+    "signals": "signal",
+    "steps": "step",
     "store_id": "store",
+    "suspend": "wait",
     "tidy": "tally",
     "verify": "schema",
     "vitals": "store",
+    "waiting_for": "wait",
     "workers": "worker",
 }
 """The table of each verb, where that is not `job`."""
@@ -78,7 +81,7 @@ _LABELS = {"prune_audit_entries": "prune_deeds"}
 """Verbs that metrics have always shown under another name."""
 
 
-def timed(store: Store, on_call: OnCall, on_answers: OnAnswers) -> Store:
+def timed(store: Store, on_call: OnCall, on_answers: OnAnswers = _NONE) -> Store:
     """The store, with `on_call` run after each call of a verb, and `on_answers` after answers of some."""
     return cast("Store", _TimedStore(store, on_call, on_answers))
 

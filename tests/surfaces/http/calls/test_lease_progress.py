@@ -58,8 +58,8 @@ async def test_a_later_attempt_finds_what_an_earlier_one_kept(api: Api, store: S
         reply = await put(held, "state", state=state)
         assert (reply.status, reply.json) == (200, {"jobId": held.job})
     told = [Signal(name="go", by="ann", body=Document("[1]")), Signal(name="big", by="ann")]
-    for signal in told:
-        await store.signal(_id(held), signal)
+    for sent in told:
+        await store.signal(_id(held), sent)
     assert (await held.call("release")).status == 200
 
     following = await again(held)
@@ -192,15 +192,16 @@ async def test_what_cannot_be_kept_is_refused_with_its_place(api: Api, store: St
     ):
         reply = await put(held, what, **body)
         assert (reply.status, reply.json["errors"][0].get("pointer")) == (422, place), (what, reply)
-    for body, place in (
+    waits: tuple[tuple[dict[str, object], str], ...] = (
         ({}, "/forSeconds"),
         ({"forSeconds": 1, "signal": "go"}, "/forSeconds"),
         ({"forSeconds": 1, "timeoutSeconds": 1}, "/timeoutSeconds"),
         ({"forSeconds": -1}, "/forSeconds"),
         ({"signal": "a/b"}, "/signal"),
-    ):
-        reply = await held.call("suspend", **body)
-        assert (reply.status, reply.json["errors"][0].get("pointer")) == (422, place), body
+    )
+    for wait, place in waits:
+        reply = await held.call("suspend", **wait)
+        assert (reply.status, reply.json["errors"][0].get("pointer")) == (422, place), wait
     for path, parameter in (
         (f"/v1/leases/{held.job}/steps", "token"),
         (f"/v1/leases/{held.job}/steps?token=1", "token"),

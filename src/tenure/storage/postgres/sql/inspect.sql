@@ -20,7 +20,7 @@ SELECT job, 'aside', NULL FROM tenure.aside
 SELECT s.id, 'no_timer', NULL
   FROM unfinished s
  WHERE s.state IN ('scheduled', 'retrying', 'suspended')
-   AND NOT EXISTS (SELECT FROM tenure.timer WHERE timer.due_at = s.due_at AND timer.job = s.id)
+   AND NOT EXISTS (SELECT FROM tenure.timer WHERE timer.due_at = coalesce(s.due_at, 'infinity') AND timer.job = s.id)
  UNION ALL
 SELECT s.id, 'no_lease', NULL
   FROM unfinished s

@@ -17,7 +17,7 @@ stuck AS (
                                    AND ready.job = s.id LIMIT 1) IS NULL THEN 'no_place' END
                 WHEN s.state IN ('scheduled', 'retrying', 'suspended')
                 THEN CASE WHEN (SELECT 1 FROM tenure_timer timer
-                                 WHERE timer.due_at = s.due_at AND timer.job = s.id LIMIT 1) IS NULL THEN 'no_timer' END
+                                 WHERE timer.due_at = coalesce(s.due_at, 9223372036854775807) AND timer.job = s.id LIMIT 1) IS NULL THEN 'no_timer' END
                 WHEN s.state IN ('running', 'cancelling')
                 THEN CASE WHEN (SELECT 1 FROM tenure_lease lease WHERE lease.id = s.lease LIMIT 1) IS NULL THEN 'no_lease' END
            END AS kind

@@ -55,7 +55,8 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                           WHERE ready.line = asked.line AND ready.rank = asked.rank AND ready.seq = asked.seq
                             AND ready.job = asked.id)
             WHEN asked.state IN ('scheduled', 'retrying', 'suspended')
-            THEN EXISTS (SELECT 1 FROM tenure_timer timer WHERE timer.due_at = asked.due_at AND timer.job = asked.id)
+            THEN EXISTS (SELECT 1 FROM tenure_timer timer
+                          WHERE timer.due_at = coalesce(asked.due_at, 9223372036854775807) AND timer.job = asked.id)
             WHEN asked.state IN ('running', 'cancelling') THEN lease.id IS NOT NULL
             ELSE 1
        END AS is_placed,
@@ -117,7 +118,7 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                  ORDER BY 1 DESC LIMIT :most_named)) AS versions,
        (SELECT max(minute_at) FROM tenure_pace) AS upkeep_at,
        (SELECT due_at FROM tenure_timer
-         WHERE due_at <= :now AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at <= :now AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS overdue_at,
        wait.kind AS wait_kind, wait.step AS wait_step, wait.signal AS wait_signal, wait.at AS wait_at,
        (SELECT json_group_array(json_array(name, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch')

@@ -9,7 +9,7 @@ from tenure.api.durable_shapes import EffectBody, SignalBody, Steps, step_item
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import EffectAnswer, Signal, kept_named, step_named
 from tenure.core.values.documents import NULL, Document
-from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers
+from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal, invalid, problem_and_remedy
@@ -93,6 +93,8 @@ async def refusals() -> AsyncIterator[None]:
     except SignalDiffers as error:
         detail = "another payload was sent under this name before, and that one stands"
         raise Refusal("signal-differs", detail, job_status=error.state) from None
+    except TooManySignals as error:
+        raise Refusal("progress-full", str(error), job_status=error.state) from None
     except NotInDoubt as error:
         detail = (
             "the job has no effect of this name that is in doubt; GET /v1/jobs/{jobId}/steps has its steps"

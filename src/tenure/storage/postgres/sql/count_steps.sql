@@ -1,0 +1,2 @@
+-- How many steps a job has kept: a total that is kept along, so that nobody counts them.
+SELECT steps FROM tenure.kept WHERE job = :job::uuid;
