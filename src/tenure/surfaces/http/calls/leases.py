@@ -24,7 +24,7 @@ from tenure.api.lease_shapes import (
 )
 from tenure.api.shapes import given
 from tenure.core.errors import InvalidInput, JobNotFound
-from tenure.core.model.durable import Wait, WaitKind
+from tenure.core.model.durable import Wait, WaitKind, step_named
 from tenure.core.model.lease import Lease, Line, Order, Progress, RemoteClaim
 from tenure.core.model.retry import Asked as Wish
 from tenure.core.model.retry import FatalAsked, Raised, RetryAsked, Returned, failure_of
@@ -237,6 +237,7 @@ def _wait(body: SuspendBody, held: RemoteLease) -> Wait:
     if pause is not None and timeout is not None:
         raise invalid("validation", "belongs to a signal; leave it out", pointer="/timeoutSeconds")
     if signal is not None:
+        step_named("signal", signal)
         return Wait(
             kind=WaitKind.SIGNAL,
             step=given(body.name) or f"{WAIT}{signal}",
