@@ -44,16 +44,22 @@ class DurableStore(Protocol):
     async def keep_steps(self, worker: str, steps: Sequence[tuple[Lease, StepDraft]]) -> list[Keeping]:
         """Keep steps of several attempts in one transaction; one answer each, in their order.
 
-        A step that is `done` never changes. `intended` becomes `done` under the same fence; under a later one
-        it becomes `intended` again, `done` or `skipped`, as the handler decides, and the job gets a note
-        `custom:in_doubt`. Keeping again what is kept, with the same fence and body, is `kept`. A refused step
-        leaves the others alone.
+        Handlers keep steps as `intended`, `done` or `skipped`. One that is `done` or `skipped` never changes.
+        `intended` becomes `done` under the same fence; under a later one it becomes `intended` again, `done`
+        or `skipped`, as the handler decides, and the job gets a note `custom:in_doubt`, unless it was
+        `cleared` before. `waiting` becomes `done` under any later fence. Kind and `call` of a name stay.
+        Keeping again what is kept, with the same fence, status and body, is `kept`. A refused step leaves the
+        others alone. At most 10,000 steps with 16 MiB of results a job, else `full`; a step that is on record
+        may still be finished, without a body if need be.
         """
 
     async def save_checkpoints(
         self, worker: str, checkpoints: Sequence[tuple[Lease, Document]]
     ) -> list[bool]:
-        """Replace the checkpoints of jobs; whether each was saved, in their order. The last one stands."""
+        """Replace the checkpoints of jobs; whether each was saved, in their order. The last one stands.
+
+        At most 256 KiB each, else InvalidInput.
+        """
 
     async def forget_steps(
         self, worker: str, lease: Lease, prefix: str, checkpoint: Document | None = None
@@ -67,15 +73,18 @@ class DurableStore(Protocol):
         """Suspend jobs until their waits are over, each with its attempt refunded; the rest was lost.
 
         The step of the wait is kept as `waiting`, with its end, in the same transaction; one that is kept
-        already keeps its end. `queued` at once if the signal or the answer is there already; `cancelled` if
-        the job was cancelling; `failed` after 10,000 suspensions. The job's hand-backs start anew, and its
-        progress stays. A wait whose time has come is ended by `promote`.
+        already keeps its end, and one that is finished is over at once; an effect that is asked about stays
+        as it is. `queued` at once if the signal is there already, or the effect is in doubt no more;
+        `cancelled` if the job was cancelling; `failed` after 10,000 suspensions: hooks of these two are left
+        to `follow_up`. The job's hand-backs start anew, and its progress stays. A wait whose time has come is
+        ended by `promote`.
         """
 
     async def signal(self, job: UUID, signal: Signal) -> Signalled | None:
         """Tell a job something, before or while it waits for that; None if there is no such job.
 
-        The job that waits for it is `queued`. When the call returns, the signal is durable.
+        The job that waits for it is `queued`. When the call returns, the signal is durable. The first of a
+        name stands. At most 1,000 signals a job, else `full`.
         """
 
     async def answer(self, job: UUID, answer: EffectAnswer) -> Answered | None:
@@ -92,11 +101,6 @@ class DurableStore(Protocol):
 
     async def open_waits(self, jobs: Sequence[UUID]) -> dict[UUID, OpenWait]:
         """What these jobs are suspended for; jobs that wait for nothing are left out."""
-
-    async def waiting_for(
-        self, signal: str, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> list[OpenWait]:
-        """Jobs that are suspended for a signal of this name, by id, behind `after`."""
 
     async def signals(self, job: UUID) -> list[Signal]:
         """The signals that a job was sent, the first one first."""

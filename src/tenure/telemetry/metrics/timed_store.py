@@ -71,7 +71,6 @@ TABLES = {
     "tidy": "tally",
     "verify": "schema",
     "vitals": "store",
-    "waiting_for": "wait",
     "workers": "worker",
 }
 """The table of each verb, where that is not `job`."""

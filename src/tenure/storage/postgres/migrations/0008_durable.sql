@@ -100,8 +100,8 @@ BEGIN
         RAISE EXCEPTION 'tenure: job % is not held under fence %: the lease is lost', keep_step.job, keep_step.fence
             USING ERRCODE = 'TN002';
     END IF;
-    IF octet_length(keep_step.name) NOT BETWEEN 1 AND 200 OR keep_step.name ~ '[/#?[:cntrl:]]' THEN
-        RAISE EXCEPTION 'tenure: the name of a step has 1 to 200 bytes and none of / # ?' USING ERRCODE = 'TN003';
+    IF octet_length(keep_step.name) NOT BETWEEN 1 AND 200 OR keep_step.name !~ '^[^/#?[:cntrl:]]+(#[0-9]+)?$' THEN
+        RAISE EXCEPTION 'tenure: the name of a step has 1 to 200 bytes and none of / # ?, but #N' USING ERRCODE = 'TN003';
     END IF;
     PERFORM keep_step.body::json;
     IF bytes > 262144 THEN

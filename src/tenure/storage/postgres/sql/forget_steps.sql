@@ -21,7 +21,7 @@ removed AS (
 ),
 counted AS (
     UPDATE tenure.kept
-       SET steps = steps - gone.n, bytes = bytes - gone.bytes
+       SET steps = kept.steps - gone.n, bytes = kept.bytes - gone.bytes
       FROM (SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM removed) gone
      WHERE kept.job = :job::uuid AND gone.n > 0
 ),

@@ -34,7 +34,8 @@ owned AS MATERIALIZED (
 judged AS MATERIALIZED (
     SELECT given.*, owned.at, found.status AS was, found.fence AS was_fence, coalesce(found.size, 0) AS had,
            CASE WHEN found.status IS NULL                                        THEN 'new'
-                WHEN found.kind <> given.kind OR found.call <> given.call        THEN 'differs'
+                WHEN found.kind <> given.kind
+                     OR found.call <> given.call AND found.status <> 'waiting'   THEN 'differs'
                 WHEN found.status = given.status AND found.fence = given.fence
                      AND found.body IS NOT DISTINCT FROM given.body              THEN 'same'
                 WHEN found.status IN ('done', 'skipped')
@@ -70,8 +71,8 @@ added AS (
 ),
 moved AS (
     UPDATE tenure.step
-       SET status = fitting.status, fence = fitting.fence, at = fitting.at, size = octet_length(fitting.body),
-           body = fitting.body, answered_by = NULL
+       SET status = fitting.status, fence = fitting.fence, at = fitting.at, call = fitting.call,
+           size = octet_length(fitting.body), body = fitting.body, answered_by = NULL
       FROM fitting
      WHERE verdict = 'next' AND step.job = fitting.job AND step.name = fitting.name
        AND step.status = fitting.was AND step.fence = fitting.was_fence

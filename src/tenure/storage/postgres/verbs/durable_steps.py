@@ -96,7 +96,8 @@ class DurableSteps(Database):
         return [mapping.step_from(row) for row in found]
 
     async def count_steps(self, job: UUID) -> int:
-        return sum(row["steps"] for row in await self._pool.run("count_steps", job=job))
+        found = await self._pool.run("count_steps", job=job)
+        return found[0]["steps"] if found else 0
 
 
 def _claim(worker: str, lease: Lease) -> dict[str, Any]:

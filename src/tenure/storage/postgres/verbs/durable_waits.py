@@ -20,7 +20,6 @@ from tenure.core.model.durable import (
 from tenure.core.model.states import State
 from tenure.core.values.bounds import LARGEST_PAGE, MOST_SUSPENSIONS, printable, whole
 from tenure.storage.mapping import durable as mapping
-from tenure.storage.mapping import values
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.database import Database
 from tenure.storage.postgres.wire.transaction import Transaction
@@ -89,14 +88,6 @@ class DurableWaits(Database):
     async def open_waits(self, jobs: Sequence[UUID]) -> dict[UUID, OpenWait]:
         found = await self._pool.run("open_waits", jobs=sorted(set(jobs)))
         return {row["job"]: mapping.wait_from(row) for row in found}
-
-    async def waiting_for(
-        self, signal: str, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> list[OpenWait]:
-        whole("limit", limit, 1, LARGEST_PAGE)
-        first = values.following(after)
-        named = {"signal": signal, "namespace": namespace, "first": first, "limit": limit}
-        return [mapping.wait_from(row) for row in await self._pool.run("waiting_for", **named)]
 
     async def signals(self, job: UUID) -> list[Signal]:
         return [mapping.signal_from(row) for row in await self._pool.run("signals", job=job)]

@@ -14,7 +14,8 @@ UPDATE temp.stepping
   FROM (SELECT given.place, s.state, s.attempt, s.notes, known.status AS was, known.fence AS was_fence,
                coalesce(known.size, 0) AS had,
                CASE WHEN known.status IS NULL                                    THEN 'new'
-                    WHEN known.kind <> given.kind OR known.call <> given.call    THEN 'differs'
+                    WHEN known.kind <> given.kind
+                         OR known.call <> given.call AND known.status <> 'waiting' THEN 'differs'
                     WHEN known.status = given.status AND known.fence = given.fence
                          AND known.body IS given.body                            THEN 'same'
                     WHEN known.status IN ('done', 'skipped')
@@ -47,7 +48,7 @@ UPDATE temp.stepping
 
 -- part: moved
 UPDATE tenure_step AS step
-   SET status = given.status, fence = given.fence, at = :now, size = given.size, body = given.body, answered_by = NULL
+   SET status = given.status, fence = given.fence, at = :now, call = given.call, size = given.size, body = given.body, answered_by = NULL
   FROM temp.stepping given
  WHERE given.verdict = 'next' AND step.job = given.job AND step.name = given.name;
 

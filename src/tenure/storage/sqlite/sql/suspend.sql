@@ -54,8 +54,8 @@ UPDATE tenure_job_state AS s
 INSERT INTO tenure_event (job, n, type, source, target, attempt, fence, at, actor, reason, mark)
 SELECT m.id, m.n + 1, m.target, m.source, m.target, m.attempt, m.fence, :now, :worker,
        CASE WHEN m.target <> 'suspended' THEN NULL
-            WHEN kind = 'signal' THEN 'waits for the signal ' || suspending.signal
-            WHEN kind = 'answer' THEN 'waits for an answer about ' || step
+            WHEN suspending.kind = 'signal' THEN 'waits for the signal ' || suspending.signal
+            WHEN suspending.kind = 'answer' THEN 'waits for an answer about ' || step
        END, :mark
   FROM temp.moving m CROSS JOIN temp.suspending ON suspending.job = m.id;
 
@@ -75,7 +75,7 @@ SELECT coalesce(due_at, 9223372036854775807), id, iif(due_at IS NULL, 'wait', 'r
 
 -- part: waiting
 INSERT INTO tenure_wait (job, fence, at, kind, step, signal)
-SELECT m.id, m.fence, :now, kind, step, suspending.signal
+SELECT m.id, m.fence, :now, suspending.kind, step, suspending.signal
   FROM temp.moving m CROSS JOIN temp.suspending ON suspending.job = m.id
  WHERE m.target = 'suspended'
 ON CONFLICT DO UPDATE SET fence = excluded.fence, at = excluded.at, kind = excluded.kind, step = excluded.step,
@@ -84,15 +84,15 @@ ON CONFLICT DO UPDATE SET fence = excluded.fence, at = excluded.at, kind = exclu
 -- part: kept
 -- An effect that is asked about stays as it is.
 INSERT INTO tenure_step (job, name, kind, status, fence, at, until_at)
-SELECT m.id, step, iif(kind = 'time', 'sleep', 'wait'), 'waiting', m.fence, :now, until_at
+SELECT m.id, step, iif(suspending.kind = 'time', 'sleep', 'wait'), 'waiting', m.fence, :now, until_at
   FROM temp.moving m CROSS JOIN temp.suspending ON suspending.job = m.id
- WHERE m.target = 'suspended' AND kind <> 'answer' AND was IS NULL;
+ WHERE m.target = 'suspended' AND suspending.kind <> 'answer' AND was IS NULL;
 
 -- part: numbered
 INSERT INTO tenure_kept (job, fence, bytes, steps)
 SELECT m.id, m.fence, 0, 1
   FROM temp.moving m CROSS JOIN temp.suspending ON suspending.job = m.id
- WHERE m.target = 'suspended' AND kind <> 'answer' AND was IS NULL
+ WHERE m.target = 'suspended' AND suspending.kind <> 'answer' AND was IS NULL
 ON CONFLICT DO UPDATE SET fence = excluded.fence, steps = steps + 1;
 
 -- part: shelved

@@ -83,7 +83,8 @@ class DurableSteps(Database):
         return await self._read("steps", mapping.step_from, job=str(job), after=after, limit=limit)
 
     async def count_steps(self, job: UUID) -> int:
-        return sum(await self._read("count_steps", lambda row: int(row["steps"]), job=str(job)))
+        found = await self._read("count_steps", dict, job=str(job))
+        return found[0]["steps"] if found else 0
 
 
 def _claim(worker: str, lease: Lease) -> dict[str, Any]:

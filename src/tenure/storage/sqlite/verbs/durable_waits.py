@@ -21,7 +21,6 @@ from tenure.core.model.durable import (
 from tenure.core.model.states import State
 from tenure.core.values.bounds import LARGEST_PAGE, MOST_SUSPENSIONS, printable, whole
 from tenure.storage.mapping import durable as mapping
-from tenure.storage.mapping import values
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.clock import TransactionTime
 from tenure.storage.sqlite.file.database import Database, Rows
@@ -89,13 +88,6 @@ class DurableWaits(Database):
     async def open_waits(self, jobs: Sequence[UUID]) -> dict[UUID, OpenWait]:
         found = await self._read("open_waits", mapping.wait_from, jobs=written_ids(jobs))
         return {wait.job: wait for wait in found}
-
-    async def waiting_for(
-        self, signal: str, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> list[OpenWait]:
-        whole("limit", limit, 1, LARGEST_PAGE)
-        named = {"signal": signal, "namespace": namespace, "first": str(values.following(after))}
-        return await self._read("waiting_for", mapping.wait_from, **named, limit=limit)
 
     async def signals(self, job: UUID) -> list[Signal]:
         return await self._read("signals", mapping.signal_from, job=str(job))
