@@ -8,7 +8,8 @@ from tests.storage.progress import asking, begin, in_doubt, waiting
 from tests.storage.verbs import claim, enqueue_one, seconds
 
 
-async def test_a_job_that_waits_for_a_signal_names_it_and_the_command_that_sends_it(store: Store) -> None:
+async def test_awaiting_signal(store: Store) -> None:
+    """The sentence names the signal, and the command that sends it."""
     await serve(store)
     job = await waiting(store, "all clear")
     answer = await why(store, job)
@@ -30,7 +31,7 @@ async def test_the_end_of_a_wait_is_told(store: Store, clock: Clock) -> None:
     assert (await why(store, job)).sentence.startswith("Its time has come")
 
 
-async def test_a_job_that_waits_for_an_answer_says_how_to_give_it(store: Store) -> None:
+async def test_in_doubt(store: Store) -> None:
     """S2.44: an operator learns what to look at and what to run then."""
     await serve(store)
     job = await asking(store)
