@@ -5,10 +5,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from tenure.core.reports.access import AuditEntry, NewKey
 from tenure.core.signals import WebhookPaused, WebhookTried
-from tenure.core.values import key_text
-from tenure.core.values.documents import write
 from tenure.core.webhooks.delivery import Delivery, DeliveryState
 from tenure.core.webhooks.signature import derived_secret, random_secret
 from tenure.core.webhooks.webhook import BY_ITSELF, MOST_AT_ONCE, NewWebhook
@@ -214,43 +211,6 @@ async def test_a_derived_secret_signs_where_the_key_is_known(store: Store, recei
     async with relay_on(store, webhook_key=key):
         [request] = await receiver.has(1)
     assert request.fits(derived_secret(key, webhook.id, webhook.rotation))
-
-
-async def test_params_are_sent_only_while_the_key_that_asked_may_read(
-    store: Store, receiver: Receiver
-) -> None:
-    """S1.79: it is seen when the event is fanned out."""
-    entry = AuditEntry(who="ann", action="keys.create", target="k", request=uuid4())
-    reader, submitter = key_text.mint(), key_text.mint()
-    await store.add_key(NewKey(id=reader.id, digest=reader.digest, name="r", scopes=("operate",)), entry)
-    await store.add_key(NewKey(id=submitter.id, digest=submitter.digest, name="s", scopes=("submit",)), entry)
-    both = {"with_params": True, "with_result": True}
-    await hook(store, f"{receiver.url}/reader", creator=reader.id, **both)
-    await hook(store, f"{receiver.url}/submitter", creator=submitter.id, **both)
-    await hook(store, f"{receiver.url}/operator", **both)
-    await hook(store, f"{receiver.url}/plain")
-    params = write({"to": "ann", "password": "hunter2", "long": "x" * 10})
-    async with relay_on(store):
-        [first] = await end_jobs(store, 1, params=params)
-        await until(lambda: len(receiver.requests) == 4)
-        await store.revoke_key(reader.id, entry)
-        [second] = await end_jobs(store, 1, params=params)
-        await until(lambda: len(receiver.requests) == 8)
-        [third] = await end_jobs(store, 1, params=write({"long": "x" * 70_000}))
-        await until(lambda: len(receiver.requests) == 12)
-    sent = {(one.target, one.message): json.loads(one.body) for one in receiver.requests}
-    shown = {"to": "ann", "password": "[redacted]", "long": "x" * 10}
-    assert sent["/reader", first]["params"] == sent["/operator", first]["params"] == shown
-    assert "result" in sent["/reader", first]
-    for path, message in (
-        ("/submitter", first),
-        ("/plain", first),
-        ("/reader", second),
-        ("/submitter", second),
-    ):
-        assert not {"params", "result"} & set(sent[path, message])
-    assert "hunter2" not in str([one.body for one in receiver.requests])
-    assert sent["/operator", third]["omitted"] == ["params"]
 
 
 async def test_without_webhooks_nothing_is_asked_of_the_store(store: Store, receiver: Receiver) -> None:

@@ -40,6 +40,7 @@ KINDS = {
     "lease-lost": Kind(409, "The lease does not hold any more"),
     "definition-conflict": Kind(409, "The version is registered with other content"),
     "schedule-exists": Kind(409, "There is a schedule of that name already"),
+    "webhook-unreadable": Kind(409, "This version cannot read the webhook"),
     "schedule-unreadable": Kind(409, "This version cannot read the schedule"),
     "schedule-in-code": Kind(409, "The schedule is declared in code, and only changed there"),
     "schedule-of-task": Kind(409, "The schedule is a task that repeats, and is not edited"),

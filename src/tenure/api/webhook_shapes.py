@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
@@ -17,7 +17,9 @@ from tenure.core.webhooks.webhook import (
     MOST_EVENTS,
     MOST_NAMES,
     MOST_TRIES,
-    Webhook,
+    KnownWebhook,
+    NewWebhook,
+    UnreadableWebhook,
     WebhookFigures,
 )
 
@@ -48,7 +50,7 @@ Events = Annotated[
 Names = Annotated[tuple[Name, ...], Meta(max_length=MOST_NAMES, extra_json_schema=_DISTINCT)]
 Tries = Annotated[int, Meta(ge=1, le=MOST_TRIES)]
 Patience = Annotated[float, Meta(ge=1, le=LONGEST_TIMEOUT.total_seconds())]
-Standing = Literal["delivering", "failing", "paused"]
+Standing = Literal["delivering", "failing", "paused", "unreadable"]
 
 
 class WebhookChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -73,13 +75,15 @@ class NewWebhookBody(WebhookChange, frozen=True, kw_only=True, forbid_unknown_fi
     """A webhook to create: send these events to this URL.
 
     It gets events of its namespace alone: that of the key, or the one that is named, or else of all. With
-    `since` it also gets events from then on, as far as they are still kept.
+    `since` it also gets events from then on, as far as they are still kept. One that is created `paused` gets
+    none until it is resumed.
     """
 
     url: Url
     events: Events
     namespace: Name | UnsetType = UNSET
     since: Planned | UnsetType = UNSET
+    paused: bool = False
 
 
 class WebhookPause(Reason, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,11 +106,12 @@ class WebhookItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """A webhook. It is `failing` from a failed try on, until one succeeds.
 
     Nothing is tried before `closedUntil`. Of its deliveries, `waiting` are to be tried, `delivered` are those
-    of the last day, and `dead` were given up.
+    of the last day, and `dead` were given up. One that this version cannot read has a `problem`, and not what
+    it asks for.
     """
 
     id: UUID
-    url: str
+    url: str | None
     events: Sequence[str]
     namespace: str | None
     definitions: Sequence[str]
@@ -114,8 +119,8 @@ class WebhookItem(Struct, frozen=True, kw_only=True, rename="camel"):
     tags: Sequence[str]
     with_params: bool
     with_result: bool
-    tries: int
-    timeout_seconds: float
+    tries: int | None
+    timeout_seconds: float | None
     state: Standing
     paused_at: datetime | None
     paused_by: str | None
@@ -132,6 +137,7 @@ class WebhookItem(Struct, frozen=True, kw_only=True, rename="camel"):
     created_by: str | None
     created_at: datetime
     updated_at: datetime
+    problem: str | None = None
 
 
 class MadeWebhook(WebhookItem, frozen=True, kw_only=True, rename="camel"):
@@ -182,28 +188,24 @@ class DeliveryPage(Struct, frozen=True, kw_only=True, rename="camel"):
     next_cursor: str | None
 
 
-def standing_of(webhook: Webhook) -> Standing:
-    """Whether a webhook delivers, fails, or is paused."""
+def standing_of(webhook: KnownWebhook) -> Standing:
+    """Whether a webhook delivers, fails, is paused, or is left to another version."""
     if webhook.paused_at is not None:
         return "paused"
+    if isinstance(webhook, UnreadableWebhook):
+        return "unreadable"
     return "delivering" if webhook.failing_since is None else "failing"
 
 
-def webhook_item(webhook: Webhook, figures: WebhookFigures, redaction: Redaction = USUAL) -> WebhookItem:
-    """A webhook as it is sent; secrets in its URL are hidden."""
-    asked = webhook.asked
+def webhook_item(webhook: KnownWebhook, figures: WebhookFigures, redaction: Redaction = USUAL) -> WebhookItem:
+    """A webhook as it is sent, as far as it can be read; secrets in its URL are hidden."""
+    if isinstance(webhook, UnreadableWebhook):
+        asked, created_by, problem = _NOTHING, webhook.creator, redaction.text(webhook.problem)
+    else:
+        asked, created_by, problem = _asked(webhook.asked, redaction), webhook.asked.creator, None
     return WebhookItem(
-        id=asked.id,
-        url=redaction.text(asked.url),
-        events=asked.events,
-        namespace=asked.namespace,
-        definitions=asked.definitions,
-        queues=asked.queues,
-        tags=asked.tags,
-        with_params=asked.with_params,
-        with_result=asked.with_result,
-        tries=asked.tries,
-        timeout_seconds=asked.timeout.total_seconds(),
+        id=webhook.id,
+        namespace=webhook.namespace,
         state=standing_of(webhook),
         paused_at=webhook.paused_at,
         paused_by=webhook.paused_by,
@@ -217,10 +219,39 @@ def webhook_item(webhook: Webhook, figures: WebhookFigures, redaction: Redaction
         delivered=figures.delivered,
         dead=figures.dead,
         revision=webhook.revision,
-        created_by=asked.creator,
+        created_by=created_by,
         created_at=webhook.created_at,
         updated_at=webhook.updated_at,
+        problem=problem,
+        **asked,
     )
+
+
+_NOTHING: dict[str, Any] = {
+    "url": None,
+    "events": (),
+    "definitions": (),
+    "queues": (),
+    "tags": (),
+    "with_params": False,
+    "with_result": False,
+    "tries": None,
+    "timeout_seconds": None,
+}
+
+
+def _asked(asked: NewWebhook, redaction: Redaction) -> dict[str, Any]:
+    return {
+        "url": redaction.text(asked.url),
+        "events": asked.events,
+        "definitions": asked.definitions,
+        "queues": asked.queues,
+        "tags": asked.tags,
+        "with_params": asked.with_params,
+        "with_result": asked.with_result,
+        "tries": asked.tries,
+        "timeout_seconds": asked.timeout.total_seconds(),
+    }
 
 
 def made_webhook(item: WebhookItem, secret: str, *, is_stored: bool) -> MadeWebhook:

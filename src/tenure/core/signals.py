@@ -69,6 +69,12 @@ class MessagesSent(Struct, frozen=True):
     error: str = ""
 
 
+class JobsReminded(Struct, frozen=True):
+    """Jobs stood in line for long, as if their messages were lost: they are sent once more."""
+
+    count: int
+
+
 class MessagesReceived(Struct, frozen=True):
     """Messages were received, and by reason (`dropped`) those of them that led to no claim.
 
@@ -242,6 +248,7 @@ Signal = (
     | WorkerStopped
     | JobsClaimed
     | MessagesSent
+    | JobsReminded
     | MessagesReceived
     | ForeignMessages
     | NoMessage

@@ -19,7 +19,8 @@ from tenure.core.reports.reading import Position
 from tenure.core.webhooks.delivery import Cursor, NewDelivery, Scanned, ScannedEvent
 from tenure.core.webhooks.webhook import Webhook, types_of
 from tenure.relay.payload import needs_job, new_delivery
-from tenure.relay.subscriptions import Subscriptions, asks_for_documents, interested
+from tenure.relay.permissions import asks_for_documents, with_documents
+from tenure.relay.subscriptions import Audience, Subscriptions, interested
 from tenure.storage.contract.store import Store
 
 HOLD = timedelta(seconds=5)
@@ -40,12 +41,17 @@ _READERS = 4
 
 
 class HeldCursor(NamedTuple):
-    """A cursor as it was taken, its webhooks, how far it was read, and when it was taken."""
+    """A cursor as it was taken, for whom it is read, how far it was, and when it was taken."""
 
     cursor: Cursor
-    webhooks: list[Webhook]
+    audience: Audience
     position: Position
     at: float
+
+    @property
+    def webhooks(self) -> list[Webhook]:
+        """The webhooks that it fans out to."""
+        return self.audience.webhooks
 
 
 class FanOut:
@@ -81,31 +87,42 @@ class FanOut:
         """Move the cursor to where it was read; before the process ends."""
         held, self._held = self._held, None
         if held is not None and held.position != held.cursor.position:
-            await self._store.fan_out(held.cursor, held.position, [])
+            await self._move(held)
 
     async def _take(self) -> HeldCursor | None:
         cursor = await self._store.take_cursor(self._holder, hold_for=HOLD)
         if cursor is None:
             return None
-        webhooks = await self._subscriptions.of(cursor)
-        return HeldCursor(cursor, webhooks, cursor.position, time.monotonic())
+        audience = await self._subscriptions.of(cursor)
+        return HeldCursor(cursor, audience, cursor.position, time.monotonic())
 
     async def _go_on(self, held: HeldCursor) -> float:
+        if held.cursor.webhook is not None and held.audience.unreadable:
+            return 0.0  # another process can read it, and catches up
         found = await self._scan(held)
         held = held._replace(position=found.position)
         deliveries = await self._deliveries(held, found.events)
         is_end = found.is_end and held.cursor.webhook is not None
         if deliveries or is_end:
-            if not await self._store.fan_out(held.cursor, held.position, deliveries, is_end=is_end):
-                self._subscriptions.forget()
-            else:
+            if await self._move(held, deliveries, is_end=is_end):
                 self.recorded += len(deliveries)
             return 0.0
         if time.monotonic() - held.at < SAVE_EVERY:
             self._held = held
-        elif held.position != held.cursor.position:
-            await self._store.fan_out(held.cursor, held.position, [])
+        elif held.position != held.cursor.position or held.audience.unreadable:
+            # What is left to others is kept for them while somebody says so.
+            await self._move(held)
         return GLANCE if found.is_end else 0.0
+
+    async def _move(
+        self, held: HeldCursor, deliveries: Sequence[NewDelivery] = (), *, is_end: bool = False
+    ) -> bool:
+        """Record deliveries and how far the feed was read; False if it has to be read anew."""
+        left = held.audience.left(held.cursor.position, held.position)
+        is_moved = await self._store.fan_out(held.cursor, held.position, deliveries, is_end=is_end, left=left)
+        if not is_moved:
+            self._subscriptions.forget()
+        return is_moved
 
     async def _scan(self, held: HeldCursor) -> Scanned:
         """The next events that any of the webhooks may want."""
@@ -134,7 +151,7 @@ class FanOut:
             for webhook in interested(held.webhooks, scanned, cursor.since, is_main=cursor.webhook is None)
         ]
         # Asked for each time, not with the cursor: a key may have been revoked a moment ago.
-        documented = await self._subscriptions.with_documents({one.id: one for _, one in wanted}.values())
+        documented = await with_documents(self._store, {one.id: one for _, one in wanted}.values())
         jobs = await self._jobs(
             {
                 scanned.entry.event.job

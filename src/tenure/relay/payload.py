@@ -19,6 +19,8 @@ LARGEST_DOCUMENT = 64 * 1024
 
 LONGEST_TEXT = 4096
 
+_parts = msgspec.json.Decoder(dict[str, Raw]).decode
+
 WITH_ERROR = frozenset({"retrying", "failed", "orphaned", "buried"})
 """Types of events that may have an error to tell of."""
 
@@ -98,6 +100,21 @@ def new_delivery(
         job=event.job,
         n=event.n,
     )
+
+
+def without_documents(body: str, webhook: Webhook, *, may_read: bool) -> str:
+    """A body with no more documents than its webhook is given now; the very same if it has no others."""
+    asked = webhook.asked
+    if asked.with_params and asked.with_result and may_read:
+        return body
+    dropped = {
+        *(() if asked.with_params and may_read else ("payload", "params")),
+        *(() if asked.with_result and may_read else ("result",)),
+    }
+    sent = _parts(body)
+    if dropped.isdisjoint(sent):
+        return body
+    return msgspec.json.encode({name: part for name, part in sent.items() if name not in dropped}).decode()
 
 
 def _error(job: Job | None, scanned: ScannedEvent, redaction: Redaction) -> ErrorSent | UnsetType:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tenure.core.errors import StoreError
 from tenure.core.signals import Announce, WebhookPaused, WebhookTried
 from tenure.core.webhooks.address import host_in
@@ -17,6 +19,8 @@ from tenure.core.webhooks.delivery import DeliveryState, DueDelivery, Try
 from tenure.core.webhooks.signature import derived_secret, signed_headers
 from tenure.relay.answer import Answer
 from tenure.relay.names import Resolve
+from tenure.relay.payload import without_documents
+from tenure.relay.permissions import with_documents
 from tenure.relay.retry import judged, unsigned
 from tenure.settings.settings import Settings
 from tenure.storage.contract.store import Store
@@ -77,11 +81,14 @@ class Sender:
         if due:
             self._eager_until = time.monotonic() + EAGER_FOR
             now = await self._now(due)
+            # Asked anew for each try: what was noted may be sent much later, or once more.
+            readers = await with_documents(self._store, {one.webhook.id: one.webhook for one in due}.values())
             if self._egress is None:
                 # What it needs takes a while to load, and a process that sends nothing does without.
                 self._egress = await asyncio.to_thread(_way_out, self._settings, self._resolve)
             for one in due:
-                self._begin(one, now, self._egress)
+                body = without_documents(one.body, one.webhook, may_read=one.webhook.id in readers)
+                self._begin(replace(one, body=body), now, self._egress)
         return self._rest()
 
     async def settle(self) -> None:

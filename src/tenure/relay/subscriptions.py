@@ -1,14 +1,31 @@
-"""The webhooks that events are fanned out to now, and which of them may be sent documents of jobs."""
+"""The webhooks that events are fanned out to now."""
 
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Collection
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
-from tenure.core.reports.access import HeldKey, opened_by
+from tenure.core.reports.reading import START, Position
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.core.webhooks.delivery import Cursor, ScannedEvent
-from tenure.core.webhooks.webhook import Webhook
+from tenure.core.webhooks.webhook import KnownWebhook, UnreadableWebhook, Webhook
 from tenure.storage.contract.store import Store
+
+AGAIN = 30.0
+"""Seconds after which webhooks that cannot be read are looked at again: their rows may be mended by hand."""
+
+
+class Audience(NamedTuple):
+    """The webhooks that a cursor fans out to, and those that this process cannot read."""
+
+    webhooks: list[Webhook]
+    unreadable: list[UnreadableWebhook]
+
+    def left(self, behind: Position, until: Position) -> dict[UUID, Position]:
+        """Those that part of a stretch of the feed has to be left to, and from where on."""
+        starts = {one.id: max(behind, one.after or START) for one in self.unreadable}
+        return {webhook: start for webhook, start in starts.items() if start <= until}
 
 
 class Subscriptions:
@@ -16,46 +33,37 @@ class Subscriptions:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: list[Webhook] = []
+        self._known: list[KnownWebhook] = []
         self._generation: int | None = None
+        self._read_at = 0.0
 
-    async def of(self, cursor: Cursor) -> list[Webhook]:
+    async def of(self, cursor: Cursor) -> Audience:
         """The webhooks that a cursor fans out to; called after it was taken."""
-        if cursor.generation != self._generation:
+        if cursor.generation != self._generation or self._is_stale():
             self._known = await self._read()
             self._generation = cursor.generation
-        if cursor.webhook is not None:
-            return [one for one in self._known if one.id == cursor.webhook and one.paused_at is None]
-        return [one for one in self._known if one.paused_at is None]
+            self._read_at = time.monotonic()
+        awake = [one for one in self._known if one.paused_at is None and cursor.webhook in {None, one.id}]
+        return Audience(
+            [one for one in awake if isinstance(one, Webhook)],
+            [one for one in awake if isinstance(one, UnreadableWebhook)],
+        )
 
     def forget(self) -> None:
         """Read them again the next time."""
         self._generation = None
 
-    async def with_documents(self, webhooks: Iterable[Webhook]) -> frozenset[UUID]:
-        """Those that ask for documents, and whose creator may read them now: the operator, or a key."""
-        asking = [one for one in webhooks if asks_for_documents(one)]
-        creators = {one.asked.creator for one in asking if one.asked.creator is not None}
-        ring = await self._store.find_keys(sorted(creators)) if creators else None
-        held = {key.id: key for key in ring.held} if ring is not None else {}
-        return frozenset(
-            one.id
-            for one in asking
-            if one.asked.creator is None or _may_read(held.get(one.asked.creator), one)
-        )
+    def _is_stale(self) -> bool:
+        has_unreadable = any(isinstance(one, UnreadableWebhook) for one in self._known)
+        return has_unreadable and time.monotonic() - self._read_at > AGAIN
 
-    async def _read(self) -> list[Webhook]:
-        found: list[Webhook] = []
+    async def _read(self) -> list[KnownWebhook]:
+        found: list[KnownWebhook] = []
         after: UUID | None = None
         while page := await self._store.webhooks(after=after, limit=LARGEST_PAGE):
             found += page
             after = page[-1].id
         return found
-
-
-def asks_for_documents(webhook: Webhook) -> bool:
-    """Whether it asks for more of a job than its events."""
-    return webhook.asked.with_params or webhook.asked.with_result
 
 
 def interested(
@@ -74,11 +82,3 @@ def interested(
         and (not webhook.asked.queues or entry.line.queue in webhook.asked.queues)
         and (not webhook.asked.tags or not set(webhook.asked.tags).isdisjoint(scanned.tags))
     ]
-
-
-def _may_read(key: HeldKey | None, webhook: Webhook) -> bool:
-    return (
-        key is not None
-        and "read" in opened_by(key.scopes)
-        and key.namespace in {None, webhook.asked.namespace}
-    )

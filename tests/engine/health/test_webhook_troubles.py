@@ -12,6 +12,7 @@ from tenure.engine.health.attention import AttentionCheck
 from tenure.engine.health.checkup import examine
 from tenure.engine.health.symptoms import symptoms_of
 from tenure.storage.contract.store import Store
+from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.verbs import seconds
 from tests.storage.webhook_verbs import try_due
@@ -109,3 +110,15 @@ async def test_that_nothing_sends_events_is_told_after_a_day(store: Store, clock
     assert symptom.needs_person
     assert await store.take_cursor("a", hold_for=seconds(10)) is not None
     assert [one for one in (await examine(store)).symptoms if one.kind == "webhooks-idle"] == []
+
+
+async def test_one_that_this_version_cannot_read_is_told(store: Store, backend: Backend) -> None:
+    """S1.73: its events are kept meanwhile; one that a person paused is not told."""
+    newer, by_hand = await put(store), await put(store)
+    await store.pause_webhook(by_hand, by="ann")
+    await backend.sql("UPDATE tenure.webhook SET spec = '{'")
+    [symptom] = await told(store)
+    assert (symptom.kind, symptom.needs_person) == ("webhook-unreadable", True)
+    assert str(newer) in symptom.what
+    assert "newer version" in symptom.what
+    assert f"tenure webhooks delete {newer}" in symptom.cure

@@ -45,7 +45,7 @@ async def test_an_effect_under_way_is_not_in_doubt(store: Store) -> None:
 async def test_an_effect_that_may_have_happened_is_found_whatever_became_of_its_job(
     store: Store, clock: Clock, way: str
 ) -> None:
-    """Also where no later attempt will ever ask: that is what it is announced for."""
+    """S2.30: also where no later attempt will ever ask: that is what it is announced for."""
     policy = {"failed": ONE_ATTEMPT, "buried": Policy(on_lost=OnLost.BURY)}.get(way, Policy())
     lease = await held(store, policy=policy)
     await keep(store, lease, intended())

@@ -154,7 +154,7 @@ async def test_an_effect_is_announced_and_then_done(store: Store) -> None:
 async def test_going_on_with_an_effect_in_doubt_is_on_record(
     store: Store, backend: Backend, way: str
 ) -> None:
-    """It may have happened twice, or not at all: the history says that somebody chose so."""
+    """S3.65: it may have happened twice, or not at all: the history says that somebody chose so."""
     job = await in_doubt(store, backend)
     new = await held_again(store)
     step = {"again": intended(), "done": happened(), "skipped": skipped()}[way]

@@ -42,7 +42,7 @@ from tests.storage.verbs import (
 async def test_a_job_that_waits_for_it_is_in_line_again(
     store: Store, backend: Backend, for_a_while: bool
 ) -> None:
-    """S3.65: whoever told it is on record."""
+    """Whoever told it is on record."""
     job = await suspended_for(store, for_signal(timeout=seconds(60) if for_a_while else None))
 
     assert await tell(store, job) == Signalled(Delivered.RESUMED, State.QUEUED)

@@ -72,7 +72,7 @@ async def _asleep(store: Store, wait: Wait) -> Lease:
 async def test_a_suspended_job_is_owned_by_nobody_and_loses_no_attempt(
     store: Store, clock: Clock, way: str
 ) -> None:
-    """S2.30: it holds no slot while it waits."""
+    """It holds no slot while it waits."""
     wait = WAITS[way]
     lease = await _asleep(store, wait)
 
@@ -99,7 +99,7 @@ async def test_what_an_attempt_used_is_kept(store: Store) -> None:
 
 
 async def test_a_sleep_ends_by_the_clock(store: Store, clock: Clock) -> None:
-    """S2.30: the handler runs again, and finds that it has slept."""
+    """The handler runs again, and finds that it has slept."""
     lease = await held(store)
     await suspend(store, lease, sleep(seconds(60)))
     await clock.advance(seconds(59))
@@ -224,7 +224,7 @@ async def test_a_job_is_suspended_only_so_often(store: Store, backend: Backend) 
 
 
 async def test_its_places_under_limits_are_free_again(store: Store) -> None:
-    """S2.30: what waits takes no room from what could run."""
+    """What waits takes no room from what could run."""
     limits = (Limit("api", "k", 1),)
     await enqueue_one(store, limits=limits)
     second = await enqueue_one(store, limits=limits)
@@ -236,7 +236,7 @@ async def test_its_places_under_limits_are_free_again(store: Store) -> None:
 
 
 async def test_hand_backs_start_anew(store: Store) -> None:
-    """S3.23: a flow of weeks and many deploys does not fail because workers gave it back."""
+    """A flow of weeks and many deploys does not fail because workers gave it back."""
     lease = await held(store)
     await store.hand_back("a", unstarted=[lease], killed=[])
     lease = await held_again(store)

@@ -46,7 +46,7 @@ AT_ONCE = Retention(succeeded=seconds(0), others=seconds(0), keyed=seconds(0))
 
 
 async def test_a_wait_without_end_is_no_work_to_come(store: Store) -> None:
-    """S2.30: an idle worker does not look at it again and again."""
+    """An idle worker does not look at it again and again."""
     await suspended_for(store, for_signal())
     assert (await store.outlook([MAIL])).next_timer is None
     assert await store.promote(10) == []
@@ -77,7 +77,7 @@ async def test_suspended_jobs_are_listed_whatever_they_wait_for(store: Store) ->
 async def test_progress_stays_while_a_job_waits(store: Store, backend: Backend) -> None:
     """S0.2, S0.7: a job that sleeps between its parts does not fall back."""
     lease = await held(store)
-    await backend.sql('UPDATE tenure.job_state SET progress = \'{"done":40,"total":100}\'')
+    await backend.sql("UPDATE tenure.job_state SET progress = '{\"fraction\":0.4}'")
     await suspend(store, lease, for_signal())
     before = (await found(store, lease.job)).progress
     assert before is not None
@@ -89,14 +89,14 @@ async def test_progress_stays_while_a_job_waits(store: Store, backend: Backend) 
 
 async def test_progress_of_a_job_that_never_waited_begins_anew(store: Store, backend: Backend) -> None:
     lease = await held(store)
-    await backend.sql('UPDATE tenure.job_state SET progress = \'{"done":40,"total":100}\'')
+    await backend.sql("UPDATE tenure.job_state SET progress = '{\"fraction\":0.4}'")
     await store.hand_back("a", unstarted=[], killed=[lease])
     await held_again(store)
     assert (await found(store, lease.job)).progress is None
 
 
 async def test_giving_back_an_attempt_that_got_on_does_not_count(store: Store) -> None:
-    """S3.23: a job of many steps outlasts more deploys than one of none."""
+    """A job of many steps outlasts more deploys than one of none."""
     lease = await held(store)
     for number in range(MOST_HAND_BACKS + 5):
         await keep(store, lease, done(f"{number}"))
@@ -148,6 +148,18 @@ async def test_a_waiting_job_that_lost_its_timer_is_found_and_mended(
     assert await backend.sql("SELECT * FROM tenure.timer") == before
     assert await store.inspect() == []
     assert (await tell(store, lease.job)).delivered is Delivered.RESUMED
+
+
+async def test_a_job_that_waits_for_nothing_known_is_found_and_goes_on(
+    store: Store, backend: Backend
+) -> None:
+    job = await suspended_for(store, for_signal())
+    await backend.sql("DELETE FROM tenure.wait")
+    assert [finding.kind for finding in await store.inspect()] == ["no_timer"]
+    assert [finding.kind for finding in (await store.inspect_jobs()).findings] == ["no_timer"]
+    await store.mend_timer(job)
+    assert await store.inspect() == []
+    assert [moved.job for moved in await store.promote(10)] == [job]
 
 
 async def test_steps_are_read_in_pages(store: Store) -> None:

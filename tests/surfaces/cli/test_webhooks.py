@@ -11,7 +11,7 @@ from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.signature import derived_secret
 from tests.storage.webhook_verbs import try_due
 from tests.surfaces.cli.test_changes import audit_of
-from tests.surfaces.command import fails, on_a_terminal, tenure
+from tests.surfaces.command import fails, on_a_terminal, sql, tenure
 from tests.surfaces.store_behind import NOBODY, on
 
 URL = "https://hooks.example/in"
@@ -132,3 +132,22 @@ def test_what_is_not_there_is_said_on_one_line(tmp_path: Path, migrated: str) ->
     usage = tenure(tmp_path, "webhooks", "redeliver", NOBODY, "--database", migrated)
     assert (usage.returncode, "give a message, or --since" in usage.stderr) == (2, True)
     assert tenure(tmp_path, "webhooks", "show", "x" * 10_000, "--database", migrated).returncode == 2
+
+
+def test_one_is_created_paused_and_one_that_cannot_be_read_is_listed_and_deleted(
+    tmp_path: Path, migrated: str
+) -> None:
+    """S1.73"""
+    waits = told(tmp_path, migrated, "create", URL, "--event", "onEnd", "--paused")
+    assert (waits["state"], bool(waits["pausedBy"])) == ("paused", True)
+    newer = told(tmp_path, migrated, "create", URL, "--event", "onEnd")["id"]
+    sql(migrated, f"UPDATE tenure.webhook SET spec = '{{' WHERE id = '{newer}'")
+    listed = tenure(tmp_path, "webhooks", "list", "--database", migrated)
+    assert f"{newer}  -" in listed.stdout
+    shown = tenure(tmp_path, "webhooks", "show", newer, "--database", migrated)
+    assert shown.stdout.splitlines()[1] == "state    unreadable"
+    for change in (("edit", newer, "--tries", "3"), ("rotate", newer), ("resume", newer), ("test", newer)):
+        refused = tenure(tmp_path, "webhooks", *change, "--database", migrated)
+        assert (refused.returncode, "newer version" in refused.stderr) == (1, True), refused
+    assert told(tmp_path, migrated, "pause", newer)["state"] == "paused"
+    assert told(tmp_path, migrated, "delete", newer) == {"id": newer}

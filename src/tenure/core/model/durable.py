@@ -115,8 +115,8 @@ def turn_named(name: str, turn: int) -> str:
 
 def kept_named(field: str, value: str) -> None:
     """Refuse what cannot name a step on record, which `turn_named` has made of a step's name."""
-    name, _, turn = value.rpartition("#")
-    step_named(field, name if turn.isascii() and turn.isdecimal() else value)
+    name, mark, turn = value.rpartition("#")
+    step_named(field, name if mark and turn.isascii() and turn.isdecimal() else value)
     if len(value.encode()) > LONGEST_STEP_NAME:
         raise InvalidInput(field, f"has over {LONGEST_STEP_NAME} bytes", "give a shorter name")
 

@@ -108,6 +108,39 @@ class Webhook(Struct, frozen=True, kw_only=True):
         """Its id."""
         return self.asked.id
 
+    @property
+    def namespace(self) -> str | None:
+        """The namespace whose events it gets; None for those of all."""
+        return self.asked.namespace
+
+
+class UnreadableWebhook(Struct, frozen=True, kw_only=True):
+    """A webhook that this version cannot read, and leaves to those that can; `problem` says why.
+
+    A newer version has written it, or its row was changed by hand. `after` is where it begins, if that much
+    can be read.
+    """
+
+    id: UUID
+    after: Position | None
+    namespace: str | None
+    creator: str | None
+    revision: int
+    created_at: datetime
+    updated_at: datetime
+    paused_at: datetime | None
+    paused_by: str | None
+    reason: str | None
+    failing_since: datetime | None
+    failures: int
+    closed_until: datetime | None
+    delivered_at: datetime | None
+    problem: str
+
+
+KnownWebhook = Webhook | UnreadableWebhook
+"""A webhook on record, as far as this version can read it."""
+
 
 class Secret(Struct, frozen=True):
     """A secret of a webhook by the number of its rotation; `text` is None where it is derived, not stored."""

@@ -1,4 +1,4 @@
-"""Webhooks that need attention: they paused themselves, fail for long, or their key is gone."""
+"""Webhooks that need attention: paused by themselves, failing, without their key, or not to be read."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from tenure.core.reports.access import Key, opened_by
 from tenure.core.reports.health import Symptom
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.core.webhooks.address import host_in
-from tenure.core.webhooks.webhook import BY_ITSELF, Webhook
+from tenure.core.webhooks.webhook import BY_ITSELF, KnownWebhook, UnreadableWebhook, Webhook
 from tenure.storage.contract.store import Store
 
 LONG = timedelta(minutes=10)
@@ -32,18 +32,18 @@ class TroubledWebhook(Struct, frozen=True):
     trouble: WebhookTrouble
 
 
-async def troubled_webhooks(store: Store, now: datetime) -> list[TroubledWebhook]:
+async def troubled_webhooks(store: Store, now: datetime) -> list[TroubledWebhook | UnreadableWebhook]:
     """What is wrong with the first webhooks by id; more than a page of them is not looked at."""
     found = await store.webhooks(limit=LARGEST_PAGE)
-    needs_keys = any(_sends_more(one) and one.asked.creator for one in found)
+    needs_keys = any(_reader_of(one) for one in found)
     readers = _readers(await store.keys(), now) if needs_keys else frozenset[str]()
-    return [
-        TroubledWebhook(one, trouble) for one in found if (trouble := _trouble(one, now, readers)) is not None
-    ]
+    return [troubled for one in found if (troubled := _troubled(one, now, readers)) is not None]
 
 
-def webhook_symptom(troubled: TroubledWebhook) -> Symptom:
+def webhook_symptom(troubled: TroubledWebhook | UnreadableWebhook) -> Symptom:
     """What is wrong with a webhook, in words."""
+    if isinstance(troubled, UnreadableWebhook):
+        return _unreadable(troubled)
     webhook = troubled.webhook
     name = f"the webhook {webhook.id} to {host_in(webhook.asked.url)}"
     match troubled.trouble:
@@ -71,6 +71,17 @@ def webhook_symptom(troubled: TroubledWebhook) -> Symptom:
                 f"{webhook.id} --without-params --without-result`",
                 needs_person=False,
             )
+
+
+def _unreadable(webhook: UnreadableWebhook) -> Symptom:
+    return Symptom(
+        kind="webhook-unreadable",
+        what=f"the webhook {webhook.id} gets nothing: {webhook.problem}; its events are kept "
+        "for up to a week",
+        since=webhook.updated_at,
+        cure="run a worker or `tenure serve` of that version, or "
+        f"`tenure webhooks delete {webhook.id}` and create it again",
+    )
 
 
 async def stored_secrets(store: Store) -> list[Symptom]:
@@ -106,19 +117,31 @@ async def unsent_events(store: Store) -> list[Symptom]:
     ]
 
 
+def _troubled(
+    webhook: KnownWebhook, now: datetime, readers: Collection[str]
+) -> TroubledWebhook | UnreadableWebhook | None:
+    if webhook.paused_at is not None and webhook.paused_by != BY_ITSELF:
+        return None
+    if isinstance(webhook, UnreadableWebhook):
+        return webhook
+    trouble = _trouble(webhook, now, readers)
+    return None if trouble is None else TroubledWebhook(webhook, trouble)
+
+
 def _trouble(webhook: Webhook, now: datetime, readers: Collection[str]) -> WebhookTrouble | None:
     if webhook.paused_at is not None:
-        return WebhookTrouble.PAUSED if webhook.paused_by == BY_ITSELF else None
+        return WebhookTrouble.PAUSED
     if webhook.failing_since is not None and now - webhook.failing_since > LONG:
         return WebhookTrouble.FAILING
-    creator = webhook.asked.creator
-    if _sends_more(webhook) and creator is not None and creator not in readers:
-        return WebhookTrouble.KEYLESS
+    reader = _reader_of(webhook)
+    return WebhookTrouble.KEYLESS if reader is not None and reader not in readers else None
+
+
+def _reader_of(webhook: KnownWebhook) -> str | None:
+    """The key whose rights decide whether it gets params and results, if it asks for any."""
+    if isinstance(webhook, Webhook) and (webhook.asked.with_params or webhook.asked.with_result):
+        return webhook.asked.creator
     return None
-
-
-def _sends_more(webhook: Webhook) -> bool:
-    return webhook.asked.with_params or webhook.asked.with_result
 
 
 def _readers(keys: Collection[Key], now: datetime) -> frozenset[str]:

@@ -13,7 +13,13 @@ from tenure.core.values.bounds import CALENDAR, printable, within
 from tenure.core.webhooks.delivery import Delivery, DeliveryState, NewDelivery
 from tenure.core.webhooks.endpoint import check_url
 from tenure.core.webhooks.signature import derived_secret, random_secret
-from tenure.core.webhooks.webhook import NewWebhook, Webhook, WebhookFigures
+from tenure.core.webhooks.webhook import (
+    KnownWebhook,
+    NewWebhook,
+    UnreadableWebhook,
+    Webhook,
+    WebhookFigures,
+)
 from tenure.settings.settings import Settings
 from tenure.storage.contract.store import Store
 
@@ -46,6 +52,14 @@ class WebhookChanged(TenureError):
 
     def __init__(self, webhook_id: UUID) -> None:
         super().__init__(f"the webhook {webhook_id} has changed since it was read; read it again")
+
+
+class WebhookUnreadable(TenureError):
+    """This version cannot read the webhook: a newer one may have written it."""
+
+    def __init__(self, known: UnreadableWebhook) -> None:
+        super().__init__(f"the webhook {known.id}: {known.problem}; use that version to change it")
+        self.known = known
 
 
 class WebhookTerms(Struct, frozen=True, kw_only=True):
@@ -84,28 +98,40 @@ class Webhooks:
         self._store = store
         self._terms = terms
 
-    async def create(self, new: NewWebhook, *, since: datetime | None = None) -> MadeSecret:
-        """Record a webhook. Raises InvalidInput for a URL that is refused, or a time that is to come."""
+    async def create(
+        self, new: NewWebhook, *, since: datetime | None = None, paused_by: str | None = None
+    ) -> MadeSecret:
+        """Record a webhook, which is paused if it says by whom.
+
+        Raises InvalidInput for a URL that is refused, or a time that is to come.
+        """
         check_url(new.url, self._terms.allow)
         await self._check_past(since)
         stored = None if self._terms.key else random_secret()
-        made = await self._store.add_webhook(new, secret=stored, since=since)
+        made = await self._store.add_webhook(new, secret=stored, since=since, paused_by=paused_by)
         return self._told(made, stored)
 
-    async def get(self, webhook_id: UUID, *, namespace: str | None = None) -> Webhook:
-        """The webhook. Raises WebhookNotFound."""
+    async def look(self, webhook_id: UUID, *, namespace: str | None = None) -> KnownWebhook:
+        """The webhook, as far as this version can read it. Raises WebhookNotFound."""
         found = await self._store.webhook(webhook_id)
-        if found is None or namespace not in {None, found.asked.namespace}:
+        if found is None or namespace not in {None, found.namespace}:
             raise WebhookNotFound(webhook_id)
+        return found
+
+    async def get(self, webhook_id: UUID, *, namespace: str | None = None) -> Webhook:
+        """The webhook. Raises WebhookNotFound, WebhookUnreadable."""
+        found = await self.look(webhook_id, namespace=namespace)
+        if isinstance(found, UnreadableWebhook):
+            raise WebhookUnreadable(found)
         return found
 
     async def page(
         self, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> Sequence[Webhook]:
-        """Webhooks by id."""
+    ) -> Sequence[KnownWebhook]:
+        """Webhooks by id, as far as this version can read them."""
         return await self._store.webhooks(namespace=namespace, after=after, limit=limit)
 
-    async def figures(self, webhooks: Sequence[Webhook]) -> list[WebhookFigures]:
+    async def figures(self, webhooks: Sequence[KnownWebhook]) -> list[WebhookFigures]:
         """How the deliveries of webhooks do, in their order."""
         found = await self._store.webhook_figures([one.id for one in webhooks])
         return [found.get(one.id, _NO_FIGURES) for one in webhooks]
@@ -126,7 +152,11 @@ class Webhooks:
         return edited
 
     async def rotate(self, webhook_id: UUID) -> MadeSecret:
-        """Give it a new secret; the old one signs beside it for a day. Raises WebhookNotFound."""
+        """Give it a new secret; the old one signs beside it for a day.
+
+        Raises WebhookNotFound, WebhookUnreadable.
+        """
+        await self.get(webhook_id)
         stored = None if self._terms.key else random_secret()
         rotated = await self._store.rotate_webhook(webhook_id, secret=stored, keep=OLD_SECRET_KEPT)
         if rotated is None:
@@ -138,14 +168,21 @@ class Webhooks:
         known = await self._store.webhook_secrets(webhook_id)
         return bool(known) and known[0].text is not None
 
-    async def pause(self, webhook_id: UUID, *, by: str = "api", reason: str | None = None) -> Webhook:
+    async def pause(self, webhook_id: UUID, *, by: str = "api", reason: str | None = None) -> KnownWebhook:
         """Send nothing until it is resumed. Raises WebhookNotFound."""
         if reason is not None:
             printable("reason", reason)
-        return _known(webhook_id, await self._store.pause_webhook(webhook_id, by=by, reason=reason))
+        paused: KnownWebhook | None = await self._store.pause_webhook(webhook_id, by=by, reason=reason)
+        if paused is None:
+            raise WebhookNotFound(webhook_id)
+        return paused
 
     async def resume(self, webhook_id: UUID, *, catch_up: bool = False) -> Webhook:
-        """Go on: with `catch_up` from where it was paused, else from now on. Raises WebhookNotFound."""
+        """Go on: with `catch_up` from where it was paused, else from now on.
+
+        Raises WebhookNotFound, WebhookUnreadable.
+        """
+        await self.get(webhook_id)
         return _known(webhook_id, await self._store.resume_webhook(webhook_id, catches_up=catch_up))
 
     async def delete(self, webhook_id: UUID) -> None:
@@ -154,7 +191,8 @@ class Webhooks:
             raise WebhookNotFound(webhook_id)
 
     async def test(self, webhook_id: UUID) -> Delivery:
-        """Send it something that is no event. Raises WebhookNotFound."""
+        """Send it something that is no event. Raises WebhookNotFound, WebhookUnreadable."""
+        await self.get(webhook_id)
         now = await self._store.now()
         body = msgspec.json.encode({"type": TEST, "timestamp": now}).decode()
         new = NewDelivery(webhook=webhook_id, message=f"msg_test_{uuid4().hex}", type=TEST, at=now, body=body)
@@ -188,9 +226,10 @@ class Webhooks:
     async def redeliver_since(self, webhook_id: UUID, since: datetime) -> Webhook:
         """Send everything since a moment again, as far as events are kept.
 
-        Raises InvalidInput for a time that is to come, or WebhookNotFound.
+        Raises InvalidInput for a time that is to come, WebhookNotFound, or WebhookUnreadable.
         """
         await self._check_past(since)
+        await self.get(webhook_id)
         return _known(webhook_id, await self._store.redeliver_since(webhook_id, since))
 
     async def _check_past(self, since: datetime | None) -> None:

@@ -4,8 +4,9 @@ The feed of events is the outbox: a cursor moves along it, and each event that a
 delivery, in the transaction that moves the cursor. What a job pays does not depend on webhooks.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Protocol
 from uuid import UUID
 
@@ -19,28 +20,45 @@ from tenure.core.webhooks.delivery import (
     Scanned,
     Try,
 )
-from tenure.core.webhooks.webhook import MOST_AT_ONCE, NewWebhook, Secret, Webhook, WebhookFigures
+from tenure.core.webhooks.webhook import (
+    MOST_AT_ONCE,
+    KnownWebhook,
+    NewWebhook,
+    Secret,
+    Webhook,
+    WebhookFigures,
+)
 
 
 class WebhookStore(Protocol):
-    """The verbs about webhooks: what operators do with them, then what sends their events."""
+    """The verbs about webhooks: what operators do with them, then what sends their events.
+
+    A webhook that this version cannot read is answered as such. It can be listed, paused and deleted; its
+    deliveries wait, and `fan_out` leaves its events to a process that can read it.
+    """
 
     async def add_webhook(
-        self, new: NewWebhook, *, secret: str | None, since: datetime | None = None
+        self,
+        new: NewWebhook,
+        *,
+        secret: str | None,
+        since: datetime | None = None,
+        paused_by: str | None = None,
     ) -> Webhook:
         """Record a webhook. It gets every event whose transaction commits later.
 
         It may get some that were committed just before. With `since` it also gets events from then on, as far
-        as they are still kept: a cursor of its own catches up. A `secret` is stored as it is; None means that
-        it is derived. InvalidInput if there is a webhook of that id.
+        as they are still kept: a cursor of its own catches up. With `paused_by` it is paused from the
+        beginning. A `secret` is stored as it is; None means that it is derived. InvalidInput if there is a
+        webhook of that id.
         """
 
-    async def webhook(self, webhook_id: UUID) -> Webhook | None:
+    async def webhook(self, webhook_id: UUID) -> KnownWebhook | None:
         """One webhook, as last committed."""
 
     async def webhooks(
         self, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> list[Webhook]:
+    ) -> list[KnownWebhook]:
         """Webhooks by id from behind `after` on; those of one namespace, or all."""
 
     async def change_webhook(self, read: Webhook, changed: NewWebhook) -> Webhook | None:
@@ -64,7 +82,7 @@ class WebhookStore(Protocol):
         *,
         by: str = "api",
         reason: str | None = None,
-    ) -> Webhook | None:
+    ) -> KnownWebhook | None:
         """Send nothing, and fan nothing out, until it is resumed; None if there is none of that id.
 
         One that is paused stays as it is. Tries that are under way end, and count.
@@ -123,7 +141,8 @@ class WebhookStore(Protocol):
 
         Holding one saves work and guards nothing: `fan_out` decides. A caller reads the webhooks after it has
         the cursor; it may keep them while the generation is the same. A cursor that catches up rests while
-        its webhook is paused, or has more than 5,000 deliveries waiting.
+        its webhook is paused, or has more than 5,000 deliveries waiting; a process that cannot read its
+        webhook does not get it.
         """
 
     async def unsent_since(self) -> datetime | None:
@@ -150,13 +169,20 @@ class WebhookStore(Protocol):
         """
 
     async def fan_out(
-        self, cursor: Cursor, position: Position, deliveries: Sequence[NewDelivery], *, is_end: bool = False
+        self,
+        cursor: Cursor,
+        position: Position,
+        deliveries: Sequence[NewDelivery],
+        *,
+        is_end: bool = False,
+        left: Mapping[UUID, Position] = MappingProxyType({}),
     ) -> bool:
         """Record deliveries and move the cursor in one transaction; False if it is not as it was read.
 
         It is not if another process moved it, or a webhook was made, changed, paused, resumed or deleted. A
         message on record stays as it is, unless the cursor sends `again` and it does not wait any more. A
-        cursor that catches up is removed with its `is_end`. At most 10,000 deliveries a call.
+        cursor that catches up is removed with its `is_end`. At most 10,000 deliveries a call. What
+        the main cursor passes behind a position of `left` is left to the own cursor of that webhook.
 
         Callers leave out what a webhook does not want: of the main cursor events up to its `after`, and all
         of one that is paused; of a cursor that catches up events before its `since`. With more than 100,000
@@ -169,8 +195,9 @@ class WebhookStore(Protocol):
         """Take deliveries that are due, at most `each` of one webhook at a time among all processes.
 
         Webhooks take turns. Of one whose last five tries failed, one at a time, and only when `closed_until`
-        has passed; for a minute after that, ten a second. Those of paused webhooks wait. A delivery that is
-        taken and not settled is due again when `hold_for` is over.
+        has passed; for a minute after that, ten a second. Those of paused webhooks wait; so do, here and in
+        `outlook`, those of webhooks that this process cannot read. A delivery that is taken and not settled
+        is due again when `hold_for` is over.
         """
 
     async def settle_deliveries(self, holder: str, tries: Sequence[Try]) -> list[Webhook]:

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from tenure.core.errors import InvalidInput, PositionGone
+from tenure.core.model.states import STEPS
 from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_FEED, named, printable, whole
 from tenure.core.values.text import storable
@@ -18,17 +19,15 @@ from tenure.core.webhooks.delivery import (
     Scanned,
     ScannedEvent,
 )
+from tenure.core.webhooks.webhook import Webhook
 from tenure.storage.mapping.job_rows import tags_of
 from tenure.storage.mapping.reading import entry_from
 from tenure.storage.mapping.values import Row
-from tenure.storage.mapping.webhooks import (
-    BIRTHS,
-    position_columns,
-    position_of,
-    secret_from,
-    until_of,
-    webhook_from,
-)
+from tenure.storage.mapping.webhook_cursors import new_generation, position_columns, position_of, until_of
+from tenure.storage.mapping.webhooks import secret_from
+
+BIRTHS = frozenset(step.event for step in STEPS if step.source is None)
+"""The types that the creation of a job can have."""
 
 MOST_SCANNED = 20_000
 """Events that one `scan` looks at."""
@@ -67,9 +66,9 @@ def first_delivery(found: Sequence[Row]) -> Delivery | None:
     return delivery_from(found[0]) if found else None
 
 
-def due_from(taken: Iterable[Row], webhooks: Iterable[Row], secrets: Iterable[Row]) -> list[DueDelivery]:
+def due_from(taken: Iterable[Row], webhooks: Iterable[Webhook], secrets: Iterable[Row]) -> list[DueDelivery]:
     """Deliveries that were taken, with their webhooks and what signs: the newest secret first."""
-    known = {row["id"]: webhook_from(row) for row in webhooks}
+    known = {one.id: one for one in webhooks}
     signing: dict[UUID, list[Any]] = {}
     for row in secrets:
         signing.setdefault(row["webhook"], []).append(secret_from(row))
@@ -118,9 +117,15 @@ def move(cursor: Cursor, position: Position) -> dict[str, Any]:
     return {
         "name": cursor.name,
         "generation": cursor.generation,
+        "until_position": cursor.until and str(cursor.until),
         **position_columns(cursor.position),
         **{f"to_{name}": value for name, value in position_columns(position).items()},
     }
+
+
+def leave_columns(start: Position, until: Position) -> dict[str, Any]:
+    """What a cursor passes, for a webhook that it leaves it to."""
+    return {**position_columns(start), "until_position": str(until), "generation": new_generation()}
 
 
 def scan_columns(types: frozenset[str], until: Position | None, limit: int) -> dict[str, Any]:

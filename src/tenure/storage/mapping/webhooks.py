@@ -3,9 +3,8 @@
 A reader takes the fields it knows and ignores the rest, so that two versions of Tenure can share a database.
 """
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -13,28 +12,37 @@ import msgspec
 from msgspec import Struct
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
-from tenure.core.model.states import STEPS
 from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import printable
 from tenure.core.values.text import storable
-from tenure.core.webhooks.webhook import MOST_WAITING, NewWebhook, Secret, Webhook, WebhookFigures
+from tenure.core.webhooks.webhook import (
+    MOST_WAITING,
+    KnownWebhook,
+    NewWebhook,
+    Secret,
+    UnreadableWebhook,
+    Webhook,
+    WebhookFigures,
+)
 from tenure.storage.mapping.values import Row
-
-MAIN = "webhooks"
-"""The cursor of all webhooks."""
-
-BIRTHS = frozenset(step.event for step in STEPS if step.source is None)
-"""The types that the creation of a job can have."""
+from tenure.storage.mapping.webhook_cursors import position_in
 
 CROWDED = f"more than {MOST_WAITING:,} deliveries are waiting"
 
 _MILLISECOND = timedelta(milliseconds=1)
 _MICROSECOND = timedelta(microseconds=1)
+_FORMAT = 1
+"""What a reader must know to read the documents that this version writes."""
 
 
 class _StoredWebhook(Struct, frozen=True, kw_only=True):
-    """What a webhook was asked for, as it is stored."""
+    """What a webhook was asked for, as it is stored.
 
+    A version whose words older ones would misread, such as another filter, raises `format`: those then leave
+    the webhook alone.
+    """
+
+    format: int = _FORMAT
     url: str
     events: tuple[str, ...]
     definitions: tuple[str, ...] = ()
@@ -46,7 +54,7 @@ class _StoredWebhook(Struct, frozen=True, kw_only=True):
     timeout_ms: int
 
 
-_SAME = tuple(name for name in _StoredWebhook.__struct_fields__ if name != "timeout_ms")
+_SAME = tuple(name for name in _StoredWebhook.__struct_fields__ if name not in {"format", "timeout_ms"})
 _decode = msgspec.json.Decoder(_StoredWebhook).decode
 
 
@@ -62,24 +70,77 @@ def columns(asked: NewWebhook) -> dict[str, Any]:
     }
 
 
-def webhook_from(row: Row) -> Webhook:
-    """A row of a webhook. Raises StoreUnavailable if this version cannot read it."""
+def webhook_from(row: Row) -> KnownWebhook:
+    """A row of a webhook, as far as this version can read it."""
     try:
-        stored = _decode(row["spec"])
-        asked = NewWebhook(
+        return _readable(row)
+    except (msgspec.MsgspecError, InvalidInput, ValueError, OverflowError) as error:
+        return _unreadable(row, error)
+
+
+def written_from(row: Row) -> Webhook:
+    """A row that this process has just written. Raises StoreUnavailable if it cannot read it."""
+    known = webhook_from(row)
+    if isinstance(known, UnreadableWebhook):
+        raise StoreUnavailable(f"the webhook {known.id}: {known.problem}")
+    return known
+
+
+def first_webhook(found: Sequence[Row]) -> KnownWebhook | None:
+    """The webhook of the only row, if there is one."""
+    return webhook_from(found[0]) if found else None
+
+
+def first_written(found: Sequence[Row]) -> Webhook | None:
+    """The same of a row that this process has just written."""
+    return written_from(found[0]) if found else None
+
+
+class LeftWebhooks:
+    """Webhooks that this process cannot read: it tries none of their deliveries, nor catches up for them.
+
+    They are known by what is written of them: as soon as that is changed, they are looked at again.
+    """
+
+    def __init__(self) -> None:
+        self._specs: dict[UUID, str] = {}
+
+    def note(self, found: Iterable[Row]) -> list[Webhook]:
+        """Remember those of these rows that cannot be read; returns the others."""
+        readable = []
+        for row in found:
+            known = webhook_from(row)
+            if isinstance(known, Webhook):
+                readable.append(known)
+            else:
+                self._specs[known.id] = row["spec"]
+        return readable
+
+    def entries(self) -> list[tuple[UUID, str]]:
+        """All of them, each with what is written of it."""
+        return list(self._specs.items())
+
+    def columns(self) -> dict[str, Any]:
+        """All of them, as columns."""
+        entries = self.entries()
+        return {
+            "left_webhooks": [webhook for webhook, _ in entries],
+            "left_specs": [spec for _, spec in entries],
+        }
+
+
+def _readable(row: Row) -> Webhook:
+    stored = _decode(row["spec"])
+    if stored.format > _FORMAT:
+        raise InvalidInput("format", f"is {stored.format}, and this version knows {_FORMAT}")
+    return Webhook(
+        asked=NewWebhook(
             id=row["id"],
             namespace=row["namespace"],
             creator=row["creator"],
             timeout=stored.timeout_ms * _MILLISECOND,
             **{name: getattr(stored, name) for name in _SAME},
-        )
-    except (msgspec.MsgspecError, InvalidInput, ValueError, OverflowError) as error:
-        raise StoreUnavailable(
-            f"this version of tenure cannot read the webhook {row['id']} ({error!s:.200}): "
-            "a newer version may have written it"
-        ) from error
-    return Webhook(
-        asked=asked,
+        ),
         revision=row["revision"],
         rotation=row["rotation"],
         after=Position.read(row["begins_behind"]),
@@ -88,7 +149,7 @@ def webhook_from(row: Row) -> Webhook:
         paused_at=row["paused_at"],
         paused_by=row["paused_by"],
         reason=row["reason"],
-        paused_behind=_position(row["paused_behind"]),
+        paused_behind=position_in(row["paused_behind"]),
         failing_since=row["failing_at"],
         failures=row["failures"],
         closed_until=row["open_at"],
@@ -96,9 +157,29 @@ def webhook_from(row: Row) -> Webhook:
     )
 
 
-def first_webhook(found: Sequence[Row]) -> Webhook | None:
-    """The webhook of the only row, if there is one."""
-    return webhook_from(found[0]) if found else None
+def _unreadable(row: Row, error: Exception) -> UnreadableWebhook:
+    try:
+        after = Position.read(row["begins_behind"])
+    except InvalidInput:
+        after = None
+    return UnreadableWebhook(
+        id=row["id"],
+        after=after,
+        namespace=row["namespace"],
+        creator=row["creator"],
+        revision=row["revision"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        paused_at=row["paused_at"],
+        paused_by=row["paused_by"],
+        reason=row["reason"],
+        failing_since=row["failing_at"],
+        failures=row["failures"],
+        closed_until=row["open_at"],
+        delivered_at=row["delivered_at"],
+        problem=f"this version of tenure cannot read it, and leaves it alone ({error!s:.200}): "
+        "a newer version may have written it",
+    )
 
 
 def secret_from(row: Row) -> Secret:
@@ -131,14 +212,6 @@ def figures_from(found: Iterable[Row]) -> dict[UUID, WebhookFigures]:
     }
 
 
-def new_generation() -> int:
-    """Where the count of changes begins: not where it did for a cursor of that name before."""
-    return secrets.randbits(40)
-
-
-MARGIN = timedelta(hours=1)
-"""How long before a moment one begins to look for events that happened after it."""
-
 AS_MANY = 10_000
 """Deliveries that one statement gives up or removes."""
 
@@ -150,81 +223,6 @@ KEPT = {"delivered": timedelta(days=7), "dead": timedelta(days=30)}
 
 MOST_COUNTED = 100_000
 """Deliveries that have ended are counted so far."""
-
-
-class CatchUp(NamedTuple):
-    """What a webhook is told besides: events behind `start`, up to `until`, that were not before `since`."""
-
-    start: Position
-    until: Position
-    since: datetime | None = None
-    again: bool = False
-
-
-class Cursors(NamedTuple):
-    """The cursors that a change of a webhook has locked: that of all, and its own, if it has one."""
-
-    main: Row | None
-    own: Row | None
-
-    @property
-    def reached(self) -> Position:
-        """Up to where events were fanned out."""
-        return position_of(self.main) if self.main else Position(0, UUID(int=0), 0)
-
-
-def cursors_from(found: Iterable[Row]) -> Cursors:
-    """The rows of `webhook_cursors.stir`."""
-    by_kind = {row["webhook"] is None: row for row in found}
-    return Cursors(by_kind.get(True), by_kind.get(False))
-
-
-def missed(webhook: Webhook, cursors: Cursors) -> CatchUp | None:
-    """What passed while a webhook was paused, if anything did."""
-    start = max(webhook.paused_behind or webhook.after, webhook.after)
-    return CatchUp(start, cursors.reached) if start < cursors.reached else None
-
-
-def position_columns(position: Position) -> dict[str, Any]:
-    """A position as columns."""
-    return {"mark": position.mark, "job": position.job, "n": position.n}
-
-
-def position_of(row: Row) -> Position:
-    """Where a cursor stands."""
-    return Position(row["mark"], row["job"], row["n"])
-
-
-def catch_up_columns(webhook_id: UUID, wanted: CatchUp, cursors: Cursors | None) -> dict[str, Any]:
-    """The columns of a webhook's own cursor, with what it has to catch up with already."""
-    wanted = _widened(cursors and cursors.own, wanted)
-    return {
-        "webhook": webhook_id,
-        **position_columns(wanted.start),
-        "until_position": str(wanted.until),
-        "since": wanted.since,
-        "again": wanted.again,
-        "generation": new_generation(),
-    }
-
-
-def _widened(own: Row | None, wanted: CatchUp) -> CatchUp:
-    """What covers both: more may be told, never less."""
-    if own is None:
-        return wanted
-    until = _position(own["until_position"]) or wanted.until
-    since = None if wanted.since is None or own["since_at"] is None else min(wanted.since, own["since_at"])
-    return CatchUp(
-        min(wanted.start, position_of(own)),
-        max(wanted.until, until),
-        since,
-        wanted.again or bool(own["again"]),
-    )
-
-
-def until_of(row: Row) -> Position | None:
-    """Where a cursor ends."""
-    return _position(row["until_position"])
 
 
 class Effect(NamedTuple):
@@ -266,7 +264,3 @@ def in_turns(found: Iterable[Sequence[Row]], limit: int) -> list[Row]:
         (place, row["next_at"], row["message"], row) for rows in found for place, row in enumerate(rows)
     ]
     return [row for *_, row in sorted(placed, key=lambda one: one[:3])[:limit]]
-
-
-def _position(text: str | None) -> Position | None:
-    return None if text is None else Position.read(text)

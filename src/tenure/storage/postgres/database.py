@@ -14,6 +14,7 @@ from tenure.storage.contract.store import Wakeups
 from tenure.storage.mapping.findings import MOST, Finding, findings_from
 from tenure.storage.mapping.identity import Identity
 from tenure.storage.mapping.schedules import LeftAlone
+from tenure.storage.mapping.webhooks import LeftWebhooks
 from tenure.storage.postgres import schema
 from tenure.storage.postgres.claims.hints import Place
 from tenure.storage.postgres.claims.line_ids import LineIds
@@ -35,6 +36,7 @@ class Database:
         self._wakeups = WakeupChannel(pool, enabled=notify, on_queued=self._scans.note_hint)
         self._identity: Identity | None = None
         self._left_alone = LeftAlone()
+        self._left_webhooks = LeftWebhooks()
 
     async def open(self) -> None:
         await self._pool.open()

@@ -27,6 +27,7 @@ from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
 from tenure.storage.postgres.verbs.durable_steps import DurableSteps
 from tenure.storage.postgres.verbs.durable_waits import DurableWaits
 from tenure.storage.postgres.verbs.health import Inspection
+from tenure.storage.postgres.verbs.messages import MessageVerbs
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
@@ -46,6 +47,7 @@ class PostgresStore(
     DeliveryVerbs,
     Turn,
     ClaimsById,
+    MessageVerbs,
     Reading,
     Overview,
     Operations,

@@ -45,6 +45,11 @@ def left_alone(entries: Iterable[tuple[str, str, datetime, int]]) -> str:
     return msgspec.json.encode(each).decode()
 
 
+def left_webhooks(entries: Iterable[tuple[UUID, str]]) -> str:
+    """Webhooks to leave alone, as the statements take them: JSON of id and what is written of each."""
+    return msgspec.json.encode([(str(webhook), spec) for webhook, spec in entries]).decode()
+
+
 def native(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of one statement with ids and times in Python's types; they are changed in place."""
     for name, convert in _conversions(tuple(found[0])) if found else ():

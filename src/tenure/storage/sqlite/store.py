@@ -28,6 +28,7 @@ from tenure.storage.sqlite.verbs.deliveries import DeliveryVerbs
 from tenure.storage.sqlite.verbs.durable_steps import DurableSteps
 from tenure.storage.sqlite.verbs.durable_waits import DurableWaits
 from tenure.storage.sqlite.verbs.health import Inspection
+from tenure.storage.sqlite.verbs.messages import MessageVerbs
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
@@ -43,6 +44,7 @@ class SqliteStore(
     DeliveryVerbs,
     Turn,
     ClaimsById,
+    MessageVerbs,
     Reading,
     Overview,
     Operations,

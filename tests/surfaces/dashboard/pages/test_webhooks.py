@@ -7,6 +7,7 @@ from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.storage.contract.store import Store
+from tests.storage.backends import Backend
 from tests.storage.clock import Clock
 from tests.storage.verbs import seconds
 from tests.storage.webhook_verbs import try_due
@@ -195,3 +196,21 @@ async def test_a_delivery_waits_as_long_as_its_endpoint_is_left_alone(api: Api, 
     assert webhook is not None
     assert webhook.closed_until is not None
     assert f'again <time datetime="{webhook.closed_until.isoformat()}"' in await shown(Visitor(api), path)
+
+
+async def test_one_that_this_version_cannot_read_has_a_page_that_says_so(
+    api: Api, store: Store, backend: Backend
+) -> None:
+    """S1.73: it can be paused and deleted there, and nothing else is offered."""
+    path = await put(store)
+    await backend.sql("UPDATE tenure.webhook SET spec = '{'")
+    listed, page = await shown(Visitor(api), "/ui/webhooks"), await shown(Visitor(api), path)
+    for text in (listed, page):
+        assert ">unreadable<" in text
+        assert "newer version" in text
+        assert str(webhook_of(path)) in text
+    assert f'action="{path}/pause"' in page
+    assert f'action="{path}/delete"' in page
+    for missing in ("test", "rotate", "redeliver", "resume"):
+        assert f'action="{path}/{missing}"' not in page
+    assert not api.bugs

@@ -5,12 +5,16 @@
 SELECT id
   FROM tenure.webhook
  WHERE paused_at IS NULL AND (open_at IS NULL OR open_at <= tenure.now())
+   AND (id, spec) NOT IN (SELECT * FROM unnest(:left_webhooks::uuid[], :left_specs::text[]))
    AND EXISTS (SELECT FROM (SELECT next_at FROM tenure.delivery
                              WHERE delivery.webhook = webhook.id AND state = 'waiting'
                              ORDER BY next_at LIMIT 1) first
                 WHERE first.next_at <= tenure.now())
  ORDER BY id
    FOR NO KEY UPDATE;
+
+-- part: webhooks
+SELECT * FROM tenure.webhook WHERE id = ANY (:open::uuid[]);
 
 -- part: take
 -- Up to as many of each as there is room for, the first of each first. A statement of its own: it sees what was taken before
@@ -55,6 +59,3 @@ gentle AS (
        AND recovered_at > tenure.now() - interval '1 minute'
 )
 SELECT * FROM taken;
-
--- part: webhooks
-SELECT * FROM tenure.webhook WHERE id = ANY (:open::uuid[]);

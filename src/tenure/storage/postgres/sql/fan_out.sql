@@ -9,10 +9,11 @@ UPDATE tenure.cursor
 RETURNING name;
 
 -- part: end
--- What has caught up is done with.
+-- What has caught up is done with, unless more was left to it meanwhile.
 DELETE FROM tenure.cursor
  WHERE name = :name::text AND generation = :generation::bigint
    AND mark = :mark::bigint AND job = :job::uuid AND n = :n::integer
+   AND until_position IS NOT DISTINCT FROM :until_position::text
 RETURNING name;
 
 -- part: counted

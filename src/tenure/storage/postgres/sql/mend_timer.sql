@@ -23,7 +23,10 @@ waiting AS MATERIALIZED (
       LEFT JOIN tenure.wait ON wait.job = s.id AND wait.fence = s.fence AND wait.kind <> 'time'
                            AND s.state = 'suspended' AND s.due_at IS NULL
      WHERE s.id = :job::uuid AND s.state IN ('scheduled', 'retrying', 'suspended')
-       AND NOT EXISTS (SELECT FROM tenure.timer WHERE timer.due_at = coalesce(s.due_at, 'infinity') AND timer.job = s.id)
+       AND NOT EXISTS (SELECT FROM tenure.timer
+                     WHERE timer.due_at = coalesce(s.due_at, 'infinity') AND timer.job = s.id
+                        AND (s.due_at IS NOT NULL OR timer.kind = 'wait'
+                             AND EXISTS (SELECT FROM tenure.wait WHERE wait.job = s.id AND wait.fence = s.fence)))
        AND NOT EXISTS (SELECT FROM tenure.aside WHERE aside.job = s.id)
 ),
 dated AS (

@@ -45,7 +45,9 @@ SELECT tenure.now() AS now_at, asked.id, asked.namespace, asked.definition, aske
                           WHERE ready.line = asked.line AND ready.rank = asked.rank AND ready.seq = asked.seq
                             AND ready.job = asked.id)
             WHEN asked.state IN ('scheduled', 'retrying', 'suspended')
-            THEN EXISTS (SELECT FROM tenure.timer WHERE timer.due_at = coalesce(asked.due_at, 'infinity') AND timer.job = asked.id)
+            THEN EXISTS (SELECT FROM tenure.timer
+                          WHERE timer.due_at = coalesce(asked.due_at, 'infinity') AND timer.job = asked.id
+                            AND (asked.due_at IS NOT NULL OR timer.kind = 'wait'))
             WHEN asked.state IN ('running', 'cancelling') THEN lease.id IS NOT NULL
             ELSE true
        END AS is_placed,

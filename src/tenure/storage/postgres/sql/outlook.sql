@@ -1,5 +1,5 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Timers of kinds that are a newer
--- version's do not count, nor schedules that this process cannot read: it would look at them again and again.
+-- version's do not count, nor what this process cannot read of schedules and webhooks: it would look again and again.
 SELECT tenure.now() AS now_at,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
                            AS served (queue, definition, version)
@@ -46,5 +46,6 @@ SELECT tenure.now() AS now_at,
                                       WHERE delivery.webhook = webhook.id AND holder IS NOT NULL
                                         AND next_at > tenure.now()
                                       ORDER BY next_at LIMIT :at_once::integer) few) held
-         WHERE paused_at IS NULL) AS next_delivery_at,
+         WHERE paused_at IS NULL
+           AND (id, spec) NOT IN (SELECT * FROM unnest(:left_webhooks::uuid[], :left_specs::text[]))) AS next_delivery_at,
        EXISTS (SELECT FROM tenure.webhook) AS has_cursor;

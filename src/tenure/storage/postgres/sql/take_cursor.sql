@@ -1,11 +1,14 @@
--- Take the cursor that was not taken for longest: turns are told apart even within a microsecond. One that catches up rests while its webhook is paused or has much to do.
+-- Take the cursor that was not taken for longest: turns are told apart even within a microsecond. One that
+-- catches up rests while its webhook is paused or has much to do, and is left to others by a process that cannot read it.
 WITH
 free AS MATERIALIZED (
     SELECT name
       FROM tenure.cursor
      WHERE (holder = :holder::text OR held_until IS NULL OR held_until <= tenure.now())
        AND (webhook IS NULL
-            OR EXISTS (SELECT FROM tenure.webhook WHERE webhook.id = cursor.webhook AND paused_at IS NULL)
+            OR EXISTS (SELECT FROM tenure.webhook
+                        WHERE webhook.id = cursor.webhook AND paused_at IS NULL
+                          AND (id, spec) NOT IN (SELECT * FROM unnest(:left_webhooks::uuid[], :left_specs::text[])))
                AND (SELECT count(*) FROM (SELECT FROM tenure.delivery
                                            WHERE delivery.webhook = cursor.webhook AND state = 'waiting'
                                            ORDER BY next_at

@@ -30,6 +30,16 @@ ON CONFLICT (name) DO UPDATE
        generation     = cursor.generation + 1,
        held_at        = tenure.now();
 
+-- part: leave
+-- What the cursor of all passes is left to a webhook's own, which is somewhere before that if there is one.
+INSERT INTO tenure.cursor (name, webhook, mark, job, n, until_position, generation, held_at)
+VALUES ('webhook:' || :webhook::uuid, :webhook::uuid, :mark::bigint, :job::uuid, :n::integer, :until_position::text,
+        :generation::bigint, tenure.now())
+ON CONFLICT (name) DO UPDATE
+   SET until_position = excluded.until_position,
+       since_at       = NULL,
+       held_at        = tenure.now();
+
 -- part: end_own
 DELETE FROM tenure.cursor WHERE name = 'webhook:' || :webhook::uuid;
 

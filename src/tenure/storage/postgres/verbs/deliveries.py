@@ -1,7 +1,8 @@
 """The verbs of the PostgreSQL store about deliveries: how events become some, and what becomes of those."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from tenure.core.webhooks.delivery import (
 from tenure.core.webhooks.webhook import BY_ITSELF, FAILURES_TO_CLOSE, MOST_AT_ONCE, MOST_WAITING, Webhook
 from tenure.storage.mapping import deliveries as mapping
 from tenure.storage.mapping import webhooks
+from tenure.storage.mapping.webhook_cursors import cursors_from, position_columns
 from tenure.storage.postgres.database import Database
 from tenure.storage.postgres.wire.transaction import Transaction
 
@@ -76,7 +78,8 @@ class DeliveryVerbs(Database):
 
     async def take_cursor(self, holder: str, *, hold_for: timedelta) -> Cursor | None:
         mapping.check_holder(holder)
-        found = await self._pool.run("take_cursor", holder=holder, hold_for=hold_for, most=mapping.MOST_AHEAD)
+        how = {"holder": holder, "hold_for": hold_for, "most": mapping.MOST_AHEAD}
+        found = await self._pool.run("take_cursor", **how, **self._left_webhooks.columns())
         return mapping.cursor_from(found[0]) if found else None
 
     async def unsent_since(self) -> datetime | None:
@@ -95,7 +98,7 @@ class DeliveryVerbs(Database):
     ) -> Scanned:
         found = await self._pool.run(
             "scan",
-            **webhooks.position_columns(after),
+            **position_columns(after),
             **mapping.scan_columns(types, until, limit),
             types=sorted(types),
             definitions=sorted(definitions),
@@ -104,7 +107,13 @@ class DeliveryVerbs(Database):
         return mapping.scanned_from(found, until)
 
     async def fan_out(
-        self, cursor: Cursor, position: Position, deliveries: Sequence[NewDelivery], *, is_end: bool = False
+        self,
+        cursor: Cursor,
+        position: Position,
+        deliveries: Sequence[NewDelivery],
+        *,
+        is_end: bool = False,
+        left: Mapping[UUID, Position] = MappingProxyType({}),
     ) -> bool:
         mapping.check_new(deliveries)
         rows = _new(deliveries)
@@ -113,6 +122,9 @@ class DeliveryVerbs(Database):
             is_over = is_end and cursor.webhook is not None
             if not await run("fan_out.end" if is_over else "fan_out.move", **mapping.move(cursor, position)):
                 return False
+            for webhook in sorted(left):
+                passed = mapping.leave_columns(left[webhook], position)
+                await run("webhook_cursors.leave", webhook=webhook, **passed)
             if not deliveries:
                 return True
             targets = sorted({one.webhook for one in deliveries})
@@ -133,15 +145,16 @@ class DeliveryVerbs(Database):
         mapping.check_holder(holder)
         whole("limit", limit, 1, LARGEST_BATCH)
         whole("each", each, 1, LARGEST_BATCH)
-        how = {"holder": holder, "hold_for": hold_for, "limit": limit, "each": each}
+        how: dict[str, Any] = {"holder": holder, "hold_for": hold_for, "limit": limit, "each": each}
 
         async def take(run: Transaction) -> list[DueDelivery]:
-            opened = [row["id"] for row in await run("due_deliveries.open")]
+            opened = [row["id"] for row in await run("due_deliveries.open", **self._left_webhooks.columns())]
             if not opened:
                 return []
-            taken = await run("due_deliveries.take", open=opened, closed_from=FAILURES_TO_CLOSE, **how)
+            known = self._left_webhooks.note(await run("due_deliveries.webhooks", open=opened))
+            how["open"] = [one.id for one in known]
+            taken = await run("due_deliveries.take", closed_from=FAILURES_TO_CLOSE, **how)
             targets = sorted({row["webhook"] for row in taken})
-            known = await run("due_deliveries.webhooks", open=targets)
             return mapping.due_from(taken, known, await run("webhook_secrets", webhooks=targets))
 
         return await self._pool.transact(take)
@@ -155,17 +168,18 @@ class DeliveryVerbs(Database):
             if any(one.pauses for one in given.values()):
                 # The cursor is locked before webhooks, by all.
                 cursors = await run("webhook_cursors.stir", webhook=None)
-                reached = webhooks.cursors_from(cursors).reached
+                reached = cursors_from(cursors).reached
             await run("settle_deliveries.lock", webhooks=sorted({one.webhook for one in given.values()}))
             settled = await run("settle_deliveries.settle", holder=holder, **_tried(list(given.values())))
             effects = webhooks.effects_of([(row["webhook"], row["message"]) for row in settled], given)
             await run("settle_deliveries.webhooks", closed_from=FAILURES_TO_CLOSE, **_effects(effects))
-            return [
-                webhooks.webhook_from(row)
+            paused = [
+                row
                 for webhook, effect in sorted(effects.items())
                 if effect.pauses
                 for row in await _pause(run, webhook, effect.pauses, reached)
             ]
+            return self._left_webhooks.note(paused)
 
         return await self._pool.transact(settle) if given else []
 

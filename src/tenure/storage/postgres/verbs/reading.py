@@ -132,6 +132,7 @@ class Reading(Database):
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:
         named = {**rows.lines(lines), **self._left_alone.columns(), **reading.AT_ONCE}
+        named |= self._left_webhooks.columns()
         [row] = await self._pool.run("outlook", **named)
         return reading.outlook_from(row)
 

@@ -9,10 +9,11 @@ import asyncpg
 from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import LARGEST_PAGE, whole
 from tenure.core.values.text import storable
-from tenure.core.webhooks.webhook import NewWebhook, Secret, Webhook, WebhookFigures
+from tenure.core.webhooks.webhook import KnownWebhook, NewWebhook, Secret, Webhook, WebhookFigures
 from tenure.storage.mapping import values
+from tenure.storage.mapping import webhook_cursors as cursor_rows
 from tenure.storage.mapping import webhooks as mapping
-from tenure.storage.mapping.webhooks import CatchUp, Cursors
+from tenure.storage.mapping.webhook_cursors import CatchUp, Cursors
 from tenure.storage.postgres.database import Database
 from tenure.storage.postgres.wire.transaction import Transaction
 
@@ -23,15 +24,20 @@ class WebhookVerbs(Database):
     """Keeps webhooks, and the cursors by which they get their events."""
 
     async def add_webhook(
-        self, new: NewWebhook, *, secret: str | None, since: datetime | None = None
+        self,
+        new: NewWebhook,
+        *,
+        secret: str | None,
+        since: datetime | None = None,
+        paused_by: str | None = None,
     ) -> Webhook:
-        columns = {"id": new.id, **mapping.columns(new)}
+        columns = {"id": new.id, **mapping.columns(new), "paused_by": paused_by and storable(paused_by)}
         mapping.check_secret(secret)
         values.aware("since", since)
 
         async def add(run: Transaction) -> Found:
-            start = mapping.position_columns(await _end_of_feed(run))
-            await run("webhook_cursors.begin", **start, generation=mapping.new_generation())
+            start = cursor_rows.position_columns(await _end_of_feed(run))
+            await run("webhook_cursors.begin", **start, generation=cursor_rows.new_generation())
             begins = await _end_of_feed(run)
             added = await run("add_webhook.webhook", **columns, begins_behind=str(begins))
             if not added:
@@ -46,17 +52,18 @@ class WebhookVerbs(Database):
         if not added:
             raise mapping.taken(new.id)
         self._wakeups.timed()
-        return mapping.webhook_from(added[0])
+        return mapping.written_from(added[0])
 
-    async def webhook(self, webhook_id: UUID) -> Webhook | None:
+    async def webhook(self, webhook_id: UUID) -> KnownWebhook | None:
         return mapping.first_webhook(await self._pool.run("webhook", id=webhook_id))
 
     async def webhooks(
         self, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> list[Webhook]:
+    ) -> list[KnownWebhook]:
         whole("limit", limit, 1, LARGEST_PAGE)
         first = values.following(after)
         found = await self._pool.run("webhooks", namespace=namespace, first=first, limit=limit)
+        self._left_webhooks.note(found)
         return [mapping.webhook_from(row) for row in found]
 
     async def change_webhook(self, read: Webhook, changed: NewWebhook) -> Webhook | None:
@@ -66,7 +73,7 @@ class WebhookVerbs(Database):
             await _stir(run, read.id)
             return await run("change_webhook", **columns)
 
-        return mapping.first_webhook(await self._pool.transact(change))
+        return mapping.first_written(await self._pool.transact(change))
 
     async def rotate_webhook(
         self, webhook_id: UUID, *, secret: str | None, keep: timedelta
@@ -82,11 +89,11 @@ class WebhookVerbs(Database):
                 await run("rotate_webhook.secret", **of_new, secret=secret)
             return found
 
-        return mapping.first_webhook(await self._pool.transact(rotate))
+        return mapping.first_written(await self._pool.transact(rotate))
 
     async def pause_webhook(
         self, webhook_id: UUID, *, by: str = "api", reason: str | None = None
-    ) -> Webhook | None:
+    ) -> KnownWebhook | None:
         why = {"by": storable(by), "reason": reason and storable(reason)}
 
         async def pause(run: Transaction) -> Found:
@@ -104,12 +111,12 @@ class WebhookVerbs(Database):
 
         async def resume(run: Transaction) -> Found:
             cursors = await _stir(run, webhook_id)
-            paused = mapping.first_webhook(await run("webhook", id=webhook_id))
+            paused = mapping.first_written(await run("webhook", id=webhook_id))
             if paused is None or paused.paused_at is None:
                 return await run("webhook", id=webhook_id)
             begins = paused.after
             if catches_up:
-                await _catch_up(run, webhook_id, mapping.missed(paused, cursors), cursors)
+                await _catch_up(run, webhook_id, cursor_rows.missed(paused, cursors), cursors)
             else:
                 await run("webhook_cursors.end_own", webhook=webhook_id)
                 begins = await _end_of_feed(run)
@@ -117,7 +124,7 @@ class WebhookVerbs(Database):
 
         resumed = await self._pool.transact(resume)
         self._wakeups.timed()
-        return mapping.first_webhook(resumed)
+        return mapping.first_written(resumed)
 
     async def delete_webhook(self, webhook_id: UUID) -> bool:
         async def delete(run: Transaction) -> bool:
@@ -145,14 +152,14 @@ class WebhookVerbs(Database):
             cursors = await _stir(run, webhook_id)
             found = await run("webhook", id=webhook_id)
             for row in found:
-                until = max(cursors.reached, mapping.webhook_from(row).after)
+                until = max(cursors.reached, mapping.written_from(row).after)
                 wanted = CatchUp(await _before(run, since), until, since, again=True)
                 await _catch_up(run, webhook_id, wanted, cursors)
             return found
 
         found = await self._pool.transact(widen)
         self._wakeups.timed()
-        return mapping.first_webhook(found)
+        return mapping.first_written(found)
 
 
 async def _end_of_feed(run: Transaction) -> Position:
@@ -162,16 +169,16 @@ async def _end_of_feed(run: Transaction) -> Position:
 
 async def _before(run: Transaction, moment: datetime) -> Position:
     """A position before all events from a moment on."""
-    [row] = await run("position_at", moment=moment - mapping.MARGIN)
+    [row] = await run("position_at", moment=moment - cursor_rows.MARGIN)
     return Position.behind(row["mark"])
 
 
 async def _stir(run: Transaction, webhook_id: UUID) -> Cursors:
-    return mapping.cursors_from(await run("webhook_cursors.stir", webhook=webhook_id))
+    return cursor_rows.cursors_from(await run("webhook_cursors.stir", webhook=webhook_id))
 
 
 async def _catch_up(
     run: Transaction, webhook_id: UUID, wanted: CatchUp | None, cursors: Cursors | None = None
 ) -> None:
     if wanted is not None:
-        await run("webhook_cursors.catch_up", **mapping.catch_up_columns(webhook_id, wanted, cursors))
+        await run("webhook_cursors.catch_up", **cursor_rows.catch_up_columns(webhook_id, wanted, cursors))

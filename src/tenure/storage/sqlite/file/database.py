@@ -10,6 +10,7 @@ from tenure.core.errors import SchemaMismatch
 from tenure.core.values.bounds import LARGEST_BATCH, whole
 from tenure.storage.mapping.findings import MOST, Finding, findings_from
 from tenure.storage.mapping.schedules import LeftAlone
+from tenure.storage.mapping.webhooks import LeftWebhooks
 from tenure.storage.schema.migration import Applied, Fit, apply_all
 from tenure.storage.sqlite import rows, schema
 from tenure.storage.sqlite.file.connection import Opening, intact
@@ -35,6 +36,7 @@ class Database:
         self._create = create
         self._scripts = Scripts()
         self._left_alone = LeftAlone()
+        self._left_webhooks = LeftWebhooks()
         self._known_places = KnownPlaces(self._scripts.statements)
         self._writer = Writer(self._path, opening)
         self._readers = Readers(self._path, opening, self._writer)

@@ -11,6 +11,7 @@ SELECT id,
                  WHERE delivery.webhook = webhook.id AND holder IS NOT NULL AND next_at > :now) AS held
           FROM tenure_webhook webhook
          WHERE paused_at IS NULL AND (open_at IS NULL OR open_at <= :now)
+           AND (id, spec) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:left))
            AND (SELECT next_at FROM tenure_delivery delivery
                  WHERE delivery.webhook = webhook.id AND state = 'waiting' ORDER BY next_at LIMIT 1) <= :now)
  ORDER BY id;

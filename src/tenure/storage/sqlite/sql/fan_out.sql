@@ -8,9 +8,10 @@ UPDATE tenure_cursor
 RETURNING name;
 
 -- part: end
--- What has caught up is done with.
+-- What has caught up is done with, unless more was left to it meanwhile.
 DELETE FROM tenure_cursor
  WHERE name = :name AND generation = :generation AND mark = :mark AND job = :job AND n = :n
+   AND until_position IS :until_position
 RETURNING name;
 
 -- part: counted

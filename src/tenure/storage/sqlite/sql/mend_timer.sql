@@ -26,6 +26,9 @@ SELECT coalesce(s.due_at, 9223372036854775807), s.id,
        END
   FROM tenure_job_state s
  WHERE s.id = :job AND s.state IN ('scheduled', 'retrying', 'suspended')
-   AND NOT EXISTS (SELECT 1 FROM tenure_timer timer WHERE timer.due_at = coalesce(s.due_at, 9223372036854775807) AND timer.job = s.id)
+   AND NOT EXISTS (SELECT 1 FROM tenure_timer timer
+                     WHERE timer.due_at = coalesce(s.due_at, 9223372036854775807) AND timer.job = s.id
+                        AND (s.due_at IS NOT NULL OR timer.kind = 'wait'
+                             AND EXISTS (SELECT 1 FROM tenure_wait wait WHERE wait.job = s.id AND wait.fence = s.fence)))
    AND NOT EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = s.id)
 RETURNING job;

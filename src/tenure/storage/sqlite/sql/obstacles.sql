@@ -56,7 +56,8 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                             AND ready.job = asked.id)
             WHEN asked.state IN ('scheduled', 'retrying', 'suspended')
             THEN EXISTS (SELECT 1 FROM tenure_timer timer
-                          WHERE timer.due_at = coalesce(asked.due_at, 9223372036854775807) AND timer.job = asked.id)
+                          WHERE timer.due_at = coalesce(asked.due_at, 9223372036854775807) AND timer.job = asked.id
+                            AND (asked.due_at IS NOT NULL OR timer.kind = 'wait'))
             WHEN asked.state IN ('running', 'cancelling') THEN lease.id IS NOT NULL
             ELSE 1
        END AS is_placed,

@@ -1,8 +1,8 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Jobs that cannot be claimed
 -- now, since their line is paused or a limit used up, do not count. Lines are found as `settle_and_claim` finds them.
 -- Mostly nothing is paused, which is found out once and not for each line.
--- Timers of kinds that are a newer version's do not count, nor schedules that this process cannot read: it would look at
--- them again and again. Timers are read by when they are due: `+` keeps SQLite from reading all of a kind, to sort them.
+-- Timers of kinds that are a newer version's do not count, nor what this process cannot read of schedules and webhooks: it
+-- would look again and again. Timers are read by when they are due: `+` keeps SQLite from reading all of a kind, to sort them.
 WITH RECURSIVE
 served (queue, definition, version) AS MATERIALIZED (
     SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
@@ -62,5 +62,6 @@ SELECT :now AS now_at,
                                    WHERE delivery.webhook = webhook.id AND state = 'waiting' ORDER BY next_at LIMIT 1) END,
                        coalesce(open_at, 0)))
           FROM tenure_webhook webhook
-         WHERE paused_at IS NULL) AS next_delivery_at,
+         WHERE paused_at IS NULL
+           AND (id, spec) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:left))) AS next_delivery_at,
        EXISTS (SELECT 1 FROM tenure_webhook) AS has_cursor;

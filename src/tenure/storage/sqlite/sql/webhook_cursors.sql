@@ -24,6 +24,15 @@ ON CONFLICT (name) DO UPDATE
        generation     = generation + 1,
        held_at        = excluded.held_at;
 
+-- part: leave
+-- What the cursor of all passes is left to a webhook's own, which is somewhere before that if there is one.
+INSERT INTO tenure_cursor (name, webhook, mark, job, n, until_position, generation, held_at)
+VALUES ('webhook:' || :webhook, :webhook, :mark, :job, :n, :until_position, :generation, :now)
+ON CONFLICT (name) DO UPDATE
+   SET until_position = excluded.until_position,
+       since_at       = NULL,
+       held_at        = excluded.held_at;
+
 -- part: end_own
 DELETE FROM tenure_cursor WHERE name = 'webhook:' || :webhook;
 

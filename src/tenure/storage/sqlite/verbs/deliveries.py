@@ -1,7 +1,8 @@
 """The verbs of the SQLite store about deliveries: how events become some, and what becomes of those."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from tenure.core.webhooks.delivery import (
 from tenure.core.webhooks.webhook import BY_ITSELF, FAILURES_TO_CLOSE, MOST_AT_ONCE, MOST_WAITING, Webhook
 from tenure.storage.mapping import deliveries as mapping
 from tenure.storage.mapping import webhooks
+from tenure.storage.mapping.webhook_cursors import cursors_from
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.database import Rows
 from tenure.storage.sqlite.verbs.webhooks import Run, WebhookVerbs, written_ids
@@ -69,7 +71,7 @@ class DeliveryVerbs(WebhookVerbs):
     async def take_cursor(self, holder: str, *, hold_for: timedelta) -> Cursor | None:
         mapping.check_holder(holder)
         how = {"holder": holder, "hold_for": rows.duration(hold_for), "most": mapping.MOST_AHEAD}
-        found = await self._write("take_cursor", **how)
+        found = await self._write("take_cursor", **how, left=self._left())
         return mapping.cursor_from(found[0]) if found else None
 
     async def unsent_since(self) -> datetime | None:
@@ -101,7 +103,13 @@ class DeliveryVerbs(WebhookVerbs):
         return mapping.scanned_from(found, until)
 
     async def fan_out(
-        self, cursor: Cursor, position: Position, deliveries: Sequence[NewDelivery], *, is_end: bool = False
+        self,
+        cursor: Cursor,
+        position: Position,
+        deliveries: Sequence[NewDelivery],
+        *,
+        is_end: bool = False,
+        left: Mapping[UUID, Position] = MappingProxyType({}),
     ) -> bool:
         mapping.check_new(deliveries)
         new = [_columns(one) for one in deliveries]
@@ -112,6 +120,9 @@ class DeliveryVerbs(WebhookVerbs):
             is_over = is_end and cursor.webhook is not None
             if not run("fan_out.end" if is_over else "fan_out.move", **place):
                 return False
+            for webhook, start in left.items():
+                passed = {**mapping.leave_columns(start, position), "job": str(start.job)}
+                run("webhook_cursors.leave", webhook=str(webhook), **passed)
             targets = {one.webhook for one in deliveries} if cursor.webhook is None else set()
             counted = run("fan_out.counted", webhooks=written_ids(targets)) if targets else []
             for columns in new:
@@ -132,13 +143,15 @@ class DeliveryVerbs(WebhookVerbs):
         whole("limit", limit, 1, LARGEST_BATCH)
         whole("each", each, 1, LARGEST_BATCH)
         how = {"holder": holder, "hold_for": rows.duration(hold_for)}
+        left = self._left()
 
         def take(run: Run) -> list[DueDelivery]:
-            opened = run("due_deliveries.open", each=each, closed_from=FAILURES_TO_CLOSE)
+            opened = run("due_deliveries.open", each=each, closed_from=FAILURES_TO_CLOSE, left=left)
+            room = {row["id"]: min(row["room"], limit) for row in opened if row["room"] > 0}
+            known = self._left_webhooks.note(run("due_deliveries.webhooks", webhooks=written_ids(room)))
             found = [
-                run("due_deliveries.due", webhook=str(row["id"]), limit=min(row["room"], limit))
-                for row in opened
-                if row["room"] > 0
+                run("due_deliveries.due", webhook=str(one.id), limit=room[one.id])
+                for one in sorted(known, key=lambda one: one.id)
             ]
             taken = [
                 row
@@ -149,7 +162,6 @@ class DeliveryVerbs(WebhookVerbs):
             ]
             targets = written_ids({row["webhook"] for row in taken})
             run("due_deliveries.gentle", webhooks=targets, closed_from=FAILURES_TO_CLOSE)
-            known = run("due_deliveries.webhooks", webhooks=targets)
             return mapping.due_from(taken, known, run("webhook_secrets", webhooks=targets))
 
         due: list[DueDelivery] = await self._transact(take)
@@ -175,12 +187,15 @@ class DeliveryVerbs(WebhookVerbs):
                     closed_from=FAILURES_TO_CLOSE,
                 )
                 if effect.pauses:
-                    cursors = webhooks.cursors_from(run("webhook_cursors.stir", webhook=None))
+                    cursors = cursors_from(run("webhook_cursors.stir", webhook=None))
                     paused += _pause(run, webhook, effect.pauses, cursors.reached)
-            return [webhooks.webhook_from(row) for row in paused]
+            return self._left_webhooks.note(paused)
 
         paused: list[Webhook] = await self._transact(settle) if given else []
         return paused
+
+    def _left(self) -> str:
+        return rows.left_webhooks(self._left_webhooks.entries())
 
 
 def _pause_crowded(run: Run, webhook: UUID, position: Position) -> None:

@@ -138,6 +138,7 @@ class Reading(Database):
             reading.outlook_from,
             lines=reading.written_lines(lines),
             alone=rows.left_alone(self._left_alone.entries()),
+            left=rows.left_webhooks(self._left_webhooks.entries()),
             **reading.AT_ONCE,
         )
         return outlook

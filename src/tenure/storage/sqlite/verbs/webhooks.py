@@ -11,10 +11,11 @@ import msgspec
 from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import LARGEST_PAGE, whole
 from tenure.core.values.text import storable
-from tenure.core.webhooks.webhook import NewWebhook, Secret, Webhook, WebhookFigures
+from tenure.core.webhooks.webhook import KnownWebhook, NewWebhook, Secret, Webhook, WebhookFigures
 from tenure.storage.mapping import values
+from tenure.storage.mapping import webhook_cursors as cursor_rows
 from tenure.storage.mapping import webhooks as mapping
-from tenure.storage.mapping.webhooks import CatchUp, Cursors
+from tenure.storage.mapping.webhook_cursors import CatchUp, Cursors
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.clock import TransactionTime
 from tenure.storage.sqlite.file.database import Database, Rows
@@ -27,15 +28,20 @@ class WebhookVerbs(Database):
     """Keeps webhooks, and the cursors by which they get their events."""
 
     async def add_webhook(
-        self, new: NewWebhook, *, secret: str | None, since: datetime | None = None
+        self,
+        new: NewWebhook,
+        *,
+        secret: str | None,
+        since: datetime | None = None,
+        paused_by: str | None = None,
     ) -> Webhook:
-        columns = {"id": str(new.id), **mapping.columns(new)}
+        columns = {"id": str(new.id), **mapping.columns(new), "paused_by": paused_by and storable(paused_by)}
         mapping.check_secret(secret)
         values.aware("since", since)
 
         def add(run: Run) -> Rows:
             begins = _end_of_feed(run)
-            run("webhook_cursors.begin", **_place(begins), generation=mapping.new_generation())
+            run("webhook_cursors.begin", **_place(begins), generation=cursor_rows.new_generation())
             added = run("add_webhook.webhook", **columns, begins_behind=str(begins))
             if not added:
                 return added
@@ -47,20 +53,20 @@ class WebhookVerbs(Database):
         added = await self._transact(add)
         if not added:
             raise mapping.taken(new.id)
-        return mapping.webhook_from(added[0])
+        return mapping.written_from(added[0])
 
-    async def webhook(self, webhook_id: UUID) -> Webhook | None:
+    async def webhook(self, webhook_id: UUID) -> KnownWebhook | None:
         found = await self._read("webhook", mapping.webhook_from, id=str(webhook_id))
         return found[0] if found else None
 
     async def webhooks(
         self, *, namespace: str | None = None, after: UUID | None = None, limit: int = 50
-    ) -> list[Webhook]:
+    ) -> list[KnownWebhook]:
         whole("limit", limit, 1, LARGEST_PAGE)
         first = str(values.following(after))
-        return await self._read(
-            "webhooks", mapping.webhook_from, namespace=namespace, first=first, limit=limit
-        )
+        found = await self._read("webhooks", dict, namespace=namespace, first=first, limit=limit)
+        self._left_webhooks.note(found)
+        return [mapping.webhook_from(row) for row in found]
 
     async def change_webhook(self, read: Webhook, changed: NewWebhook) -> Webhook | None:
         columns = {"id": str(read.id), **mapping.columns(changed), "revision": read.revision}
@@ -69,7 +75,7 @@ class WebhookVerbs(Database):
             _stir(run, read.id)
             return run("change_webhook", **columns)
 
-        return mapping.first_webhook(await self._transact(change))
+        return mapping.first_written(await self._transact(change))
 
     async def rotate_webhook(
         self, webhook_id: UUID, *, secret: str | None, keep: timedelta
@@ -85,11 +91,11 @@ class WebhookVerbs(Database):
                 run("rotate_webhook.secret", **of_new, secret=secret)
             return found
 
-        return mapping.first_webhook(await self._transact(rotate))
+        return mapping.first_written(await self._transact(rotate))
 
     async def pause_webhook(
         self, webhook_id: UUID, *, by: str = "api", reason: str | None = None
-    ) -> Webhook | None:
+    ) -> KnownWebhook | None:
         why = {"by": storable(by), "reason": reason and storable(reason)}
 
         def pause(run: Run) -> Rows:
@@ -108,18 +114,18 @@ class WebhookVerbs(Database):
         def resume(run: Run) -> Rows:
             cursors = _stir(run, webhook_id)
             found = run("webhook", id=str(webhook_id))
-            paused = mapping.first_webhook(found)
+            paused = mapping.first_written(found)
             if paused is None or paused.paused_at is None:
                 return found
             begins = paused.after
             if catches_up:
-                _catch_up(run, webhook_id, mapping.missed(paused, cursors), cursors)
+                _catch_up(run, webhook_id, cursor_rows.missed(paused, cursors), cursors)
             else:
                 run("webhook_cursors.end_own", webhook=str(webhook_id))
                 begins = _end_of_feed(run)
             return run("resume_webhook.move", id=str(webhook_id), begins_behind=str(begins))
 
-        return mapping.first_webhook(await self._transact(resume))
+        return mapping.first_written(await self._transact(resume))
 
     async def delete_webhook(self, webhook_id: UUID) -> bool:
         def delete(run: Run) -> bool:
@@ -148,11 +154,11 @@ class WebhookVerbs(Database):
             cursors = _stir(run, webhook_id)
             found = run("webhook", id=str(webhook_id))
             for row in found:
-                until = max(cursors.reached, mapping.webhook_from(row).after)
+                until = max(cursors.reached, mapping.written_from(row).after)
                 _catch_up(run, webhook_id, CatchUp(_before(run, since), until, since, again=True), cursors)
             return found
 
-        return mapping.first_webhook(await self._transact(widen))
+        return mapping.first_written(await self._transact(widen))
 
     async def _transact(self, task: Callable[[Run], Any]) -> Any:
         """Run a task in a transaction of the writer."""
@@ -172,7 +178,7 @@ def written_ids(ids: Collection[UUID]) -> str:
 
 
 def _place(position: Position) -> dict[str, Any]:
-    return {**mapping.position_columns(position), "job": str(position.job)}
+    return {**cursor_rows.position_columns(position), "job": str(position.job)}
 
 
 def _end_of_feed(run: Run) -> Position:
@@ -183,17 +189,17 @@ def _end_of_feed(run: Run) -> Position:
 
 def _before(run: Run, moment: datetime) -> Position:
     """A position before all events from a moment on."""
-    [row] = run("position_at", moment=rows.micros(moment - mapping.MARGIN))
+    [row] = run("position_at", moment=rows.micros(moment - cursor_rows.MARGIN))
     return Position.behind(row["mark"])
 
 
 def _stir(run: Run, webhook_id: UUID | None) -> Cursors:
-    return mapping.cursors_from(run("webhook_cursors.stir", webhook=webhook_id and str(webhook_id)))
+    return cursor_rows.cursors_from(run("webhook_cursors.stir", webhook=webhook_id and str(webhook_id)))
 
 
 def _catch_up(run: Run, webhook_id: UUID, wanted: CatchUp | None, cursors: Cursors | None = None) -> None:
     if wanted is not None:
-        columns = mapping.catch_up_columns(webhook_id, wanted, cursors)
+        columns = cursor_rows.catch_up_columns(webhook_id, wanted, cursors)
         since = columns["since"]
         own = {"webhook": str(webhook_id), "job": str(columns["job"])}
         run("webhook_cursors.catch_up", **{**columns, **own, "since": since and rows.micros(since)})

@@ -7,19 +7,19 @@ import click
 
 from tenure.api.webhook_shapes import IN_CLEAR, WebhookItem, delivery_item, made_webhook, webhook_item
 from tenure.core.webhooks.delivery import Delivery
-from tenure.core.webhooks.webhook import Webhook
+from tenure.core.webhooks.webhook import KnownWebhook
 from tenure.engine.webhooks.webhooks import MadeSecret, Webhooks
 from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, redaction_in_force
 from tenure.surfaces.cli.output import is_terminal, print_json
 
 
-async def items_of(webhooks: Webhooks, found: Sequence[Webhook]) -> list[WebhookItem]:
+async def items_of(webhooks: Webhooks, found: Sequence[KnownWebhook]) -> list[WebhookItem]:
     figures, redaction = await webhooks.figures(found), redaction_in_force()
     return [webhook_item(one, how, redaction) for one, how in zip(found, figures, strict=True)]
 
 
-async def item_of(webhooks: Webhooks, webhook: Webhook) -> WebhookItem:
+async def item_of(webhooks: Webhooks, webhook: KnownWebhook) -> WebhookItem:
     [item] = await items_of(webhooks, [webhook])
     return item
 
@@ -29,7 +29,7 @@ def change(
     database: str,
     verb: str,
     webhook: UUID,
-    work: Callable[[Webhooks], Awaitable[Webhook]],
+    work: Callable[[Webhooks], Awaitable[KnownWebhook]],
     as_json: bool,
 ) -> None:
     """Make a change on record, and print what the webhook is now."""

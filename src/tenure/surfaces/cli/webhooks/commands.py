@@ -76,7 +76,7 @@ def show(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
     """Show a webhook, how it does, and its last deliveries."""
 
     async def work(client: JobClient) -> tuple[WebhookItem, list[Delivery]]:
-        item = await item_of(client.webhooks, await client.webhooks.get(webhook))
+        item = await item_of(client.webhooks, await client.webhooks.look(webhook))
         return item, await client.webhooks.deliveries(webhook, limit=SHOWN)
 
     item, found = with_client(parts, database, work)
@@ -103,7 +103,8 @@ def create(
     """
 
     async def work(webhooks: Webhooks) -> MadeSecret:
-        return await webhooks.create(new_webhook(url, terms), since=since)
+        paused_by = operator() if terms["is_paused"] else None
+        return await webhooks.create(new_webhook(url, terms), since=since, paused_by=paused_by)
 
     make_secret(parts, database, "create", host_in(url), work, as_json)
 
@@ -195,7 +196,7 @@ def deliveries(
     """List what became of the deliveries of a webhook, the latest first."""
 
     async def work(client: JobClient) -> list[Delivery]:
-        await client.webhooks.get(webhook)
+        await client.webhooks.look(webhook)
         which = None if state is None else DeliveryState(state)
         return await client.webhooks.deliveries(webhook, state=which, limit=limit)
 

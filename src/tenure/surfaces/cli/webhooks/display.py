@@ -15,8 +15,8 @@ def print_list(items: Iterable[WebhookItem]) -> None:
     rows = [
         (
             str(one.id),
-            plain(one.url),
-            ",".join(one.events),
+            "-" if one.url is None else plain(one.url),
+            ",".join(one.events) or "-",
             one.state,
             f"{one.waiting:,}",
             f"{one.delivered:,}",
@@ -30,6 +30,9 @@ def print_list(items: Iterable[WebhookItem]) -> None:
 
 def print_webhook(item: WebhookItem, deliveries: Sequence[DeliveryItem]) -> None:
     """One webhook: what it asks for, how it does, and its last deliveries."""
+    if item.url is None or item.timeout_seconds is None:
+        _print_facts({"webhook": str(item.id), "state": _state(item), "problem": plain(item.problem or "")})
+        return
     sent = [name for name, is_sent in (("params", item.with_params), ("result", item.with_result)) if is_sent]
     facts = {
         "webhook": str(item.id),
@@ -48,9 +51,7 @@ def print_webhook(item: WebhookItem, deliveries: Sequence[DeliveryItem]) -> None
         "created": moment(item.created_at) + (f", by key {item.created_by}" if item.created_by else ""),
         "revision": str(item.revision),
     }
-    width = max(map(len, facts)) + 2
-    for name, text in facts.items():
-        click.echo(f"{name:<{width}}{text}")
+    _print_facts(facts)
     if deliveries:
         click.echo()
         print_deliveries(deliveries)
@@ -76,10 +77,16 @@ def print_deliveries(items: Sequence[DeliveryItem]) -> None:
         click.echo(line)
 
 
+def _print_facts(facts: dict[str, str]) -> None:
+    width = max(map(len, facts)) + 2
+    for name, text in facts.items():
+        click.echo(f"{name:<{width}}{text}")
+
+
 def _state(item: WebhookItem) -> str:
     if item.state == "paused":
         why = f": {plain(item.reason)}" if item.reason else ""
         return f"paused by {plain(item.paused_by or '')}{why}"
     if item.state == "failing":
         return f"failing since {moment(item.failing_since)}, {item.failures:,} tries in a row"
-    return "delivering"
+    return item.state

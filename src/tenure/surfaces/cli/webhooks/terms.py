@@ -57,7 +57,10 @@ def _events(*, required: bool) -> Callable[[Any], Any]:
 def create_terms(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of `create`."""
     namespace = click.option("--namespace", metavar="NAME", help="Only of this namespace. Default: of all.")
-    return _with((_events(required=True), *_SHARED, namespace), command)
+    paused = click.option(
+        "--paused", "is_paused", is_flag=True, help="Create it, but send nothing until it is resumed."
+    )
+    return _with((_events(required=True), *_SHARED, namespace, paused), command)
 
 
 def edit_terms(command: Callable[..., Any]) -> Callable[..., Any]:

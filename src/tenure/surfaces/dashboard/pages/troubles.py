@@ -14,6 +14,7 @@ from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
 _PAGES = {
     "worker-silent": "/ui/workers",
     "worker-unready": "/ui/workers",
+    "messages-away": "/ui/workers",
     "unserved": "/ui/queues",
     "paused": "/ui/queues",
     "aside": "/ui/jobs",
@@ -22,6 +23,7 @@ _PAGES = {
     "webhook-paused": "/ui/webhooks",
     "webhook-failing": "/ui/webhooks",
     "webhook-key": "/ui/webhooks",
+    "webhook-unreadable": "/ui/webhooks",
     "overdue": list_address(status=[State.RUNNING, State.CANCELLING]),
     DEAD_LETTERS: "/ui/dead-letters",
 }

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from tenure.api.webhook_shapes import IN_CLEAR, WebhookItem, delivery_item, webhook_item
 from tenure.core.webhooks.delivery import DeliveryState
-from tenure.core.webhooks.webhook import Webhook
+from tenure.core.webhooks.webhook import KnownWebhook
 from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
 from tenure.surfaces.dashboard.pages.browser_time import browser_time
 from tenure.surfaces.dashboard.renderer import render, see_other
@@ -16,6 +16,7 @@ from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.calls.webhook_bodies import (
     delivery_place,
+    known_webhook,
     message_in,
     place_of_delivery,
     refusals,
@@ -78,7 +79,7 @@ async def webhooks(context: AppContext, request: Request) -> Response:
 
 async def webhook(context: AppContext, request: Request) -> Response:
     """The page of one webhook, with its deliveries."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     state: DeliveryState | None = request.query.get("state")
     list_id = f"delivery pages {known.id} {state or ''}".encode()
     before = delivery_place(request.query["cursor"], list_id) if "cursor" in request.query else None
@@ -105,7 +106,7 @@ async def webhook(context: AppContext, request: Request) -> Response:
 async def pause(context: AppContext, request: Request) -> Response:
     """Send nothing to a webhook."""
     form: WhyForm = request.body
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         await context.client.webhooks.pause(known.id, by=request.caller.name, reason=form.reason)
     return see_other(webhook_address(known.id))
@@ -146,7 +147,7 @@ async def rotate(context: AppContext, request: Request) -> Response:
 
 async def redeliver(context: AppContext, request: Request) -> Response:
     """Send one delivery again."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         await context.client.webhooks.redeliver(known.id, message_in(request))
     return see_other(webhook_address(known.id))
@@ -164,12 +165,12 @@ async def redeliver_since(context: AppContext, request: Request) -> Response:
 
 async def delete(context: AppContext, request: Request) -> Response:
     """Remove a webhook with its deliveries."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         await context.client.webhooks.delete(known.id)
     return see_other(WEBHOOKS)
 
 
-async def _items(context: AppContext, found: Sequence[Webhook]) -> list[WebhookItem]:
+async def _items(context: AppContext, found: Sequence[KnownWebhook]) -> list[WebhookItem]:
     figures = await context.client.webhooks.figures(found)
     return [webhook_item(one, how, context.redaction) for one, how in zip(found, figures, strict=True)]

@@ -14,8 +14,13 @@ from msgspec.structs import replace
 from tenure.api import inputs
 from tenure.api.webhook_shapes import NewWebhookBody, WebhookChange
 from tenure.core.webhooks.delivery import Delivery
-from tenure.core.webhooks.webhook import NewWebhook, Webhook
-from tenure.engine.webhooks.webhooks import DeliveryNotFound, WebhookChanged, WebhookNotFound
+from tenure.core.webhooks.webhook import KnownWebhook, NewWebhook, Webhook
+from tenure.engine.webhooks.webhooks import (
+    DeliveryNotFound,
+    WebhookChanged,
+    WebhookNotFound,
+    WebhookUnreadable,
+)
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request
 from tenure.surfaces.http.app.problems import Refusal
@@ -43,11 +48,14 @@ def changed_webhook(known: NewWebhook, body: WebhookChange, creator: str | None)
 
 async def webhook_of(context: AppContext, request: Request) -> Webhook:
     """The webhook that the path names; one of another namespace is as unknown as one that does not exist."""
-    text: str = request.path["webhookId"]
-    if not inputs.is_job_id(text):
-        raise Refusal("not-found", "no webhook can have this id")
     async with refusals():
-        return await context.client.webhooks.get(UUID(text), namespace=request.caller.namespace)
+        return await context.client.webhooks.get(_id_in(request), namespace=request.caller.namespace)
+
+
+async def known_webhook(context: AppContext, request: Request) -> KnownWebhook:
+    """The same, as far as it can be read."""
+    async with refusals():
+        return await context.client.webhooks.look(_id_in(request), namespace=request.caller.namespace)
 
 
 def message_in(request: Request) -> str:
@@ -81,8 +89,17 @@ async def refusals() -> AsyncIterator[None]:
         yield
     except (WebhookNotFound, DeliveryNotFound) as error:
         raise Refusal("not-found", str(error)) from None
+    except WebhookUnreadable as error:
+        raise Refusal("webhook-unreadable", str(error)) from None
     except WebhookChanged as error:
         raise Refusal("revision-mismatch", str(error)) from None
+
+
+def _id_in(request: Request) -> UUID:
+    text: str = request.path["webhookId"]
+    if not inputs.is_job_id(text):
+        raise Refusal("not-found", "no webhook can have this id")
+    return UUID(text)
 
 
 def _sent(body: WebhookChange) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tenure.api.webhook_shapes import (
 )
 from tenure.core.webhooks.address import host_in
 from tenure.core.webhooks.delivery import Delivery
-from tenure.core.webhooks.webhook import Webhook
+from tenure.core.webhooks.webhook import KnownWebhook
 from tenure.engine.webhooks.webhooks import MadeSecret
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -30,6 +30,7 @@ from tenure.surfaces.http.calls.schedule_bodies import moment_in
 from tenure.surfaces.http.calls.webhook_bodies import (
     changed_webhook,
     delivery_place,
+    known_webhook,
     message_in,
     new_webhook,
     place_of_delivery,
@@ -42,7 +43,9 @@ async def create(context: AppContext, request: Request) -> Response:
     """Record a webhook; the answer has its secret, this once."""
     body: NewWebhookBody = request.body
     since = None if body.since is UNSET else moment_in("since", body.since)
-    made = await context.client.webhooks.create(new_webhook(body, request), since=since)
+    made = await context.client.webhooks.create(
+        new_webhook(body, request), since=since, paused_by=request.caller.name if body.paused else None
+    )
     return await _told(context, made, 201, {"location": f"/v1/webhooks/{made.webhook.id}"})
 
 
@@ -64,7 +67,7 @@ async def page(context: AppContext, request: Request) -> Response:
 
 async def get(context: AppContext, request: Request) -> Response:
     """One webhook."""
-    return await _answer(context, await webhook_of(context, request))
+    return await _answer(context, await known_webhook(context, request))
 
 
 async def edit(context: AppContext, request: Request) -> Response:
@@ -80,7 +83,7 @@ async def edit(context: AppContext, request: Request) -> Response:
 
 async def delete(context: AppContext, request: Request) -> Response:
     """Remove a webhook with its deliveries."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         await context.client.webhooks.delete(known.id)
     return Response(200, WebhookGone(known.id))
@@ -96,7 +99,7 @@ async def rotate(context: AppContext, request: Request) -> Response:
 async def pause(context: AppContext, request: Request) -> Response:
     """Send nothing to a webhook."""
     reason = reason_of(request.body) if request.body else None
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         paused = await context.client.webhooks.pause(known.id, by=request.caller.name, reason=reason)
     return await _answer(context, paused)
@@ -120,7 +123,7 @@ async def test(context: AppContext, request: Request) -> Response:
 
 async def deliveries(context: AppContext, request: Request) -> Response:
     """The deliveries of a webhook, those noted last first."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     limit, state = request.query.get("limit", USUAL_PAGE), request.query.get("state")
     list_id = f"deliveries {known.id} {state or ''}".encode()
     before = delivery_place(request.query["cursor"], list_id) if "cursor" in request.query else None
@@ -132,7 +135,7 @@ async def deliveries(context: AppContext, request: Request) -> Response:
 
 async def delivery(context: AppContext, request: Request) -> Response:
     """One delivery."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         found = await context.client.webhooks.delivery(known.id, message_in(request))
     return Response(200, delivery_item(found, context.redaction))
@@ -140,7 +143,7 @@ async def delivery(context: AppContext, request: Request) -> Response:
 
 async def redeliver(context: AppContext, request: Request) -> Response:
     """Send one delivery again."""
-    known = await webhook_of(context, request)
+    known = await known_webhook(context, request)
     async with refusals():
         again = await context.client.webhooks.redeliver(known.id, message_in(request))
     return _sent(context, known.id, again)
@@ -162,12 +165,12 @@ def target(request: Request) -> str:
     return host_in(body.url)
 
 
-async def _item(context: AppContext, webhook: Webhook) -> WebhookItem:
+async def _item(context: AppContext, webhook: KnownWebhook) -> WebhookItem:
     [figures] = await context.client.webhooks.figures([webhook])
     return webhook_item(webhook, figures, context.redaction)
 
 
-async def _answer(context: AppContext, webhook: Webhook, status: int = 200) -> Response:
+async def _answer(context: AppContext, webhook: KnownWebhook, status: int = 200) -> Response:
     return Response(status, await _item(context, webhook), {"etag": f'"{webhook.revision}"'})
 
 

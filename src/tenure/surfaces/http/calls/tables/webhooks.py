@@ -51,7 +51,10 @@ ROUTES = (
         fields=shapes.FIELDS,
         headers=(_IF_MATCH,),
         answers={200: shapes.WebhookItem},
-        problems=("not-found", "revision-required", "revision-mismatch", "webhook-url", "validation"),
+        problems=(
+            *("not-found", "webhook-unreadable", "revision-required", "revision-mismatch"),
+            *("webhook-url", "validation"),
+        ),
     ),
     changer(
         "DELETE",
@@ -66,7 +69,7 @@ ROUTES = (
         handler=webhooks.rotate,
         summary="Give a webhook a new secret; the old one signs beside it for 24 hours",
         answers={200: shapes.MadeWebhook},
-        problems=("not-found",),
+        problems=("not-found", "webhook-unreadable"),
         is_namespaced=True,
     ),
     operator(
@@ -86,7 +89,7 @@ ROUTES = (
         body=shapes.CatchUpBody,
         needs_body=False,
         answers={200: shapes.WebhookItem},
-        problems=("not-found",),
+        problems=("not-found", "webhook-unreadable"),
         is_namespaced=True,
     ),
     operator(
@@ -94,7 +97,7 @@ ROUTES = (
         handler=webhooks.test,
         summary="Send a webhook something that is no event",
         answers={202: shapes.DeliveryItem},
-        problems=("not-found",),
+        problems=("not-found", "webhook-unreadable"),
         is_namespaced=True,
     ),
     operator(
@@ -104,7 +107,7 @@ ROUTES = (
         body=shapes.SinceBody,
         fields=shapes.FIELDS,
         answers={202: shapes.WebhookItem},
-        problems=("not-found", "validation"),
+        problems=("not-found", "webhook-unreadable", "validation"),
         is_namespaced=True,
     ),
     reader(

@@ -63,24 +63,24 @@ CREATE TABLE tenure_signal (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER tenure_guard_step_change BEFORE UPDATE ON tenure_step
-    WHEN OLD.status IN ('done', 'skipped') OR NEW.fence < OLD.fence OR NEW.job <> OLD.job OR NEW.name <> OLD.name
-BEGIN SELECT RAISE(ABORT, 'tenure: step: a finished step never changes, nor does the fence of a step fall'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: step: a finished step never changes, nor does the fence of a step fall')
+    WHERE OLD.status IN ('done', 'skipped') OR NEW.fence < OLD.fence OR NEW.job <> OLD.job OR NEW.name <> OLD.name; END;
 
 CREATE TRIGGER tenure_guard_step_delete BEFORE DELETE ON tenure_step
-    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
-BEGIN SELECT RAISE(ABORT, 'tenure: step: steps go with their job, or by the word of its handler'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: step: steps go with their job, or by the word of its handler')
+    WHERE NOT EXISTS (SELECT 1 FROM tenure_permit); END;
 
 CREATE TRIGGER tenure_guard_step_insert BEFORE INSERT ON tenure_step
-    WHEN EXISTS (SELECT 1 FROM tenure_step WHERE job = NEW.job AND name = NEW.name OR n = NEW.n)
-BEGIN SELECT RAISE(ABORT, 'tenure: step: what is on record stays as it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: step: what is on record stays as it is')
+    WHERE EXISTS (SELECT 1 FROM tenure_step WHERE job = NEW.job AND name = NEW.name OR n = NEW.n); END;
 
 CREATE TRIGGER tenure_guard_signal_update BEFORE UPDATE ON tenure_signal
 BEGIN SELECT RAISE(ABORT, 'tenure: signal: what is on record stays as it is'); END;
 
 CREATE TRIGGER tenure_guard_signal_delete BEFORE DELETE ON tenure_signal
-    WHEN NOT EXISTS (SELECT 1 FROM tenure_permit)
-BEGIN SELECT RAISE(ABORT, 'tenure: signal: only retention deletes, and only finished jobs'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: signal: only retention deletes, and only finished jobs')
+    WHERE NOT EXISTS (SELECT 1 FROM tenure_permit); END;
 
 CREATE TRIGGER tenure_guard_signal_insert BEFORE INSERT ON tenure_signal
-    WHEN EXISTS (SELECT 1 FROM tenure_signal WHERE job = NEW.job AND name = NEW.name)
-BEGIN SELECT RAISE(ABORT, 'tenure: signal: what is on record stays as it is'); END;
+BEGIN SELECT RAISE(ABORT, 'tenure: signal: what is on record stays as it is')
+    WHERE EXISTS (SELECT 1 FROM tenure_signal WHERE job = NEW.job AND name = NEW.name); END;
