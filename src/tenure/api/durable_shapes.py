@@ -21,17 +21,18 @@ from tenure.core.model.durable import (
 )
 from tenure.core.model.job import Job
 
-_LETTERS = r"(?:(?![/#?])[\p{L}\p{M}\p{N}\p{P}\p{S} ])+"
+LETTERS = r"(?:(?![/#?])[\p{L}\p{M}\p{N}\p{P}\p{S} ])+"
+"""What names of steps and signals are made of, as a pattern."""
 
 
 def _name(pattern: str) -> Meta:
     return Meta(min_length=1, max_length=LONGEST_STEP_NAME, extra_json_schema={"pattern": pattern})
 
 
-StepName = Annotated[str, _name(f"^{_LETTERS}$")]
+StepName = Annotated[str, _name(f"^{LETTERS}$")]
 """The name of a step or a signal: printable, without / # ?, and 200 bytes at most."""
 
-KeptName = Annotated[str, _name(f"^{_LETTERS}(#[0-9]+)?$")]
+KeptName = Annotated[str, _name(f"^{LETTERS}(#[0-9]+)?$")]
 """The name of a step on record, which may count its uses in one attempt: `charge`, `charge#2`."""
 
 

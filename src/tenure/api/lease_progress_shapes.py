@@ -7,9 +7,14 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from tenure.api.durable_shapes import KeptName, StepName
+from tenure.api.durable_shapes import LETTERS, KeptName
 from tenure.api.lease_shapes import Token
 from tenure.core.model.durable import KeptStep, Recollection, StepKind, StepStatus
+
+AwaitedName = Annotated[
+    str, Meta(min_length=1, max_length=195, extra_json_schema={"pattern": f"^{LETTERS}$"})
+]
+"""The name of a signal; with `wait:` before it, it names the step of the wait."""
 
 _Pause = Annotated[float, Meta(ge=0, le=3652 * 86_400)]
 
@@ -95,7 +100,7 @@ class SuspendBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     token: Token
     for_seconds: _Pause | UnsetType = UNSET
-    signal: StepName | UnsetType = UNSET
+    signal: AwaitedName | UnsetType = UNSET
     timeout_seconds: _Pause | UnsetType = UNSET
     name: KeptName | UnsetType = UNSET
 
