@@ -49,6 +49,13 @@ from tenure.version import __version__
 
 if _typing.TYPE_CHECKING:
     from tenure.core.model.aside import JobsAside
+    from tenure.core.model.step_errors import (
+        InDoubt,
+        StepChanged,
+        StepResultRefused,
+        SuspensionSwallowed,
+        TooManySteps,
+    )
     from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
     from tenure.surfaces.remote.client import AsyncClient, Client
     from tenure.surfaces.remote.errors import (
@@ -72,6 +79,7 @@ __all__ = [
     "DataRefused",
     "Fatal",
     "IdempotencyConflict",
+    "InDoubt",
     "InvalidInput",
     "InvalidJson",
     "InvalidParams",
@@ -105,16 +113,20 @@ __all__ = [
     "SignalDiffers",
     "Snooze",
     "State",
+    "StepChanged",
+    "StepResultRefused",
     "StoreBusy",
     "StoreError",
     "StoreForbidden",
     "StoreRefused",
     "StoreRestored",
     "StoreUnavailable",
+    "SuspensionSwallowed",
     "Tenure",
     "TenureError",
     "TooMany",
     "TooManySignals",
+    "TooManySteps",
     "UnexpectedAnswer",
     "UnknownDefinition",
     "Unreachable",
@@ -127,6 +139,7 @@ _IMPORTED_LATER = {
     "AsyncClient": "surfaces.remote.client",
     "Client": "surfaces.remote.client",
     "Conflict": "surfaces.remote.errors",
+    "InDoubt": "core.model.step_errors",
     "JobEnded": "engine.client.durable",
     "JobsAside": "core.model.aside",
     "NotAllowed": "surfaces.remote.errors",
@@ -137,8 +150,12 @@ _IMPORTED_LATER = {
     "RemoteEvent": "surfaces.remote.values",
     "RemoteJob": "surfaces.remote.values",
     "SignalDiffers": "engine.client.durable",
+    "StepChanged": "core.model.step_errors",
+    "StepResultRefused": "core.model.step_errors",
+    "SuspensionSwallowed": "core.model.step_errors",
     "TooMany": "surfaces.remote.errors",
     "TooManySignals": "engine.client.durable",
+    "TooManySteps": "core.model.step_errors",
     "UnexpectedAnswer": "surfaces.remote.errors",
     "Unreachable": "surfaces.remote.errors",
     "Untrusted": "surfaces.remote.errors",

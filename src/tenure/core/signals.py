@@ -11,6 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.model.aside import Aside
+from tenure.core.model.durable import Wait
 from tenure.core.model.job import StepTaken
 from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import Report
@@ -108,7 +109,8 @@ class AttemptStarted(Struct, frozen=True):
 class AttemptSettled(Struct, frozen=True):
     """An attempt's outcome is on record, and the state that it led to.
 
-    `took` is how many seconds it ran, `waited` how many more passed until its outcome was on record.
+    `took` is how many seconds it ran, `waited` how many more passed until its outcome was on record. `wait`
+    is what its handler waits for, if it does.
     """
 
     claimed: Claimed
@@ -116,6 +118,7 @@ class AttemptSettled(Struct, frozen=True):
     state: State
     took: float = 0.0
     waited: float = 0.0
+    wait: Wait | None = None
 
 
 class AttemptLost(Struct, frozen=True):

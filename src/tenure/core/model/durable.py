@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.lease import Lease
+from tenure.core.model.retry import WaitAsked
 from tenure.core.model.states import State
 from tenure.core.model.trail import Usage
 from tenure.core.values.bounds import HORIZON, printable, whole, within
@@ -206,6 +207,11 @@ class Wait(Struct, frozen=True, kw_only=True):
             raise InvalidInput("timeout", "is missing", "a wait for a time has an end")
         if self.timeout is not None:
             within("timeout", self.timeout, timedelta(0), HORIZON)
+
+
+def wait_asked(asked: WaitAsked) -> Wait:
+    """The wait that a handler asks for; raises ValueError for what is none."""
+    return Wait(kind=WaitKind(asked.kind), step=asked.step, signal=asked.signal, timeout=asked.timeout)
 
 
 class Suspension(Struct, frozen=True):

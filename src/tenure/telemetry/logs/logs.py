@@ -177,7 +177,10 @@ class EventLog:
         fields["maxAttempts"] = claimed.policy.max_attempts
         if isinstance(outcome, Recoverable | Unrecoverable):
             fields["reason"] = f"{outcome.error.kind}: {outcome.error.message}"
-        if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final:
+        if signal.wait is not None:
+            fields["waitsFor"] = f"{signal.wait.kind} {signal.wait.signal or signal.wait.step}"
+        endless = signal.wait is not None and signal.wait.timeout is None
+        if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final and not endless:
             fields["againInSeconds"] = round(outcome.after.total_seconds(), 3)
         if usage is not None:
             fields["cpuSeconds"] = usage.cpu.total_seconds()
