@@ -17,6 +17,7 @@ from tenure.core.values.failure import Failure
 from tenure.execution.handler.context import Cancellation, Log
 from tenure.execution.handler.durable_context import DurableContext
 from tenure.execution.handler.metrics import Metrics
+from tenure.surfaces.library.app_metrics import AppMetrics
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.records import EventRecord, FeedRecord, JobRecord
 from tenure.surfaces.library.schedule_terms import ScheduleTerms
@@ -39,6 +40,7 @@ CLASSES: dict[type, str] = {
     JobDefinition: "welcome",
     JobHandle: "job",
     Tenure: "app",
+    AppMetrics: "app.metrics",
     Client: "client",
 }
 """The classes whose methods are listed, and what their instances are called in the signatures."""

@@ -40,7 +40,7 @@ WORKER = Dialect(
         Foreign(
             steps=(CoreStep(State.SUSPENDED, "resumed", State.QUEUED),),
             why="a job that waits for a signal, or for an answer, is in line again by that request. The "
-            "description lets the API lead to nothing but `queued`, which is for jobs that were never claimed",
+            "description lets the API lead to nothing but `queued`, for jobs that were never claimed",
         ),
     ),
     fields={"id": "job_id", "started_at": "locked_at"},
