@@ -1,10 +1,11 @@
 """The metrics of progress that jobs keep: steps, suspensions and signals, counted as the store answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tenure.core.model.durable import Keeping, Signalled, Standings, Suspension
 from tenure.telemetry.metrics.instruments import Counter, Instrument
+from tenure.telemetry.metrics.timed_store import OnAnswers
 
 
 class DurableMetrics:
@@ -20,7 +21,7 @@ class DurableMetrics:
         self._signals = Counter(
             "tenure_signals_total", "Signals sent to jobs, by what became of them.", "outcome"
         )
-        self.by_verb: Mapping[str, Callable[[tuple[Any, ...], Any], None]] = {
+        self.by_verb: OnAnswers = {
             "keep_steps": self._on_kept,
             "suspend": self._on_suspended,
             "signal": self._on_signalled,

@@ -10,8 +10,11 @@ from tenure.storage.contract.store import Store
 OnCall = Callable[[str, float, Exception | None], None]
 """Runs after each call, with the verb, the seconds that it took, and the error if it failed."""
 
-OnAnswers = Mapping[str, Callable[[tuple[Any, ...], Any], None]]
-"""Run after each call that has succeeded, by verb: with what it was given, and its answer."""
+OnAnswer = Callable[[tuple[Any, ...], Any], None]
+"""Runs after a call that has succeeded, with what it was given, and its answer."""
+
+OnAnswers = Mapping[str, OnAnswer]
+"""What runs after calls of some verbs, by verb."""
 
 _NONE: OnAnswers = {}
 

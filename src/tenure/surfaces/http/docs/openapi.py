@@ -70,6 +70,13 @@ _TOGETHER: dict[str, Schema] = {
     },
     "PurgeBody": {"allOf": [_only(DEAD_LETTERS)]},
     "RescheduleBody": {"oneOf": [{"required": ["runAt"]}, {"required": ["delaySeconds"]}]},
+    "EffectBody": {"not": {"required": ["result"], "properties": {"happened": {"const": False}}}},
+    "StepBody": {
+        "not": {
+            "required": ["result", "status"],
+            "properties": {"status": {"enum": ["intended", "skipped"]}},
+        }
+    },
     "SuspendBody": {
         "oneOf": [{"required": ["forSeconds"]}, {"required": ["signal"]}],
         "dependentRequired": {"timeoutSeconds": ["signal"]},
