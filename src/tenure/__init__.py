@@ -49,6 +49,7 @@ from tenure.version import __version__
 
 if _typing.TYPE_CHECKING:
     from tenure.core.model.aside import JobsAside
+    from tenure.core.model.signal_errors import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
     from tenure.core.model.step_errors import (
         InDoubt,
         StepChanged,
@@ -56,7 +57,6 @@ if _typing.TYPE_CHECKING:
         SuspensionSwallowed,
         TooManySteps,
     )
-    from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
     from tenure.surfaces.remote.client import AsyncClient, Client
     from tenure.surfaces.remote.errors import (
         Conflict,
@@ -140,21 +140,21 @@ _IMPORTED_LATER = {
     "Client": "surfaces.remote.client",
     "Conflict": "surfaces.remote.errors",
     "InDoubt": "core.model.step_errors",
-    "JobEnded": "engine.client.durable",
+    "JobEnded": "core.model.signal_errors",
     "JobsAside": "core.model.aside",
     "NotAllowed": "surfaces.remote.errors",
     "NotFound": "surfaces.remote.errors",
-    "NotInDoubt": "engine.client.durable",
+    "NotInDoubt": "core.model.signal_errors",
     "Refused": "surfaces.remote.errors",
     "RemoteError": "surfaces.remote.errors",
     "RemoteEvent": "surfaces.remote.values",
     "RemoteJob": "surfaces.remote.values",
-    "SignalDiffers": "engine.client.durable",
+    "SignalDiffers": "core.model.signal_errors",
     "StepChanged": "core.model.step_errors",
     "StepResultRefused": "core.model.step_errors",
     "SuspensionSwallowed": "core.model.step_errors",
     "TooMany": "surfaces.remote.errors",
-    "TooManySignals": "engine.client.durable",
+    "TooManySignals": "core.model.signal_errors",
     "TooManySteps": "core.model.step_errors",
     "UnexpectedAnswer": "surfaces.remote.errors",
     "Unreachable": "surfaces.remote.errors",

@@ -32,7 +32,7 @@ async def test_the_end_of_a_wait_is_told(store: Store, clock: Clock) -> None:
 
 
 async def test_in_doubt(store: Store) -> None:
-    """S2.44: an operator learns what to look at and what to run then."""
+    """An operator learns what to look at and what to run then."""
     await serve(store)
     job = await asking(store)
     answer = await why(store, job)

@@ -19,7 +19,7 @@ AwaitedName = Annotated[
 _Pause = Annotated[float, Meta(ge=0, le=3652 * 86_400)]
 
 
-class RecalledStep(Struct, frozen=True, kw_only=True, rename="camel"):
+class FoundStep(Struct, frozen=True, kw_only=True, rename="camel"):
     """A step that the job has kept. `isLong` says that its result is left out: ask for the step alone.
 
     `isOver` says that the time of a sleep or a wait has come.
@@ -36,20 +36,20 @@ class RecalledStep(Struct, frozen=True, kw_only=True, rename="camel"):
     is_over: bool
 
 
-class Recalled(Struct, frozen=True, kw_only=True, rename="camel"):
+class FoundProgress(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the job has kept so far: its steps, its state, and the signals that it was sent, with payloads.
 
     Of signals that are too long to be brought along, `longSignals` has the names.
     """
 
     job_id: UUID
-    steps: Sequence[RecalledStep]
+    steps: Sequence[FoundStep]
     state: Raw | None
     signals: Mapping[str, Raw]
     long_signals: Sequence[str]
 
 
-class RecalledSignal(Struct, frozen=True, kw_only=True):
+class FoundSignal(Struct, frozen=True, kw_only=True):
     """A signal that the job was sent, and its payload."""
 
     name: str
@@ -105,9 +105,9 @@ class SuspendBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     name: KeptName | UnsetType = UNSET
 
 
-def recalled(job: UUID, found: Recollection) -> Recalled:
+def recalled(job: UUID, found: Recollection) -> FoundProgress:
     """What a job has kept, for its worker."""
-    return Recalled(
+    return FoundProgress(
         job_id=job,
         steps=[recalled_step(step, is_over=step.name in found.waits_over) for step in found.steps],
         state=None if found.checkpoint is None else Raw(found.checkpoint),
@@ -116,9 +116,9 @@ def recalled(job: UUID, found: Recollection) -> Recalled:
     )
 
 
-def recalled_step(step: KeptStep, *, is_over: bool = False) -> RecalledStep:
+def recalled_step(step: KeptStep, *, is_over: bool = False) -> FoundStep:
     """One step, for its worker."""
-    return RecalledStep(
+    return FoundStep(
         name=step.name,
         kind=step.kind,
         status=step.status,

@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from tenure.api.durable_shapes import EffectItem, WaitItem, effect_item, wait_item
 from tenure.api.redaction import USUAL, Redaction
 from tenure.core.model.child_keys import given_key
-from tenure.core.model.durable import KeptProgress
+from tenure.core.model.durable import ProgressSummary
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line, Progress
 from tenure.core.model.outcome import Attempt, Ending
@@ -213,7 +213,7 @@ def job_item(listed: Listed | Job) -> JobItem:
     )
 
 
-def job_detail(job: Job, redaction: Redaction = USUAL, kept: KeptProgress | None = None) -> JobDetail:
+def job_detail(job: Job, redaction: Redaction = USUAL, kept: ProgressSummary | None = None) -> JobDetail:
     """Everything that operators see of one job; what it has kept, if that is given."""
     return JobDetail(
         **msgspec.structs.asdict(job_item(job)),

@@ -12,7 +12,7 @@ from tests.surfaces.store_behind import NOBODY
 
 
 async def test_a_signal_resumes_the_job_that_waits_for_it(app: Tenure, store: Store) -> None:
-    """S0.7: sent again it changes nothing, by whichever of the four ways it comes."""
+    """Sent again it changes nothing, by whichever of the four ways it comes."""
     job = await waiting(store)
     payload = {"by": "ann", "parts": [1, 2]}
     assert await app.signal(job, "approved", payload) is State.QUEUED

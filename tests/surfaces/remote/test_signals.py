@@ -13,7 +13,7 @@ from tests.surfaces.store_behind import NOBODY
 
 
 async def test_a_signal_is_sent_once_however_often(client: Any, store: Store) -> None:  # noqa: F811
-    """S1.47: what was lost on the way may be sent again."""
+    """What was lost on the way may be sent again."""
     job = await waiting(store, "all clear")
     assert [one.job_id async for one in client.list(waiting_for="all clear")] == [job]
     shown = await client.get(job)

@@ -326,7 +326,7 @@ class DoubtfulEffect(Struct, frozen=True, kw_only=True):
     since: datetime
 
 
-class KeptProgress(Struct, frozen=True, kw_only=True):
+class ProgressSummary(Struct, frozen=True, kw_only=True):
     """What operators see of a job's progress at a glance: how many steps, its wait, its effects in doubt."""
 
     steps: int = 0

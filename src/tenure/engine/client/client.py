@@ -22,10 +22,8 @@ from tenure.engine.client.admission import Admission
 from tenure.engine.client.aside import AsideJobs
 from tenure.engine.client.bulk import BulkChanges
 from tenure.engine.client.completions import Completions
-from tenure.engine.client.durable import DurableJobs
 from tenure.engine.client.feed import Feed
 from tenure.engine.client.flow_cache import FlowCache
-from tenure.engine.client.lease_progress import LeaseProgress
 from tenure.engine.client.limits import OperatorLimits
 from tenure.engine.client.log_tail import AttemptLine
 from tenure.engine.client.pauses import OperatorPauses
@@ -35,6 +33,8 @@ from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
+from tenure.engine.durable.durable_jobs import DurableJobs
+from tenure.engine.durable.lease_progress import LeaseProgress
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules

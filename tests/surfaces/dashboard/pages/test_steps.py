@@ -68,7 +68,7 @@ async def test_a_signal_is_sent_by_a_form(api: Api, store: Store) -> None:
 
 
 async def test_an_effect_in_doubt_is_answered_by_two_buttons(api: Api, store: Store) -> None:
-    """S0.61: the overview names it until somebody says what has happened; a dead letter's as well."""
+    """The overview names it until somebody says what has happened; a dead letter's as well."""
     job, dead = await asking(store), await in_doubt(store, "refund")
     operator = await visitor(api, store, "operate")
     overview = await shown(operator, "/")

@@ -130,7 +130,7 @@ async def test_a_signal_that_cannot_be_kept_is_refused_with_the_reason(api: Api,
 
 
 async def test_an_answer_ends_the_doubt_and_the_job_goes_on(api: Api, store: Store) -> None:
-    """S0.61: an effect that may have happened is not run again before somebody has said so."""
+    """S2.30: an effect that may have happened is not run again before somebody has said so."""
     job = await asking(store)
     assert (await api.get(f"/v1/jobs/{job}")).json["waitingFor"]["kind"] == "answer"
     path, body = f"/v1/jobs/{job}/effects/charge", {"happened": True, "result": {"id": 7}}

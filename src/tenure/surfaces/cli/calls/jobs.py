@@ -18,7 +18,6 @@ from tenure.engine.phrases import moment
 from tenure.surfaces.cli.calls.jobs_list import list_jobs
 from tenure.surfaces.cli.calls.jobs_purge import purge
 from tenure.surfaces.cli.calls.jobs_show import show
-from tenure.surfaces.cli.calls.jobs_steps import answer, signal, steps
 from tenure.surfaces.cli.calls.jobs_watch import logs, watch
 from tenure.surfaces.cli.calls.jobs_why import why
 from tenure.surfaces.cli.changes import Changes, with_changes
@@ -27,6 +26,7 @@ from tenure.surfaces.cli.job_ids import JobName, NoSuchEnding, SeveralEndings, f
 from tenure.surfaces.cli.options import jobs_argument, moment_option, params_option, read_by, read_params
 from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.surfaces.cli.output import json_option, print_json, styled
+from tenure.surfaces.cli.progress.commands import answer, signal, steps
 
 T = TypeVar("T")
 ACTOR = "cli"

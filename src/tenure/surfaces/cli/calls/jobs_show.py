@@ -11,18 +11,18 @@ from tenure.api.durable_shapes import StepItem, step_item
 from tenure.api.redaction import Redaction
 from tenure.api.why_shapes import WhyItem, why_item
 from tenure.core.model.child_keys import given_key
-from tenure.core.model.durable import KeptProgress, KeptStep
+from tenure.core.model.durable import KeptStep, ProgressSummary
 from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.trail import Usage
 from tenure.core.reports.why import Why, WhyCode
 from tenure.core.values.text import plain
 from tenure.engine.client.client import JobClient
-from tenure.surfaces.cli.calls.jobs_steps import IN_DOUBT, step_lines
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.job_ids import JobName, full_id
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import json_option, moment, print_json, styled, table
+from tenure.surfaces.cli.progress.commands import IN_DOUBT, step_lines
 
 MOST_EVENTS = 100
 """How many events are shown to people; handlers may emit thousands."""
@@ -51,7 +51,7 @@ class _Record(NamedTuple):
     """All that is shown of a job."""
 
     job: Job
-    kept: KeptProgress
+    kept: ProgressSummary
     steps: list[KeptStep]
     attempts: list[Attempt]
     events: list[Event]

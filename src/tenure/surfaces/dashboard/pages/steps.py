@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from tenure.api.durable_shapes import StepItem, WaitItem, step_item, wait_item
-from tenure.core.model.durable import KeptProgress
+from tenure.core.model.durable import ProgressSummary
 from tenure.core.model.job import Job
 from tenure.surfaces.dashboard.pages.addresses import job_address
 from tenure.surfaces.http.app.context import AppContext, Request
@@ -62,5 +62,5 @@ async def steps_view(context: AppContext, request: Request, job: Job) -> StepsVi
     )
 
 
-def _doubts(kept: KeptProgress) -> list[DoubtView]:
+def _doubts(kept: ProgressSummary) -> list[DoubtView]:
     return [DoubtView(effect.step, effect.since) for effect in kept.in_doubt]

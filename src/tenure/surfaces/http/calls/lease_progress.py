@@ -3,7 +3,7 @@
 from msgspec import Raw, UnsetType
 
 from tenure.api.lease_progress_shapes import (
-    RecalledSignal,
+    FoundSignal,
     StateBody,
     StateSaved,
     StepAnswer,
@@ -29,7 +29,8 @@ _REFUSED = {
 
 async def recall(context: AppContext, request: Request) -> Response:
     """What the job has kept so far: its steps, its state, and the signals that it was sent."""
-    found = await context.client.lease_progress.recall(await held_lease(context, request))
+    held = await held_lease(context, request)
+    found = await context.client.lease_progress.recall(held.worker, held.lease)
     if found is None:
         raise lost()
     return Response(200, recalled(request.job, found))
@@ -38,7 +39,7 @@ async def recall(context: AppContext, request: Request) -> Response:
 async def recall_step(context: AppContext, request: Request) -> Response:
     """One step with its whole result."""
     held, name = await held_lease(context, request), name_in(request, "step")
-    found = await context.client.lease_progress.recall_step(held, name)
+    found = await context.client.lease_progress.recall_step(held.worker, held.lease, name)
     if found is None:
         raise Refusal("not-found", "the job has no such step, or the lease does not hold")
     return Response(200, recalled_step(found))
@@ -47,10 +48,10 @@ async def recall_step(context: AppContext, request: Request) -> Response:
 async def recall_signal(context: AppContext, request: Request) -> Response:
     """One signal with its whole payload."""
     held, name = await held_lease(context, request), name_in(request, "signal")
-    found = await context.client.lease_progress.recall_signal(held, name)
+    found = await context.client.lease_progress.recall_signal(held.worker, held.lease, name)
     if found is None:
         raise Refusal("not-found", "the job has no such signal, or the lease does not hold")
-    return Response(200, RecalledSignal(name=found.name, payload=Raw(found.body)))
+    return Response(200, FoundSignal(name=found.name, payload=Raw(found.body)))
 
 
 async def keep(context: AppContext, request: Request) -> Response:
@@ -70,7 +71,7 @@ async def keep(context: AppContext, request: Request) -> Response:
         if status is not StepStatus.DONE or (kind is StepKind.WAIT and isinstance(body.result, UnsetType))
         else given_document(body.result, "/result"),
     )
-    kept = await context.client.lease_progress.keep(held, step)
+    kept = await context.client.lease_progress.keep(held.worker, held.lease, step)
     if kept is Keeping.LOST:
         raise lost()
     if kept in _REFUSED:
@@ -82,6 +83,7 @@ async def save(context: AppContext, request: Request) -> Response:
     """Save the state that a later attempt is to find; it replaces the one before."""
     body: StateBody = request.body
     held = await held_lease(context, request)
-    if not await context.client.lease_progress.save(held, document(body.state, "/state")):
+    state = document(body.state, "/state")
+    if not await context.client.lease_progress.save(held.worker, held.lease, state):
         raise lost()
     return Response(200, StateSaved(job_id=request.job))

@@ -8,8 +8,8 @@ from msgspec import Raw, UnsetType
 from tenure.api.durable_shapes import EffectBody, SignalBody, Steps, step_item
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import EffectAnswer, Signal, kept_named, step_named
+from tenure.core.model.signal_errors import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
 from tenure.core.values.documents import NULL, Document
-from tenure.engine.client.durable import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal, invalid, problem_and_remedy

@@ -80,7 +80,7 @@ ROUTES = (
         handler=lease_progress.recall,
         summary="What the job has kept so far",
         parameters=(TOKEN,),
-        answers={200: lease_progress_shapes.Recalled},
+        answers={200: lease_progress_shapes.FoundProgress},
         problems=("not-found", "lease-lost"),
     ),
     _worker(
@@ -89,7 +89,7 @@ ROUTES = (
         handler=lease_progress.recall_step,
         summary="One step, with its whole result",
         parameters=(TOKEN,),
-        answers={200: lease_progress_shapes.RecalledStep},
+        answers={200: lease_progress_shapes.FoundStep},
         problems=("not-found",),
     ),
     _worker(
@@ -107,7 +107,7 @@ ROUTES = (
         handler=lease_progress.recall_signal,
         summary="One signal, with its whole payload",
         parameters=(TOKEN,),
-        answers={200: lease_progress_shapes.RecalledSignal},
+        answers={200: lease_progress_shapes.FoundSignal},
         problems=("not-found",),
     ),
     _worker(

@@ -3,76 +3,23 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from tenure.core.errors import JobNotFound, TenureError
+from tenure.core.errors import JobNotFound
 from tenure.core.model.durable import (
-    MOST_SIGNALS,
     Answered,
     Delivered,
     DoubtfulEffect,
     EffectAnswer,
-    KeptProgress,
     KeptStep,
+    ProgressSummary,
     Signal,
     Signalled,
     Verdict,
 )
 from tenure.core.model.job import Job
+from tenure.core.model.signal_errors import JobEnded, NotInDoubt, SignalDiffers, TooManySignals
 from tenure.core.model.states import State
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.storage.contract.store import Store
-
-
-class JobEnded(TenureError):
-    """The job has ended, so nothing can be sent to it any more."""
-
-    def __init__(self, job: UUID, state: State) -> None:
-        super().__init__(job, state)
-        self.job = job
-        self.state = state
-
-    def __str__(self) -> str:
-        return f"job {self.job} has ended already: it is {self.state}"
-
-
-class SignalDiffers(TenureError):
-    """Another payload was sent to the job under that name before, and that one stands."""
-
-    def __init__(self, job: UUID, name: str, state: State) -> None:
-        super().__init__(job, name, state)
-        self.job = job
-        self.name = name
-        self.state = state
-
-    def __str__(self) -> str:
-        signal = f"the signal {self.name!r:.220}"
-        return f"job {self.job} was sent {signal} before with another payload, and the first one stands"
-
-
-class TooManySignals(TenureError):
-    """The job was sent as many signals as it may be."""
-
-    def __init__(self, job: UUID, state: State) -> None:
-        super().__init__(job, state)
-        self.job = job
-        self.state = state
-
-    def __str__(self) -> str:
-        return f"job {self.job} was sent {MOST_SIGNALS:,} signals, and takes no more"
-
-
-class NotInDoubt(TenureError):
-    """The job has no effect of that name that is in doubt."""
-
-    def __init__(self, job: UUID, name: str, state: State) -> None:
-        super().__init__(job, name, state)
-        self.job = job
-        self.name = name
-        self.state = state
-
-    def __str__(self) -> str:
-        return (
-            f"job {self.job} has no effect {self.name!r:.220} in doubt; its steps say how far each has come"
-        )
 
 
 class DurableJobs:
@@ -130,10 +77,10 @@ class DurableJobs:
             found += part
         return found
 
-    async def kept(self, job: Job) -> KeptProgress:
+    async def kept(self, job: Job) -> ProgressSummary:
         """A job's progress at a glance."""
         waits = await self._store.open_waits([job.id]) if job.state is State.SUSPENDED else {}
-        return KeptProgress(
+        return ProgressSummary(
             steps=await self._store.count_steps(job.id),
             wait=waits.get(job.id),
             in_doubt=await self._store.effects_in_doubt(job=job.id),

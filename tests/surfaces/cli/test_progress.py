@@ -17,7 +17,7 @@ async def three_jobs(store: Store) -> tuple[str, str, str]:
 
 
 def test_a_signal_is_sent_and_seen(tmp_path: Path, migrated: str) -> None:
-    """S2.44: the whole way of an operator, by commands: who waits, what for, and how it goes on."""
+    """The whole way of an operator, by commands: who waits, what for, and how it goes on."""
     job, _, ended = on(migrated, three_jobs)
     where = ("--database", migrated)
     listed = tenure(tmp_path, "jobs", "list", "--waiting-for", "approved", "--json", *where)
@@ -54,7 +54,7 @@ def test_what_is_no_signal_is_wrong_usage(tmp_path: Path, migrated: str) -> None
 
 
 def test_an_answer_ends_the_doubt(tmp_path: Path, migrated: str) -> None:
-    """S0.61: nobody but a person says that an effect has happened; then the job goes on."""
+    """Nobody but a person says that an effect has happened; then the job goes on."""
     _, job, _ = on(migrated, three_jobs)
     where = ("--database", migrated)
     doctor = tenure(tmp_path, "doctor", *where)
