@@ -131,7 +131,7 @@ async def test_nobody_speaks_for_a_lease_of_another_key(api: Api, store: Store) 
 
 
 async def test_a_pause_gives_the_job_back_without_an_attempt(api: Api, store: Store, clock: Clock) -> None:
-    """S0.6: a job that waits holds no slot, and asked again the same answer comes."""
+    """A job that waits holds no slot, and asked again the same answer comes."""
     held = await one(api, store)
     replies = [await held.call("suspend", forSeconds=60) for _ in range(2)]
     assert [(reply.status, reply.json["status"]) for reply in replies] == [(200, "suspended")] * 2
