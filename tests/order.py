@@ -16,6 +16,7 @@ LONG = (
     "tests/model/test_stores.py",
     "tests/surfaces/test_rolling_upgrade.py",
     "tests/chaos/test_short.py",
+    "tests/chaos/test_messages.py",
     "tests/chaos/test_schedules.py",
     "tests/worker/test_flooding.py",
     "tests/worker/test_failover.py",
