@@ -36,7 +36,7 @@ async def test_a_job_that_has_kept_nothing_recalls_nothing(store: Store) -> None
 
 
 async def test_a_later_attempt_finds_all_that_was_kept(store: Store, clock: Clock) -> None:
-    """S0.6, S0.7: it goes on where the one before has ended."""
+    """S0.7: it goes on where the one before has ended."""
     first = await held(store)
     await keep(store, first, done("z", "1"), intended(), done("a", None))
     await store.save_checkpoints("a", [(first, Document('{"page":2}'))])
