@@ -13,6 +13,7 @@ from chaos.invariants import (
     keys,
     leases,
     leftovers,
+    messages,
     privacy,
     record,
     serving,
@@ -20,7 +21,20 @@ from chaos.invariants import (
     timing,
 )
 
-_THEMES = (accepted, keys, record, leases, attempts, timing, cancelling, serving, leftovers, privacy, ticks)
+_THEMES = (
+    accepted,
+    keys,
+    record,
+    leases,
+    attempts,
+    timing,
+    cancelling,
+    serving,
+    leftovers,
+    privacy,
+    ticks,
+    messages,
+)
 
 INVARIANTS = {
     invariant.__name__.partition("_")[0].upper(): invariant

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from chaos.history import Call
 from chaos.ledger import Entry
+from chaos.messages.passages import Passage
 from chaos.schedules.calls import ScheduleCall, TickOf
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
@@ -126,6 +127,7 @@ class Leftovers(Struct, frozen=True, kw_only=True):
     leases: list[str] = []
     folders: list[str] = []
     descriptors: list[str] = []
+    messages: list[str] = []
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -176,6 +178,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """By namespace, a word that stands in its jobs and in no others."""
     writings: list[Writing] = []
     secrets: list[Secret] = []
+    passages: list[Passage] = []
     schedules: list[Schedule] = []
     ticks: list[TickOf] = []
     schedule_calls: list[ScheduleCall] = []
@@ -223,6 +226,7 @@ async def gather(
     marks: Mapping[str, str] | None = None,
     writings: Sequence[Writing] = (),
     secrets: Sequence[Secret] = (),
+    passages: Sequence[Passage] = (),
     schedule_calls: Sequence[ScheduleCall] = (),
 ) -> Evidence:
     """Read all that a store has, and put it beside what others saw."""
@@ -251,6 +255,7 @@ async def gather(
         marks=dict(marks or {}),
         writings=list(writings),
         secrets=list(secrets),
+        passages=list(passages),
         schedules=schedules,
         ticks=[tick for schedule in schedules for tick in await _ticks(store, schedule.name)],
         schedule_calls=list(schedule_calls),
