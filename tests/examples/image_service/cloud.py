@@ -21,7 +21,6 @@ from examples.image_service.local_cloud import BUCKET, CREDENTIALS, prepare
 from tests.ports import free_port
 from tests.until import until
 
-
 FIRST = '{"headers": '
 """How each request begins in the recording."""
 
