@@ -168,7 +168,7 @@ def pointed(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> It
 async def test_storage_that_denies_for_good_fails_the_image_with_its_reason(
     cloud: Cloud, front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S2.13, S2.15: after six attempts, on a clock that the test moves."""
+    """S2.13, S2.15, S2.29: after six attempts, on a clock that the test moves."""
     front.judge = puts(Fault(403, "AccessDenied"))
     variables = {**cloud.variables, "AWS_ENDPOINT_URL": front.url}
     picture = jobs.Picture("0" * 64, "image/jpeg", 1, "a.jpg")

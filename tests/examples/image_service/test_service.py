@@ -139,7 +139,10 @@ async def test_what_is_not_there_is_not_found(service: RunningService) -> None:
     request = (await service.http.delete(image["links"]["self"])).json()["job_id"]
     for path in (f"/images/{uuid4()}", f"/jobs/{uuid4()}", f"/images/{request}", f"/jobs/{image['job_id']}"):
         assert (await service.http.get(path)).status_code == 404
-    assert (await service.http.get("/images/no-id")).status_code == 422
+    for method, path, named in (("GET", "/images/no-id", "image: "), ("POST", "/uploads", "name: ")):
+        answer = await service.http.request(method, path)
+        assert (answer.status_code, answer.json()["error"]) == (422, "bad-request")
+        assert answer.json()["detail"].startswith(named)
 
 
 async def _is_clean(cloud: Cloud, image: str) -> bool:
