@@ -44,7 +44,7 @@ async def run(port: int, trigger: str, folder: Path) -> None:
         )
         await _answers(worker, f"http://127.0.0.1:{worker_port}/readyz")
         print(_where_to_look(port, trigger, folder), flush=True)
-        await _first_to_end([cloud, api, worker])
+        await _first_to_end({"moto": cloud, "uvicorn": api, "tenure": worker}, folder)
 
 
 def _where_to_look(port: int, trigger: str, folder: Path) -> str:
@@ -91,14 +91,19 @@ async def _answers(process: Process, url: str) -> None:
     raise SystemExit(f"a part ended before it answered at {url}: is one of the ports taken?")
 
 
-async def _first_to_end(processes: list[Process]) -> None:
+async def _first_to_end(parts: Mapping[str, Process], folder: Path) -> None:
+    """Wait until told to end; a part that ends by itself is an error, with what it said last."""
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
-    waits = [asyncio.ensure_future(one) for one in (told.wait(), *(process.wait() for process in processes))]
+    waits = [asyncio.ensure_future(one) for one in (told.wait(), *(part.wait() for part in parts.values()))]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
+    if not told.is_set():
+        name = next(name for name, part in parts.items() if part.returncode is not None)
+        last = (folder / f"{name}.log").read_text()[-2000:]
+        raise SystemExit(f"{last}\n{name} has ended, so the others were stopped; it said the above")
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
 from examples.image_service import uploads, views
@@ -146,6 +147,12 @@ def _problem(status: int, error: str, detail: str) -> Response:
 @web.exception_handler(Refused)
 async def on_refused(_: Request, error: Refused) -> Response:
     return _problem(error.status, error.error, error.detail)
+
+
+@web.exception_handler(RequestValidationError)
+async def on_invalid(_: Request, error: RequestValidationError) -> Response:
+    wrong = [f"{one['loc'][-1]}: {one['msg']}" for one in error.errors()]
+    return _problem(422, "bad-request", "; ".join(wrong))
 
 
 @web.exception_handler(JobNotFound)

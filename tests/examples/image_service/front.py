@@ -62,6 +62,9 @@ class Front(ThreadingHTTPServer):
         """How many calls there were of each operation."""
         return Counter(one.call.operation for one in self.answered)
 
+    def handle_error(self, *_: object) -> None:
+        """Nothing: callers that are killed hang up."""
+
     def of(self, image: str) -> list[Answered]:
         """The calls about an image, in the order of their answers."""
         return [one for one in self.answered if one.call.image == image]

@@ -76,7 +76,7 @@ class BreakTwoCalls:
 
 
 async def test_every_metric_of_the_list_is_there_and_right(watched: Watched, database: str) -> None:
-    """S2.44, S2.53, S2.62: the whole of both expositions, and each value beside what was done."""
+    """S2.44, S2.62, C24: the whole of both expositions, and each value beside what was done."""
     service = watched.service
     waiting = await held_and_waiting(watched)
     images = [(await service.ended(path))["job_id"] for path in waiting]

@@ -19,6 +19,7 @@ from tests.examples.image_service.cloud import Cloud
 from tests.examples.image_service.front import Call, Fault, Front, Judge, running_front
 from tests.examples.image_service.running_service import RunningService, running_service
 from tests.examples.image_service.sent import encoded
+from tests.until import until
 
 CALLS = 11
 """The calls of an attempt that nothing disturbs."""
@@ -95,6 +96,43 @@ def check_order(front: Front, image: str) -> None:
         assert written[-1] == verdict
 
 
+async def test_an_image_at_work_is_cancelled_by_a_job_of_its_own(
+    service: RunningService, front: Front, cloud: Cloud
+) -> None:
+    """S2.23, S2.24: the worker leads it to failed, not the API, and nothing of it is left."""
+    gate = threading.Event()
+
+    def hold_variants(call: Call) -> Fault | None:
+        if call.operation == "put_object" and not call.key.endswith("verdict"):
+            gate.wait(60)
+        return None
+
+    front.judge = hold_variants
+    data = encoded(seed=250)
+    image = (await service.upload(data)).json()
+    await until(lambda: any(one.call.operation == "get_object" for one in front.of(image["job_id"])))
+    asked = await service.http.post(image["links"]["cancel"])
+    assert (asked.status_code, asked.json()["job_type"]) == (202, "image.cancel")
+    done = await service.ended(asked.json()["links"]["self"])
+    gate.set()
+    assert (done["status"], done["result"]) == ("completed", {"cancelled": True})
+    ended = await service.ended(image["links"]["self"])
+    assert (ended["status"], ended["error"]["type"]) == ("failed", "UploadCancelled")
+    assert done["job_id"] in ended["error"]["text"]
+
+    async def is_clean() -> bool:
+        return not [key for key in await cloud.keys() if image["job_id"] in key]
+
+    await until(is_clean)
+    late = await service.http.post(image["links"]["cancel"])
+    assert (late.status_code, late.json()["error"]) == (409, "ended")
+    # Who sends it again wants it.
+    again = await service.published(data)
+    assert (again["status"], again["job_id"] == image["job_id"]) == ("completed", False)
+    late = await service.http.post(again["links"]["self"] + "/cancel")
+    assert late.status_code == 409
+
+
 async def test_an_upload_that_cannot_be_stored_is_not_accepted(
     variables: Mapping[str, str], front: Front, cloud: Cloud, tmp_path: Path
 ) -> None:
@@ -130,7 +168,7 @@ def pointed(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> It
 async def test_storage_that_denies_for_good_fails_the_image_with_its_reason(
     cloud: Cloud, front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S2.13, S2.15: after six attempts, on a clock that the test moves."""
+    """S2.13, S2.15, S2.29: after six attempts, on a clock that the test moves."""
     front.judge = puts(Fault(403, "AccessDenied"))
     variables = {**cloud.variables, "AWS_ENDPOINT_URL": front.url}
     picture = jobs.Picture("0" * 64, "image/jpeg", 1, "a.jpg")
