@@ -13,12 +13,14 @@ from tenure.core.model.job import Job, NewJob
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
+from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter, Page
 from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tenure.storage.mapping.paging import BUDGET, FEW_LINES, FEW_QUEUED
 from tests.storage.clock import START, Clock
 from tests.storage.contract.histories import lives
+from tests.storage.progress import waiting
 from tests.storage.verbs import (
     MAIL,
     claim,
@@ -30,9 +32,11 @@ from tests.storage.verbs import (
     seconds,
     settle,
     succeeded,
+    suspended,
 )
 
 NOTHING = timedelta(0)
+APPROVED = Filter(waiting_for="approved")
 
 
 def fits(job: Job, which: Filter) -> bool:
@@ -244,3 +248,19 @@ async def test_lists_read_while_jobs_move_name_no_job_twice(store: Store, other:
             assert len({job.id for job in shown}) == len(shown)
             assert {job.state for job in shown} <= which.states
     assert {job.id for job in await listed(store, Filter(states=frozenset({State.SUCCEEDED})))} == set(jobs)
+
+
+async def test_jobs_are_found_by_the_signal_that_they_wait_for_now(store: Store, clock: Clock) -> None:
+    """Not by one that they have waited for before, though they are suspended again, for something else."""
+    before = await waiting(store, timeout=seconds(60))
+    assert [job.id for job in (await store.page(APPROVED)).jobs] == [before]
+    await clock.advance(seconds(61))
+    await store.promote(10)
+    [held] = await claim(store)
+    await settle(store, [suspended(held, seconds(600))])
+    fresh = await waiting(store)
+    for newest_first in (True, False):
+        page = await store.page(APPROVED, newest_first=newest_first)
+        assert [job.id for job in page.jobs] == [fresh]
+    assert (await store.page(Filter(waiting_for="paid"))).jobs == []
+    assert (await store.counts(APPROVED))[State.SUSPENDED] == Count(1)
