@@ -164,6 +164,7 @@ kill -9 $PPID
 """
 program_process.TICK = 0.05  # in the zygote, which imports this
 
-app.command("program.counts", ["sh", "-c", COUNT], max_attempts=6, retry=SOON)
-app.command("program.waits", ["sh", "-c", WAIT], max_attempts=6, retry=SOON)
-app.command("program.scribbles", ["sh", "-c", 'echo "no json" > "$TENURE_STATE"'], max_attempts=6, retry=SOON)
+app.command("program.plain", ["true"])
+app.command("program.counts", ["sh", "-c", COUNT], keeps_state=True, max_attempts=6, retry=SOON)
+app.command("program.waits", ["sh", "-c", WAIT], keeps_state=True, max_attempts=6, retry=SOON)
+app.command("program.scribbles", ["sh", "-c", 'echo "no json" > "$TENURE_STATE"'], keeps_state=True)

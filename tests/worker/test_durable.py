@@ -94,7 +94,8 @@ async def test_handlers_without_steps_ask_nothing(store: Store) -> None:
     for verb in ("recall", "keep_steps", "save_checkpoints", "suspend"):
         interfering.interferences[verb] = _noting(asked, verb)
     async with serving_app(interfering.store, TARGET):
-        await reach(store, await enqueue(store, "plain", {}), State.SUCCEEDED)
+        for what in ("plain", "program.plain"):
+            await reach(store, await enqueue(store, what, {}), State.SUCCEEDED)
         assert asked == []
         job = await enqueue(store, "effect", {"ledger": "/dev/null"})
         await reach(store, job, State.SUCCEEDED)

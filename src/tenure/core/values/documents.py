@@ -88,7 +88,10 @@ def canonical_hash(document: Document) -> bytes:
 
 @cache
 def _digest() -> Callable[[bytes], bytes]:
-    from hashlib import blake2b  # loads more than a handler's process needs
+    try:
+        from _blake2 import blake2b  # hashlib loads OpenSSL as well
+    except ImportError:
+        from hashlib import blake2b
 
     return lambda content: blake2b(content, digest_size=16).digest()
 

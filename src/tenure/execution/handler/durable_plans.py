@@ -199,7 +199,7 @@ class DurablePlans:
         try:
             body = kept_result(value)
         except InvalidJson as error:
-            problem = f"cannot be kept: {error}"
+            problem = f"cannot be kept: it {error.problem}"
         else:
             is_kept = memory.has_room_for(body)
             if is_kept:

@@ -45,16 +45,22 @@ _KEPT_ERRORS = 1_000
 
 
 class Program:
-    """One program with its arguments; after one of `fatal_codes` its job is not tried again."""
+    """One program with its arguments; after one of `fatal_codes` its job is not tried again.
 
-    def __init__(self, arguments: Sequence[str], fatal_codes: Collection[int] = ()) -> None:
+    With `keeps_state` it has a file whose content outlives the attempt.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], fatal_codes: Collection[int] = (), *, keeps_state: bool = False
+    ) -> None:
         self.arguments = tuple(arguments)
+        self._keeps_state = keeps_state
         self._fatal_codes = frozenset(fatal_codes)
 
     def run(self, params: object = None, ctx: Context | None = None) -> Any:
         """Run the program to its end and return its result; raises ProgramFailed."""
         path = f"{environ.get('TMPDIR', '/tmp')}/tenure-result-{uuid4().hex}"  # noqa: S108
-        state = ProgramState(f"{path}-state", ctx)
+        state = ProgramState(f"{path}-state", ctx if self._keeps_state else None)
         document = write({} if params is None else params, limit=_LARGEST_PARAMS)
         stdout = StdoutResult(lambda data: _write_all(1, data))
         last_errors = bytearray()
@@ -68,7 +74,9 @@ class Program:
             ctx.check_cancelled()  # a request to stop before there is a program would reach none
         try:
             state.place()
-            environment = _environment(ctx, path) | {STATE: state.path}
+            environment = _environment(ctx, path)
+            if self._keeps_state:
+                environment[STATE] = state.path
             started = self._started(f"{document}\n".encode(), environment)
             code = started.follow(stdout.feed, on_error, state.save_if_whole)
             stdout.close()

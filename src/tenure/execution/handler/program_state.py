@@ -10,7 +10,7 @@ from tenure.execution.handler.program_files import contents
 
 
 class ProgramState:
-    """The file of one attempt; `path` names it, whether it is there or not."""
+    """The file of one attempt; `path` names it. Without a context nothing is kept."""
 
     def __init__(self, path: str, ctx: Context | None) -> None:
         self.path = path
@@ -19,8 +19,8 @@ class ProgramState:
         self._seen = 0
 
     def place(self) -> None:
-        """Write the last checkpoint there. The first claim of a job cannot find any, and asks nothing."""
-        if self._ctx is None or self._ctx.fence == 1:
+        """Write the last checkpoint there."""
+        if self._ctx is None:
             return
         calls = self._ctx._durable()
         self._saved = calls.run_sync(calls.plans.remember()).checkpoint

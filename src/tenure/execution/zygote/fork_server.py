@@ -43,7 +43,7 @@ from io import TextIOWrapper
 from typing import NamedTuple, NoReturn
 
 from tenure.execution.child import process
-from tenure.execution.handler import context, tracing
+from tenure.execution.handler import context, durable_calls, tracing
 from tenure.execution.handler.handler import App, import_failure, load
 from tenure.execution.handler.log_capture import LogCapture
 from tenure.execution.protocol import kernel, limits, variables
@@ -65,6 +65,9 @@ from tenure.execution.protocol.messages import (
 from tenure.execution.zygote import guard
 from tenure.execution.zygote.children import ZygoteChildren
 from tenure.execution.zygote.outbox import Outbox
+
+_SHARED = (durable_calls,)
+"""Loaded here once: each child whose handler keeps its progress would have to do it otherwise."""
 
 _READABLE = select.POLLIN
 _AT_ONCE = 4096

@@ -103,6 +103,7 @@ class Tenure:
         arguments: Sequence[str | os.PathLike[str]],
         *,
         fatal_codes: Collection[int] = (),
+        keeps_state: bool = False,
         **terms: Unpack[DefinitionTerms],
     ) -> JobFunction[dict[str, Any] | None, Any, ..., Any]: ...
     @overload
@@ -113,6 +114,7 @@ class Tenure:
         *,
         params: type[D],
         fatal_codes: Collection[int] = (),
+        keeps_state: bool = False,
         **terms: Unpack[DefinitionTerms],
     ) -> JobFunction[D, Any, ..., Any]: ...
     def command(
@@ -122,6 +124,7 @@ class Tenure:
         *,
         params: Any = dict,
         fatal_codes: Collection[int] = (),
+        keeps_state: bool = False,
         **terms: Unpack[DefinitionTerms],
     ) -> JobFunction[Any, Any, ..., Any]:
         """Make a program a job: `app.command("video.probe", ["ffprobe", "-v", "quiet", …])`.
@@ -129,13 +132,14 @@ class Tenure:
         No shell is involved. The program reads its params, of the type `params`, as JSON from standard input.
         Its result is the file that TENURE_RESULT names, if it wrote one, else the last JSON on standard
         output, else None; other output is the attempt's log. An exit code other than 0 is a failure, and one
-        of `fatal_codes` is not tried again.
+        of `fatal_codes` is not tried again. With `keeps_state`, a later attempt finds in the file that
+        TENURE_STATE names the JSON that an earlier one has left there.
         """
         # Most apps run no programs: their processes need not load this.
         from tenure.surfaces.library.command import command_of
 
         spec = command_spec_of(key, terms, self.settings)
-        schema, code = command_of(arguments, params, fatal_codes)
+        schema, code = command_of(arguments, params, fatal_codes, keeps_state=keeps_state)
         self._registry.add(structs.replace(spec, params_schema=schema), code)
         return JobFunction(code.run, (key, spec.version), self.namespace, self._registry, self._runtimes)
 

@@ -15,10 +15,14 @@ _AS_A_LIST = 'give the program and its arguments as a list: ["ffprobe", "-v", "q
 
 
 def command_of(
-    arguments: Sequence[str | os.PathLike[str]], params: Any, fatal_codes: Collection[int]
+    arguments: Sequence[str | os.PathLike[str]],
+    params: Any,
+    fatal_codes: Collection[int],
+    *,
+    keeps_state: bool,
 ) -> tuple[Document, Code]:
     """The schema of a program's params, and the code that runs it. Raises InvalidInput."""
-    program = Program(_texts(arguments), _codes(fatal_codes))
+    program = Program(_texts(arguments), _codes(fatal_codes), keeps_state=keeps_state)
     is_free = params is dict or params is Any or params is None
     typed = params_of(dict[str, Any] if is_free else params)
     _refuse_placeholders(program.arguments, read(typed.schema).get("properties", {}))
