@@ -15,6 +15,7 @@ from chaos.invariants import (
     leftovers,
     messages,
     privacy,
+    progress,
     record,
     serving,
     ticks,
@@ -34,6 +35,7 @@ _THEMES = (
     privacy,
     ticks,
     messages,
+    progress,
 )
 
 INVARIANTS = {
