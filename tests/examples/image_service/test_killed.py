@@ -68,6 +68,7 @@ async def stricken(database: str, tmp_path: Path) -> AsyncIterator[Stricken]:
                 yield Stricken(service, cloud)
 
 
+@pytest.mark.timeout(3600)  # two hundred pictures, each of which may wait for what was killed
 async def test_every_accepted_upload_ends_in_whole_or_with_a_reason_and_nothing_else_is_left(
     stricken: Stricken,
 ) -> None:
