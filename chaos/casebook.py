@@ -11,6 +11,7 @@ from uuid import UUID
 from chaos.evidence import Clocks, Evidence, Outage, Sighting, Stay
 from chaos.ledger import Entry
 from chaos.schedules.lives import ScheduleLife, schedule_lives
+from chaos.webhooks.lives import HookLife, hooks_in
 from tenure.core.model import trail
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
@@ -126,6 +127,11 @@ class Casebook:
     def schedules(self) -> dict[ScheduleName, ScheduleLife]:
         """What is known of schedules."""
         return schedule_lives(self.evidence)
+
+    @cached_property
+    def hooks(self) -> dict[UUID, HookLife]:
+        """What is known of webhooks."""
+        return hooks_in(self.evidence)
 
     def outages_between(self, begin: datetime, end: datetime) -> list[Outage]:
         """The outages that may have touched a span of the store's time."""

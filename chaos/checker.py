@@ -10,6 +10,7 @@ from chaos.invariants import (
     accepted,
     attempts,
     cancelling,
+    hooks,
     keys,
     leases,
     leftovers,
@@ -20,7 +21,20 @@ from chaos.invariants import (
     timing,
 )
 
-_THEMES = (accepted, keys, record, leases, attempts, timing, cancelling, serving, leftovers, privacy, ticks)
+_THEMES = (
+    accepted,
+    keys,
+    record,
+    leases,
+    attempts,
+    timing,
+    cancelling,
+    serving,
+    leftovers,
+    privacy,
+    ticks,
+    hooks,
+)
 
 INVARIANTS = {
     invariant.__name__.partition("_")[0].upper(): invariant

@@ -17,6 +17,7 @@ LONG = (
     "tests/surfaces/test_rolling_upgrade.py",
     "tests/chaos/test_short.py",
     "tests/chaos/test_schedules.py",
+    "tests/chaos/test_webhooks.py",
     "tests/worker/test_flooding.py",
     "tests/worker/test_failover.py",
     "tests/relay/messages/test_many.py",
