@@ -27,7 +27,7 @@ long: ## run the tests that take more time the more they are to find
 	TENURE_MODEL_EXAMPLES=200 $(PYTHON) -m pytest tests/model
 	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py tests/chaos/test_schedules.py tests/chaos/test_webhooks.py \
 		tests/storage/contract/test_limits_crowded.py tests/storage/contract/test_migrate_killed.py \
-		tests/storage/postgres/claims/test_many_keys.py tests/relay tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
+		tests/storage/postgres/claims/test_many_keys.py tests/examples tests/relay tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
 		--deselect tests/surfaces/http/docs/test_document.py
 	TENURE_TEST_WHOLE=1 TENURE_TEST_EXAMPLES=100 $(PYTHON) -m pytest --timeout 2400 tests/surfaces/http/docs/test_document.py
 	TENURE_TEST_COLLISIONS=400 $(PYTHON) -m pytest tests/storage/races/test_collisions.py

@@ -32,7 +32,7 @@ QUICK: dict[str, list[str]] = {
     "import contracts": ["lint-imports", "--no-logo"],
 }
 TYPES = ["mypy"]
-TESTS = ["pytest", "-n", WORKERS, "--dist", "worksteal", "-o", "tmp_path_retention_policy=failed"]
+TESTS = ["pytest", "-n", WORKERS, "--dist", "worksteal", "--costs", "-o", "tmp_path_retention_policy=failed"]
 
 COLLECTION = ["pytest", "--collect-only", "--quiet"]
 """Writes down what Python and pytest compile: else each of the workers would compile every module."""

@@ -20,7 +20,7 @@ from tests.storage.backends import Backend, SqliteBackend, server_for
 from tests.storage.clock import Clock
 from tests.storage.shared_connections import Kept
 
-pytest_plugins = ["tests.contract_counts", "tests.whole", "tests.order", "tests.wiretap"]
+pytest_plugins = ["tests.contract_counts", "tests.costs", "tests.whole", "tests.order", "tests.wiretap"]
 
 # A slow machine is no failure, and the same tree passes or fails the same way each time.
 settings.register_profile(

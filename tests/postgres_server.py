@@ -78,7 +78,13 @@ class PostgresServer:
     def __init__(self, binaries: Path | None = None, *, durable: bool = False) -> None:
         """Start from `binaries` when given, else by the order that the module describes."""
         # A deadlock is told before the 200 ms are over that enqueueing waits for a key.
-        relaxed = {"fsync": "off", "full_page_writes": "off", "deadlock_timeout": "50ms"}
+        relaxed = {
+            "fsync": "off",
+            "full_page_writes": "off",
+            "deadlock_timeout": "50ms",
+            # Of hundreds of databases, each for some seconds, one would always be looked at.
+            "autovacuum_naptime": "1h",
+        }
         self._relaxed = {} if durable else relaxed
         self._existing = None if binaries else os.environ.get(DSN_VARIABLE)
         self._binaries = binaries

@@ -16,7 +16,14 @@ IS_WHOLE = bool(os.environ.get("TENURE_TEST_WHOLE"))
 STORES = ("sqlite", "postgres")
 DEALT = tuple(
     f"tests/{folder}/"
-    for folder in ("surfaces/cli", "surfaces/dashboard", "surfaces/http", "telemetry", "relay/messages")
+    for folder in (
+        "surfaces/cli",
+        "surfaces/dashboard",
+        "surfaces/http",
+        "telemetry",
+        "relay/messages",
+        "examples",
+    )
 )
 """Folders of surfaces: each test, and each case of it, runs on one of the stores in turn."""
 CASES_DEALT = ("tests/surfaces/library/", "tests/worker/")

@@ -9,13 +9,15 @@ from tenure import Client, Context, JobHandle, State, Tenure, TenureError, backo
 from tenure.api.job_options import Options
 from tenure.core import errors as core_errors
 from tenure.core.errors import Directive
-from tenure.core.model import aside
+from tenure.core.model import aside, step_errors
 from tenure.core.model.job import Enqueued
 from tenure.core.model.lease import Progress
 from tenure.core.reports.why import Why
 from tenure.core.values.failure import Failure
 from tenure.execution.handler.context import Cancellation, Log
+from tenure.execution.handler.durable_context import DurableContext
 from tenure.execution.handler.metrics import Metrics
+from tenure.surfaces.library.app_metrics import AppMetrics
 from tenure.surfaces.library.definition import JobDefinition
 from tenure.surfaces.library.records import EventRecord, FeedRecord, JobRecord
 from tenure.surfaces.library.schedule_terms import ScheduleTerms
@@ -31,12 +33,14 @@ ROW = 180
 
 CLASSES: dict[type, str] = {
     Context: "ctx",
+    DurableContext: "ctx",
     Log: "ctx.log",
     Cancellation: "ctx.cancelled",
     Metrics: "ctx.metrics",
     JobDefinition: "welcome",
     JobHandle: "job",
     Tenure: "app",
+    AppMetrics: "app.metrics",
     Client: "client",
 }
 """The classes whose methods are listed, and what their instances are called in the signatures."""
@@ -85,6 +89,11 @@ REMEDIES = {
     "Retry": "raise it in a handler",
     "Snooze": "raise it in a handler",
     "Fatal": "raise it in a handler",
+    "InDoubt": "find out whether it has happened; without that, do what is right in both cases",
+    "SuspensionSwallowed": "write `except Exception`, or raise again what `except BaseException` has caught",
+    "StepChanged": "give what has changed another name; catch it to run the step anew under one",
+    "StepResultRefused": "return less, or a reference to where it is",
+    "TooManySteps": "do more in each step, or call `ctx.forget(prefix)`",
     "RemoteError": "catch it to catch all errors of clients",
     "Unreachable": "try again; with `unknown` the server may have done it",
     "Untrusted": "check the address, or name your authority in `SSL_CERT_FILE`",
@@ -141,7 +150,7 @@ def undescribed() -> Iterator[str]:
 
 def errors() -> list[type[TenureError]]:
     """The public errors, each behind the one that it is derived from."""
-    modules = (core_errors, aside, remote_errors)
+    modules = (core_errors, aside, step_errors, remote_errors)
     named = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
     public = [kind for kind in named if kind.__name__ in tenure.__all__ and issubclass(kind, TenureError)]
     kinds = sorted(dict.fromkeys(public), key=lambda kind: not issubclass(kind, Directive))

@@ -49,6 +49,13 @@ from tenure.version import __version__
 
 if _typing.TYPE_CHECKING:
     from tenure.core.model.aside import JobsAside
+    from tenure.core.model.step_errors import (
+        InDoubt,
+        StepChanged,
+        StepResultRefused,
+        SuspensionSwallowed,
+        TooManySteps,
+    )
     from tenure.surfaces.remote.client import AsyncClient, Client
     from tenure.surfaces.remote.errors import (
         Conflict,
@@ -71,6 +78,7 @@ __all__ = [
     "DataRefused",
     "Fatal",
     "IdempotencyConflict",
+    "InDoubt",
     "InvalidInput",
     "InvalidJson",
     "InvalidParams",
@@ -101,15 +109,19 @@ __all__ = [
     "SchemaMismatch",
     "Snooze",
     "State",
+    "StepChanged",
+    "StepResultRefused",
     "StoreBusy",
     "StoreError",
     "StoreForbidden",
     "StoreRefused",
     "StoreRestored",
     "StoreUnavailable",
+    "SuspensionSwallowed",
     "Tenure",
     "TenureError",
     "TooMany",
+    "TooManySteps",
     "UnexpectedAnswer",
     "UnknownDefinition",
     "Unreachable",
@@ -122,6 +134,7 @@ _IMPORTED_LATER = {
     "AsyncClient": "surfaces.remote.client",
     "Client": "surfaces.remote.client",
     "Conflict": "surfaces.remote.errors",
+    "InDoubt": "core.model.step_errors",
     "JobsAside": "core.model.aside",
     "NotAllowed": "surfaces.remote.errors",
     "NotFound": "surfaces.remote.errors",
@@ -129,7 +142,11 @@ _IMPORTED_LATER = {
     "RemoteError": "surfaces.remote.errors",
     "RemoteEvent": "surfaces.remote.values",
     "RemoteJob": "surfaces.remote.values",
+    "StepChanged": "core.model.step_errors",
+    "StepResultRefused": "core.model.step_errors",
+    "SuspensionSwallowed": "core.model.step_errors",
     "TooMany": "surfaces.remote.errors",
+    "TooManySteps": "core.model.step_errors",
     "UnexpectedAnswer": "surfaces.remote.errors",
     "Unreachable": "surfaces.remote.errors",
     "Untrusted": "surfaces.remote.errors",

@@ -40,11 +40,16 @@ def image_error(error: BaseException | str) -> None:
     metrics.measure(metrics.IMAGE_FAILED, [kind], 1.0)
 
 
+Measure = Callable[[str, list[str], float], None]
+"""Takes a measurement: what was measured, its labels, its value."""
+
+
 class Call:
     """Measures how long a call took, and the code of its error."""
 
-    def __init__(self, service: str, operation: str, bucket: str) -> None:
+    def __init__(self, service: str, operation: str, bucket: str, measure: Measure = metrics.measure) -> None:
         self._labels = (service, operation, bucket)
+        self._measure = measure
         self._began = 0.0
 
     def __enter__(self) -> None:
@@ -54,7 +59,7 @@ class Call:
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         code = "" if error is None else error_code(error)
-        metrics.measure(metrics.CALLED, [*self._labels, code], perf_counter() - self._began)
+        self._measure(metrics.CALLED, [*self._labels, code], perf_counter() - self._began)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         """The function with each call measured; for an async one, until it returns."""
@@ -65,7 +70,7 @@ class Call:
 
         @wraps(function)
         def measured(*args: P.args, **kwargs: P.kwargs) -> T:
-            with Call(*self._labels):
+            with Call(*self._labels, self._measure):
                 return function(*args, **kwargs)
 
         return measured
@@ -73,7 +78,7 @@ class Call:
     def _awaited(self, function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
         @wraps(function)
         async def measured(*args: P.args, **kwargs: P.kwargs) -> T:
-            with Call(*self._labels):
+            with Call(*self._labels, self._measure):
                 return await function(*args, **kwargs)
 
         return measured

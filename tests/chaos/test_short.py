@@ -32,17 +32,18 @@ def short(seed: int, store: str, *faults: str, hostile: bool = False, servers: i
 
 
 def in_make_long(setup: Setup) -> ParameterSet:
-    """A seed that `make long` runs: the default run has one of each kind, and both stores among them."""
+    """A seed that `make long` runs: the default run has one for each store."""
     return pytest.param(setup, marks=pytest.mark.long)
 
 
 BY_LIBRARY = (
-    short(2, "sqlite", "step", "pause", hostile=True),
-    short(113073, "postgres", "reset", "cut-commit", "pause", hostile=True),
+    in_make_long(short(2, "sqlite", "step", "pause", hostile=True)),
+    in_make_long(short(113073, "postgres", "reset", "cut-commit", "pause", hostile=True)),
     in_make_long(short(5, "postgres", "step", "clock", hostile=True)),
 )
 OVER_HTTP = (
-    short(1, "sqlite", "kill", "deploy", "api", servers=2),
+    short(1, "sqlite", "kill", "deploy", "api", "step", "pause", hostile=True, servers=2),
+    in_make_long(short(1, "sqlite", "kill", "deploy", "api", servers=2)),
     in_make_long(short(3, "postgres", "restart", "kill", "api", servers=2)),
 )
 
@@ -50,7 +51,11 @@ OVER_HTTP = (
 TWO_LANGUAGES = {"workers": 1, "foreign": 2, "calls": 30, "lease": 5.0, "seconds": 8}
 IN_TWO_LANGUAGES = (
     in_make_long(replace(short(8, "sqlite", "kill", "pause", "leasing"), **TWO_LANGUAGES)),
-    replace(short(12, "postgres", "kill", "deploy", "leasing"), **TWO_LANGUAGES),
+    in_make_long(replace(short(12, "postgres", "kill", "deploy", "leasing"), **TWO_LANGUAGES)),
+    replace(
+        short(12, "postgres", "kill", "deploy", "leasing", "reset", "cut-commit", hostile=True),
+        **TWO_LANGUAGES,
+    ),
 )
 
 

@@ -17,7 +17,7 @@ from tenure.core.values.extras import EXTRAS, installation
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos")
+FOR_DEVELOPERS = ("tests", "tools", "bench", "chaos", "examples")
 
 EXTENDED = "uvicorn.protocols.http.httptools_impl"
 """A module of another package that ours extends. We declare what it imports: its own package does not."""

@@ -218,10 +218,10 @@ async def test_without_webhooks_nothing_is_asked_of_the_store(store: Store, rece
     called: list[str] = []
     counted = timed(store, lambda verb, _seconds, _error: called.append(verb))
     async with relay_on(counted):
-        await until(lambda: called.count("outlook") > 20)
+        await until(lambda: called.count("outlook") > 3)
         await end_jobs(store, 5)
         looks = called.count("outlook")
-        await until(lambda: called.count("outlook") > looks + 10)
+        await until(lambda: called.count("outlook") > looks + 5)
         assert not MINE & set(called)
         webhook = await hook(store, receiver.url)
         await end_jobs(store, 1)
@@ -232,13 +232,13 @@ async def test_without_webhooks_nothing_is_asked_of_the_store(store: Store, rece
 
 
 def _is_quiet(called: list[str]) -> bool:
-    """Whether the last twenty looks saw nothing of ours between them."""
+    """Whether the last five looks saw nothing of ours between them."""
     looks = 0
     for verb in reversed(called):
         if verb in MINE:
             return False
         looks += verb == "outlook"
-        if looks == 20:
+        if looks == 5:
             return True
     return False
 

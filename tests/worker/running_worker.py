@@ -92,10 +92,11 @@ async def run_worker(
     triggers: Triggers | None = None,
     sweep: float = 30,
     heartbeat: float | None = None,
+    name: str | None = None,
 ) -> AsyncIterator[RunningWorker]:
     """A worker that runs while the context lasts, and then stops in order."""
     config = WorkerConfig(
-        worker=f"worker-{secrets.token_hex(4)}",
+        worker=name or f"worker-{secrets.token_hex(4)}",
         lines=tuple(Line("default", key) for key in handlers),
         slots=slots,
         buffer=buffer,

@@ -17,10 +17,11 @@ from tenure.core.model.lease import Line, Progress
 from tenure.core.model.outcome import Attempt, Ending
 from tenure.core.model.states import State
 from tenure.core.model.trail import LogLine
-from tenure.core.reports.operations import WorkerStatus
+from tenure.core.reports.operations import LedBy, WorkerStatus
 from tenure.core.reports.reading import Listed, Page
 from tenure.core.values.documents import Document
 from tenure.core.values.failure import Failure
+from tenure.core.values.urls import masked, masked_in
 
 
 class Accepted(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,6 +130,14 @@ class LogItem(Struct, frozen=True, kw_only=True, rename="camel"):
     fields: Raw | None
 
 
+class LedByItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The message queue that leads a worker to jobs; since when and why it cannot receive from it, if so."""
+
+    queue: str
+    failing_since: datetime | None
+    problem: str | None
+
+
 class WorkerItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """A worker, and the queues, definitions and versions it serves."""
 
@@ -142,6 +151,7 @@ class WorkerItem(Struct, frozen=True, kw_only=True, rename="camel"):
     started_at: datetime
     last_heartbeat_at: datetime
     lines: tuple[Line, ...]
+    led_by: LedByItem | None = None
 
 
 def worker_item(known: WorkerStatus) -> WorkerItem:
@@ -159,7 +169,13 @@ def worker_item(known: WorkerStatus) -> WorkerItem:
         started_at=known.started_at,
         last_heartbeat_at=known.seen_at,
         lines=worker.lines,
+        led_by=None if known.led_by is None else _led_by_item(known.led_by),
     )
+
+
+def _led_by_item(known: LedBy) -> LedByItem:
+    problem = None if known.problem is None else masked_in(known.problem)
+    return LedByItem(queue=masked(known.queue), failing_since=known.failing_since, problem=problem)
 
 
 def job_item(listed: Listed | Job) -> JobItem:

@@ -2,16 +2,26 @@
 
 import logging
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tenure.assemble.messages import with_messages
-from tenure.core.signals import MessagesSent, Signal
+from tenure.core.signals import Announce, MessagesSent, Signal, to_all
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.engine.webhooks.webhooks import WebhookTerms
 from tenure.settings.settings import Settings
 from tenure.storage.address import open_store, store_for
 from tenure.storage.contract.store import Store
+
+
+class Meter(Protocol):
+    """Counts what a client does."""
+
+    def on(self, store: Store) -> Store:
+        """The store, timed."""
+
+    def announced(self, signal: Signal) -> None:
+        """Count what was announced."""
 
 
 class OpenClient(NamedTuple):
@@ -30,26 +40,35 @@ class OpenClient(NamedTuple):
 
 
 async def open_client(
-    database: str, registry: Registry, *, verify: bool = True, settings: Settings | None = None
+    database: str,
+    registry: Registry,
+    *,
+    verify: bool = True,
+    settings: Settings | None = None,
+    meter: Meter | None = None,
 ) -> OpenClient:
     """A client on the database at this address.
 
     Without `verify` the schema is not checked: another store of this process has done so. If the `settings`
-    name a transport, messages are sent for jobs that it puts in line.
+    name a transport, messages are sent for jobs that it puts in line. With a `meter` its calls are counted.
     """
     if verify:
         store = await open_store(database)
     else:
         store = store_for(database)
         await store.open()
+    announce: Announce = _warn
+    used = store
+    if meter is not None:
+        announce, used = to_all(meter.announced, _warn), meter.on(store)
     sending = AsyncExitStack()
     if settings is not None and settings.transport != "database":
         try:
-            store = (await sending.enter_async_context(with_messages(store, settings, _warn))).store
+            used = (await sending.enter_async_context(with_messages(used, settings, announce))).store
         except BaseException:
             await store.close()
             raise
-    return OpenClient(client_on(store, registry), store, sending)
+    return OpenClient(client_on(used, registry), used, sending)
 
 
 def _warn(signal: Signal) -> None:

@@ -137,7 +137,7 @@ class Generations:
             worker=name,
             settings=self._settings,
             on_outlook=self.on_outlook,
-            triggers=None if self.messages is None else self.messages.inbox(self._settings),
+            triggers=None if self.messages is None else self.messages.inbox(self._settings, name),
         )
 
 

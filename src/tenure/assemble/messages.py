@@ -11,22 +11,30 @@ from tenure.storage.contract.store import Store
 
 if TYPE_CHECKING:
     from tenure.relay.messages.inbox import Inbox
+    from tenure.relay.messages.sender import MessageSender
     from tenure.relay.messages.transport import Transport
 
 
 class Messages(NamedTuple):
-    """An open transport, and the id of the store whose jobs it names."""
+    """An open transport and what sends through it, and the store whose jobs its messages name."""
 
     transport: "Transport"
-    store: UUID
+    sender: "MessageSender"
+    store: Store
+    store_id: UUID
 
-    def inbox(self, settings: Settings) -> "Inbox":
+    def inbox(self, settings: Settings, worker: str) -> "Inbox":
         """The messages for one worker."""
         from tenure.relay.messages.inbox import Inbox
+        from tenure.relay.messages.reception import Reception
+        from tenure.relay.messages.reminders import Reminders
 
+        queue, sender = settings.sqs_queue_url, self.sender
         return Inbox(
             self.transport,
-            self.store,
+            self.store_id,
+            Reception(self.store, worker, queue),
+            Reminders(self.store, queue, sender.send, lambda: sender.has_unsent),
             lease_seconds=settings.lease_seconds + settings.lost_margin_seconds,
             heartbeat_seconds=settings.heartbeat,
         )
@@ -63,4 +71,4 @@ async def with_messages(store: Store, settings: Settings, on_signal: Announce) -
         transport = await stack.enter_async_context(open_sqs(settings.sqs_queue_url))
         store_id = await store.store_id()
         sender = await stack.enter_async_context(MessageSender(transport, store_id, on_signal).running())
-        yield SendingStore(sending(store, sender), Messages(transport, store_id))
+        yield SendingStore(sending(store, sender), Messages(transport, sender, store, store_id))

@@ -11,6 +11,7 @@ from tenure.core.values.span import Span
 from tenure.execution.lanes import Lane, LaneSet
 from tenure.execution.parent.attempt_terms import AttemptListener, AttemptTerms, Ended
 from tenure.execution.protocol.assignment import Assignment
+from tenure.execution.protocol.durable import Answer, Question
 
 OnLine = Callable[[Assignment, LogLine], None]
 OnProgress = Callable[[Assignment, Progress], None]
@@ -75,3 +76,6 @@ class _ObservedListener:
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         return await self._listener.spawn(jobs)
+
+    async def durable(self, question: Question) -> Answer:
+        return await self._listener.durable(question)

@@ -11,6 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.model.aside import Aside
+from tenure.core.model.durable import Wait
 from tenure.core.model.job import StepTaken
 from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import Report
@@ -69,6 +70,12 @@ class MessagesSent(Struct, frozen=True):
     error: str = ""
 
 
+class JobsReminded(Struct, frozen=True):
+    """Jobs stood in line for long, as if their messages were lost: they are sent once more."""
+
+    count: int
+
+
 class MessagesReceived(Struct, frozen=True):
     """Messages were received, and by reason (`dropped`) those of them that led to no claim.
 
@@ -102,7 +109,8 @@ class AttemptStarted(Struct, frozen=True):
 class AttemptSettled(Struct, frozen=True):
     """An attempt's outcome is on record, and the state that it led to.
 
-    `took` is how many seconds it ran, `waited` how many more passed until its outcome was on record.
+    `took` is how many seconds it ran, `waited` how many more passed until its outcome was on record. `wait`
+    is what its handler waits for, if it does.
     """
 
     claimed: Claimed
@@ -110,6 +118,7 @@ class AttemptSettled(Struct, frozen=True):
     state: State
     took: float = 0.0
     waited: float = 0.0
+    wait: Wait | None = None
 
 
 class AttemptLost(Struct, frozen=True):
@@ -242,6 +251,7 @@ Signal = (
     | WorkerStopped
     | JobsClaimed
     | MessagesSent
+    | JobsReminded
     | MessagesReceived
     | ForeignMessages
     | NoMessage

@@ -1,12 +1,11 @@
 """The handler's end of an attempt that runs in the test's own process: no socket, the same messages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Event
 
 from tenure.core.errors import TenureError
-from tenure.core.model.job import Enqueued, NewJob
 from tenure.execution.handler.channel import Channel
-from tenure.execution.handler.replies import Reply, outcome
+from tenure.execution.handler.replies import MakeRequest, Reply
 from tenure.execution.protocol.frames import Garbage, frame
 from tenure.execution.protocol.messages import FromChild
 
@@ -19,6 +18,8 @@ class InlineChannel(Channel):
     `post` takes them, in any thread. `beat` asks the store, and returns when a request to stop has been
     received, if there is one.
     """
+
+    passes_time = False
 
     def __init__(self, post: Callable[[bytes], object], beat: Callable[[], object]) -> None:
         super().__init__(_NO_SOCKET)
@@ -43,8 +44,8 @@ class InlineChannel(Channel):
             forget()
         return self.is_cancelled
 
-    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Request child jobs and wait for the reply."""
+    def exchange(self, request: MakeRequest) -> Reply:
+        """Send a request and wait for the reply."""
         replies: list[Reply] = []
         arrived = Event()
 
@@ -52,9 +53,9 @@ class InlineChannel(Channel):
             replies.append(reply)
             arrived.set()
 
-        self.ask(jobs, deliver)
+        self.ask(request, deliver)
         arrived.wait()
-        return outcome(replies[0])
+        return replies[0]
 
 
 def framed(message: FromChild) -> bytes:

@@ -16,7 +16,18 @@ from tenure.execution.parent.output import Journal
 from tenure.execution.parent.reports import MessageSink
 from tenure.execution.protocol.assignment import Assignment
 from tenure.execution.protocol.frames import HEAD, frame, read
-from tenure.execution.protocol.messages import FROM_CHILD, TO_CHILD, Begin, Cancel, Exited, SpawnRequest
+from tenure.execution.protocol.messages import (
+    FROM_CHILD,
+    TO_CHILD,
+    Begin,
+    Cancel,
+    DurableAnswer,
+    DurableQuestion,
+    ErrorReply,
+    Exited,
+    SpawnReply,
+    SpawnRequest,
+)
 from tenure.testing.inline_channel import InlineChannel
 
 _ENDED = Exited(0, None, None, timedelta(0), 0)
@@ -47,6 +58,7 @@ class InlineAttempt:
         try:
             await self._over
             await asyncio.gather(*self._replies)
+            await self._sink.answered()
         finally:
             stop.on_asked(None)
         return Ended(classify_ending(self._stop_log, self._sink, _ENDED), usage_of(_ENDED))
@@ -59,6 +71,8 @@ class InlineAttempt:
             message = read(FROM_CHILD, body[HEAD:])
             if isinstance(message, SpawnRequest):
                 self._replies.add(self._loop.create_task(self._reply(message)))
+            elif isinstance(message, DurableQuestion):
+                self._sink.answers.begin(message, self._deliver)
             else:
                 self._sink.take(message)
         except Exception as error:  # what no handler can send, or the listener's own
@@ -67,8 +81,10 @@ class InlineAttempt:
             self._end()
 
     async def _reply(self, request: SpawnRequest) -> None:
-        reply = frame(await self._sink.reply(request))
-        received = read(TO_CHILD, reply[HEAD:])
+        self._deliver(await self._sink.reply(request))
+
+    def _deliver(self, reply: SpawnReply | DurableAnswer | ErrorReply) -> None:
+        received = read(TO_CHILD, frame(reply)[HEAD:])
         if not isinstance(received, Begin):
             self.channel.receive(received)
 

@@ -82,7 +82,7 @@ class InlineWorker:
             lane = InlineLane(self._stand_ins.handler_of, post, self.beat)
             async with asyncio.TaskGroup() as tasks:
                 hooks = Hooks(lane, at.store, specs, self._config, tasks, on_signal=_unheard)
-                shift = Shift(at, lane, hooks, specs, self._config, self._held, self._stand_ins)
+                shift = Shift(at, lane, hooks, specs, self._config, self._held, self._stand_ins, tasks)
                 try:
                     return await work(shift)
                 except Exception as error:  # as it is: the group would wrap it

@@ -15,13 +15,23 @@ from tenure.core.values.documents import canonical_hash, check, read
 from tenure.core.values.span import Span
 from tenure.engine.client.registry import Registry
 from tenure.execution.handler.channel import Channel
-from tenure.execution.handler.replies import Reply, outcome
+from tenure.execution.handler.replies import MakeRequest, Reply
+from tenure.execution.parent.answers.error_replies import error_reply
 from tenure.execution.parent.output import Journal
-from tenure.execution.parent.reports import MessageSink, error_reply
+from tenure.execution.parent.reports import MessageSink
+from tenure.execution.protocol.durable import QUESTION, Answer, Question, packed
 from tenure.execution.protocol.frames import HEAD
 from tenure.execution.protocol.frames import read as unframed
-from tenure.execution.protocol.messages import FROM_CHILD, FromChild, SpawnReply, SpawnRequest
+from tenure.execution.protocol.messages import (
+    FROM_CHILD,
+    DurableAnswer,
+    DurableQuestion,
+    FromChild,
+    SpawnReply,
+    SpawnRequest,
+)
 from tenure.testing.inline_channel import framed
+from tenure.testing.kept_progress import KeptProgress
 
 _NO_SOCKET = -1
 
@@ -95,6 +105,10 @@ class Recorder:
         """Keep children."""
         return self.adopt(jobs)
 
+    async def durable(self, question: Question) -> Answer:
+        """Nothing asks here: its channel answers."""
+        raise NotImplementedError(question)
+
     def adopt(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Check and keep children, all or none; a key that was used before finds the first."""
         for job in jobs:
@@ -128,14 +142,21 @@ class Recorder:
 class RecordingChannel(Channel):
     """Hands every message to a recorder, checked as a worker checks it."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    passes_time = False
+
+    def __init__(self, recorder: Recorder, kept: KeptProgress) -> None:
         super().__init__(_NO_SOCKET)
         self._recorder = recorder
+        self.kept = kept
         self._sink = MessageSink(recorder, Journal(recorder.log))
 
     def send(self, message: FromChild) -> None:
         """Take in a message; a request is answered at once."""
         received = unframed(FROM_CHILD, framed(message)[HEAD:])
+        if isinstance(received, DurableQuestion):
+            answer = self.kept.answer(unframed(QUESTION, received.body))
+            self.receive(DurableAnswer(received.number, packed(answer)))
+            return
         if not isinstance(received, SpawnRequest):
             self._sink.take(received)
             return
@@ -153,11 +174,11 @@ class RecordingChannel(Channel):
             raise TenureError("this would wait for ever: make the context with cancelled=True")
         return self.is_cancelled
 
-    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Request child jobs, and return the reply."""
+    def exchange(self, request: MakeRequest) -> Reply:
+        """Send a request, and return the reply."""
         replies: list[Reply] = []
-        self.ask(jobs, replies.append)
-        return outcome(replies[0])
+        self.ask(request, replies.append)
+        return replies[0]
 
 
 def _first_state(job: NewJob) -> State:

@@ -7,18 +7,20 @@ from datetime import datetime, timedelta
 from math import inf
 
 from tenure.core.errors import TenureError
+from tenure.core.model.durable import Suspension, wait_asked
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.lease import Claimed, Lease, Line, Order, Pulse
 from tenure.core.model.outcome import Outcome, Report
-from tenure.core.model.retry import decide
+from tenure.core.model.retry import Raised, WaitAsked, decide
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import AttemptSettled, Signal
 from tenure.engine.client.quota import Quota
 from tenure.engine.config import LeaseDeadlines, WorkerConfig
+from tenure.engine.durable.progress_keeper import ProgressKeeper
 from tenure.engine.schedules.firer import Firer
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.worker.children import enqueue_children
-from tenure.engine.worker.held_attempt import HeldAttempt
+from tenure.engine.worker.held_attempt import HeldAttempt, StoreCalls
 from tenure.engine.worker.hooks import Hooks
 from tenure.engine.worker.in_flight import Specs, assignment
 from tenure.engine.worker.log_batches import log_batches
@@ -50,8 +52,11 @@ class Shift:
         config: WorkerConfig,
         held: dict[Lease, HeldAttempt],
         stand_ins: StandIns,
+        tasks: asyncio.TaskGroup,
     ) -> None:
         """`held` names the attempts that run, for whatever asks them to stop."""
+        keeper = ProgressKeeper(at.store, config.worker, tasks)
+        self._calls = StoreCalls(self._spawn, keeper.answer)
         self._store = at.store
         self._client = at.client
         self._firer = Firer(at.store, JobMaker(at.client, Quota(at.store, 0)), _unheard)
@@ -124,7 +129,7 @@ class Shift:
     async def _run(self, claimed: Claimed) -> None:
         """Run one attempt to its end, and settle it."""
         self._attempts[f"{claimed.definition}@{claimed.version}"] += 1
-        held = self._held[claimed.lease] = HeldAttempt(claimed, _NO_DEADLINES, self._spawn, _unheard)
+        held = self._held[claimed.lease] = HeldAttempt(claimed, _NO_DEADLINES, self._calls, _unheard)
         policy, spec = claimed.policy, self._specs[claimed.definition, claimed.version]
         ended = await self._lane.run(
             assignment(claimed, spec, self._config.limits),
@@ -134,11 +139,16 @@ class Shift:
         match ended.end:
             case None | Unstarted() | Interrupted():  # its lease is lost: nothing of it counts
                 return
+            case Raised(asked=WaitAsked() as asked):
+                await self._save_trail(held)
+                suspension = Suspension(held.lease, wait_asked(asked))
+                await self._store.suspend(self._config.worker, [suspension])
             case end:
                 # Without jitter: a test knows to the second when the next attempt is due.
                 await self._settle(held, decide(end, claimed.attempt, policy.retry, lambda: 0.0))
 
-    async def _settle(self, held: HeldAttempt, outcome: Outcome) -> None:
+    async def _save_trail(self, held: HeldAttempt) -> None:
+        """Put on record what an attempt has said."""
         for batch in log_batches([held.take_trail()] if held.has_output else []):
             await self._store.record(self._config.worker, batch)
         if (progress := held.unsent_progress) is not None:
@@ -150,6 +160,9 @@ class Shift:
                     progress={held.lease: progress},
                 )
             )
+
+    async def _settle(self, held: HeldAttempt, outcome: Outcome) -> None:
+        await self._save_trail(held)
         report = Report(held.lease, outcome)
         answer = await self._store.settle_and_claim([report], self._order((), 0))
         if (state := answer.settled.accepted.get(held.lease)) is not None:

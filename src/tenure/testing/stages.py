@@ -8,6 +8,7 @@ and a `def` in a thread beside it, so that neither blocks the other.
 import asyncio
 import functools
 import inspect
+from _thread import get_ident
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, wait
 from contextvars import ContextVar, copy_context
@@ -203,7 +204,7 @@ class _OneHandler:
 async def _until_cancelled(channel: InlineChannel, awaitable: Any) -> Any:
     """Run what a handler returned; it is cancelled when the attempt is to stop."""
     loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(awaitable)
+    task = channel.task = asyncio.ensure_future(awaitable)
     forget = channel.when_cancelled(lambda: loop.call_soon_threadsafe(task.cancel))
     try:
         return await task
@@ -221,6 +222,7 @@ def _beside_the_loop(channel: InlineChannel, function: Callable[..., Any]) -> Ca
     """The same function, called in a thread unless it is an `async def`."""
 
     def call(*arguments: Any) -> tuple[Any, BaseException | None]:
+        channel.own_thread = get_ident()
         try:
             return function(*arguments), None
         except BaseException as error:  # a StopIteration would never leave the thread's future

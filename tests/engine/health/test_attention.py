@@ -18,8 +18,9 @@ from tenure.engine.client.quota import Quota
 from tenure.engine.client.registration import save_definitions
 from tenure.engine.client.registry import Registry
 from tenure.engine.health import attention
-from tenure.engine.health.attention import Attention, AttentionCheck, LongestWait
+from tenure.engine.health.attention import Attention, AttentionCheck, FailingQueue, LongestWait
 from tenure.engine.health.checkup import examine
+from tenure.engine.health.symptoms import symptoms_of
 from tenure.engine.schedules.firer import Firer
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
@@ -38,7 +39,15 @@ async def look(store: Store) -> Attention:
 
 def is_calm(seen: Attention) -> bool:
     """Whether nothing needs attention; that jobs wait does not by itself."""
-    named = (seen.paused, seen.unserved, seen.silent, seen.struggling, seen.aside, seen.schedules)
+    named = (
+        seen.paused,
+        seen.unserved,
+        seen.silent,
+        seen.struggling,
+        seen.aside,
+        seen.schedules,
+        seen.queues,
+    )
     return not any(named) and not seen.overdue and not seen.dead.n
 
 
@@ -166,3 +175,40 @@ async def test_a_schedule_that_nothing_fires_or_that_makes_no_job_needs_a_person
     assert failed[0].needs_person
     await store.pause_schedule(ScheduleName("acme", "gone"))
     assert (await look(store)).schedules == []
+
+
+async def test_a_queue_from_which_workers_cannot_receive_is_told_until_they_can(
+    store: Store, clock: Clock
+) -> None:
+    """Once for the queue, with the first problem; briefly it needs nobody. Whoever is gone counts no more."""
+    for id_ in "abcd":
+        await enlist(store, id_, MAIL)
+        await store.note_receiver(id_, "https://sqs.example/1/jobs", None)
+    assert is_calm(await look(store))
+    for id_ in "ba":
+        await clock.advance(seconds(5))
+        await store.note_receiver(id_, "https://sqs.example/1/jobs", f"not {id_}")
+    await store.dismiss("d")
+    seen = await look(store)
+    assert list(seen.queues) == [
+        FailingQueue("https://sqs.example/1/jobs", START + seconds(5), 2, 3, "not b")
+    ]
+    [symptom] = [one for one in symptoms_of(seen) if one.kind == "messages-away"]
+    assert (symptom.kind, symptom.since, symptom.needs_person) == (
+        "messages-away",
+        START + seconds(5),
+        False,
+    )
+    assert symptom.what.startswith("2 of 3 workers on the message queue https://sqs.example/1/jobs cannot")
+    assert symptom.what.endswith(": not b")
+    assert "TENURE_SQS_QUEUE_URL" in symptom.cure
+
+    await clock.advance(seconds(56))
+    for id_ in "ab":
+        await enlist(store, id_, MAIL)
+    [symptom] = [one for one in symptoms_of(await look(store)) if one.kind == "messages-away"]
+    assert symptom.needs_person
+
+    for id_ in "ab":
+        await store.note_receiver(id_, "https://sqs.example/1/jobs", None)
+    assert (await look(store)).queues == []

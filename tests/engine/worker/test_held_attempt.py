@@ -7,17 +7,23 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.core.errors import StoreUnavailable
+from tenure.core.errors import LeaseLost, StoreUnavailable
 from tenure.core.model.child_keys import marked
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.lease import Claimed, Lease
 from tenure.core.model.policy import Policy
 from tenure.core.values.documents import EMPTY
 from tenure.engine.config import LeaseDeadlines
-from tenure.engine.worker.held_attempt import HeldAttempt, Spawn
+from tenure.engine.worker.held_attempt import AnswerDurable, HeldAttempt, Spawn, StoreCalls
+from tenure.execution.parent.attempt_terms import StopReason
+from tenure.execution.protocol.durable import Answer, Question, Recall
 
 
-def running_in(namespace: str, spawn: Spawn) -> HeldAttempt:
+async def unanswered(_lease: Lease, question: Question) -> Answer:
+    raise LeaseLost(str(question))
+
+
+def running_in(namespace: str, spawn: Spawn, answer: AnswerDurable = unanswered) -> HeldAttempt:
     now = datetime.now(UTC)
     claimed = Claimed(
         lease=Lease(uuid4(), 1),
@@ -33,7 +39,7 @@ def running_in(namespace: str, spawn: Spawn) -> HeldAttempt:
         started_at=now,
     )
     far = monotonic() + 60
-    return HeldAttempt(claimed, LeaseDeadlines(far, far), spawn, lambda _: None)
+    return HeldAttempt(claimed, LeaseDeadlines(far, far), StoreCalls(spawn, answer), lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,15 @@ async def test_a_handler_that_asks_again_for_what_could_not_be_made_asks_for_the
     await running.spawn([child])
     await running.spawn([child])
     assert keys[0] == keys[1] != keys[2]
+
+
+async def test_an_attempt_whose_progress_is_refused_is_halted_at_once() -> None:
+    """The store knows of a lost lease before the next heartbeat does."""
+    running = running_in("default", spawn_nothing)
+    with pytest.raises(LeaseLost):
+        await running.durable(Recall())
+    assert running.stop.reason is StopReason.LOST
+
+
+async def spawn_nothing(*_: object) -> list[Enqueued]:
+    return []

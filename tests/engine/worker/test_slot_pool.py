@@ -14,10 +14,11 @@ from tenure.core.signals import AttemptLost, AttemptStarted, Signal
 from tenure.core.values.documents import EMPTY
 from tenure.engine.config import LeaseDeadlines
 from tenure.engine.worker import slot_pool
-from tenure.engine.worker.held_attempt import HeldAttempt
+from tenure.engine.worker.held_attempt import HeldAttempt, StoreCalls
 from tenure.engine.worker.slot_groups import SlotGroup
 from tenure.engine.worker.slot_pool import SlotPool
 from tenure.execution.parent.attempt_terms import StopReason
+from tenure.execution.protocol.durable import Answer, Kept
 
 
 class Pool(SlotPool):
@@ -48,12 +49,17 @@ class Pool(SlotPool):
             queued_at=now,
             started_at=now,
         )
-        attempt = HeldAttempt(claimed, LeaseDeadlines(end, end), _spawn_nothing, self.signals.append)
+        calls = StoreCalls(_spawn_nothing, _answer_nothing)
+        attempt = HeldAttempt(claimed, LeaseDeadlines(end, end), calls, self.signals.append)
         self.add(attempt)
         return attempt
 
     def _count_change(self) -> None:
         self.changes += 1
+
+
+async def _answer_nothing(*_: object) -> Answer:
+    return Kept()
 
 
 async def _spawn_nothing(*_: object) -> list[Enqueued]:

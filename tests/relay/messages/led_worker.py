@@ -1,5 +1,6 @@
 """A worker that messages lead to jobs, with the store that sends them, both in this process."""
 
+import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -9,6 +10,8 @@ from uuid import UUID
 from tenure.core.model.states import State
 from tenure.core.signals import JobsClaimed, MessagesReceived, MessagesSent, Signal
 from tenure.relay.messages.inbox import Inbox
+from tenure.relay.messages.reception import Reception
+from tenure.relay.messages.reminders import Reminders
 from tenure.relay.messages.sender import MessageSender
 from tenure.relay.messages.sending_store import sending
 from tenure.relay.messages.transport import Transport
@@ -17,6 +20,7 @@ from tests.until import until
 from tests.worker.running_worker import RunningWorker, run_worker
 
 HOUR = 3600.0
+QUEUE = "https://sqs.example/1/jobs"
 LEASE = 30.0
 
 
@@ -56,8 +60,17 @@ class LedWorker(NamedTuple):
 @asynccontextmanager
 async def sending_to(transport: Transport, store: Store, announced: list[Signal]) -> AsyncIterator[Store]:
     """The store, which sends for what its verbs put in line."""
-    async with MessageSender(transport, await store.store_id(), announced.append).running() as sender:
+    async with message_sender(transport, store, announced) as sender:
         yield sending(store, sender)
+
+
+@asynccontextmanager
+async def message_sender(
+    transport: Transport, store: Store, announced: list[Signal]
+) -> AsyncIterator[MessageSender]:
+    """What sends."""
+    async with MessageSender(transport, await store.store_id(), announced.append).running() as sender:
+        yield sender
 
 
 @asynccontextmanager
@@ -68,20 +81,36 @@ async def led_worker(
     sweep: float = HOUR,
     sender: Transport | None = None,
     hidden_as_for_lease: float = LEASE,
+    reminds: bool = False,
     **options: Any,
 ) -> AsyncIterator[LedWorker]:
-    """The worker, after its first sweep; what is sent goes through `sender`, if that is another one."""
+    """The worker, after its first sweep; what is sent goes through `sender`, if that is another one.
+
+    Only where it `reminds` a job is named once more: else a message that is lost would come after all.
+    """
     announced: list[Signal] = []
-    inbox = Inbox(transport, await store.store_id(), lease_seconds=hidden_as_for_lease, heartbeat_seconds=0.5)
-    async with (
-        sending_to(sender or transport, store, announced) as sends,
-        run_worker(
-            sends, announced=announced, triggers=inbox, sweep=sweep, lease=LEASE, **options
-        ) as running,
-    ):
-        led = LedWorker(running, sends, announced)
-        await until(lambda: any(one.by == "sweep" for one in led.signals(JobsClaimed)))
-        yield led
+    name = f"worker-{secrets.token_hex(4)}"
+    async with message_sender(sender or transport, store, announced) as sends:
+        inbox = Inbox(
+            transport,
+            await store.store_id(),
+            Reception(store, name, QUEUE),
+            Reminders(store, QUEUE, sends.send, lambda: not reminds or sends.has_unsent),
+            lease_seconds=hidden_as_for_lease,
+            heartbeat_seconds=0.5,
+        )
+        named: dict[str, Any] = {
+            "name": name,
+            "announced": announced,
+            "triggers": inbox,
+            "sweep": sweep,
+            "lease": LEASE,
+        }
+        sending_store = sending(store, sends)
+        async with run_worker(sending_store, **named, **options) as running:
+            led = LedWorker(running, sending_store, announced)
+            await until(lambda: any(one.by == "sweep" for one in led.signals(JobsClaimed)))
+            yield led
 
 
 async def finished(store: Store, jobs: Collection[UUID]) -> bool:

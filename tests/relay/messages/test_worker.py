@@ -1,6 +1,9 @@
 """A worker that messages lead to jobs; its sweeps are an hour apart, so that messages are the cause."""
 
 import json
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -8,11 +11,12 @@ import pytest
 
 from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
-from tenure.core.signals import ForeignMessages, NoMessage, Recovered, Troubled
-from tenure.relay.messages import body, inbox
+from tenure.core.signals import ForeignMessages, JobsReminded, NoMessage, Recovered, Troubled
+from tenure.engine.health.attention import AttentionCheck, FailingQueue
+from tenure.relay.messages import body, inbox, reminders
 from tenure.relay.messages.sqs import open_sqs
 from tenure.storage.contract.store import Store
-from tests.relay.messages.led_worker import led_worker, sending_to
+from tests.relay.messages.led_worker import QUEUE, led_worker, sending_to
 from tests.relay.messages.sqs_server import Queue, SqsServer, new_queue, pointed_at
 from tests.until import until
 from tests.worker.running_worker import appear, enqueue, reach
@@ -132,6 +136,21 @@ async def test_what_no_message_names_is_found_by_the_sweep(store: Store, queue: 
         assert led.claims() == {"sweep": 1}
 
 
+async def test_a_job_whose_message_is_lost_is_named_once_more(
+    store: Store, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2.4, S2.30: the sweep is an hour away; a worker finds the job, and a message leads to it."""
+    monkeypatch.setattr(reminders, "AFTER", timedelta(seconds=1))
+    monkeypatch.setattr(reminders, "EVERY", timedelta(milliseconds=200))
+    async with led_worker(store, queue.transport, reminds=True) as led:
+        jobs = [await enqueue(store, "echo", {"n": n}) for n in range(3)]  # this store does not send
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+        assert led.claims() == {"message": 3}
+        assert sum(one.count for one in led.signals(JobsReminded)) == led.sent() >= 3
+        await until(lambda: settled_queue(queue))
+
+
 async def test_messages_of_another_store_are_left_to_its_workers(
     store: Store, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,14 +187,26 @@ async def test_a_job_that_is_handed_back_is_named_again(store: Store, queue: Que
         assert next_one.claims().total() == 1
 
 
+async def failing(store: Store) -> Sequence[FailingQueue]:
+    """What operators are told of queues that workers cannot receive from."""
+    return (await AttentionCheck(store).look()).queues
+
+
+async def is_well(store: Store) -> bool:
+    return not await failing(store)
+
+
 async def test_without_its_broker_a_worker_goes_on_by_sweeps(store: Store, shared_server: SqsServer) -> None:
-    """It says so when that begins and when it is over, and loses nothing in between."""
+    """It says so when that begins and when it is over, to operators too, and loses nothing in between."""
     server = SqsServer()
     server.start()
     with pointed_at(server):
         async with new_queue(server) as queue, led_worker(store, queue.transport) as led:
             server.stop()
             await until(lambda: any(one.loop == "messages" for one in led.signals(Troubled)))
+            [told] = await until(partial(failing, store))
+            assert (told.name, told.failing, told.workers) == (QUEUE, 1, 1)
+            assert "receive_message" in told.problem
             job = await enqueue(store, "echo", ECHO)
             await reach(store, job, State.SUCCEEDED)
             assert led.claims() == {"sweep": 1}
@@ -183,6 +214,7 @@ async def test_without_its_broker_a_worker_goes_on_by_sweeps(store: Store, share
             name = queue.url.rpartition("/")[2]
             await queue.client.create_queue(QueueName=name)
             await until(lambda: any(one.loop == "messages" for one in led.signals(Recovered)))
+            await until(lambda: is_well(store))
             again = await enqueue(led.store, "echo", ECHO)
             await reach(store, again, State.SUCCEEDED)
         server.stop()

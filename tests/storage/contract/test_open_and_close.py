@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from tenure.core.errors import StoreUnavailable
+from tenure.core.model.durable import EffectAnswer, Suspension
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Order, Pulse
 from tenure.core.model.states import State
@@ -18,6 +19,8 @@ from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import Firing, NewSchedule, Schedule, ScheduledJob
 from tenure.core.values.documents import Document
 from tenure.storage.contract.claims_by_id import ClaimsByIdStore
+from tenure.storage.contract.durable import DurableStore
+from tenure.storage.contract.messages import MessageStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.reading import ReadingStore
 from tenure.storage.contract.retention import RetentionStore
@@ -25,6 +28,7 @@ from tenure.storage.contract.schedules import ScheduleStore
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import START, Clock
+from tests.storage.durable_verbs import approval, done, sleep
 from tests.storage.verbs import (
     EVERY_JOB,
     MAIL,
@@ -79,6 +83,8 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "replay": lambda store: store.replay([JOB]),
     "settle_and_claim": claim,
     "claim_these": lambda store: store.claim_these(Order(worker="a", lines=(MAIL,), limit=1), [JOB]),
+    "note_receiver": lambda store: store.note_receiver("a", "jobs", None),
+    "remind": lambda store: store.remind("jobs", after=seconds(10), every=seconds(5), limit=1),
     "heartbeat": lambda store: store.heartbeat(Pulse(worker="a", leases=[LEASE])),
     "hand_back": lambda store: store.hand_back("a", unstarted=[LEASE], killed=[]),
     "promote": lambda store: store.promote(1),
@@ -139,6 +145,20 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     ),
     "troubled_schedules": lambda store: store.troubled_schedules(),
     "ticks": lambda store: store.ticks(ON_RECORD.name),
+    "recall": lambda store: store.recall("a", LEASE),
+    "recall_step": lambda store: store.recall_step("a", LEASE, "fetch"),
+    "recall_signal": lambda store: store.recall_signal("a", LEASE, "approved"),
+    "keep_steps": lambda store: store.keep_steps("a", [(LEASE, done())]),
+    "save_checkpoints": lambda store: store.save_checkpoints("a", [(LEASE, Document("1"))]),
+    "forget_steps": lambda store: store.forget_steps("a", LEASE, ""),
+    "suspend": lambda store: store.suspend("a", [Suspension(LEASE, sleep())]),
+    "signal": lambda store: store.signal(JOB, approval()),
+    "answer": lambda store: store.answer(JOB, EffectAnswer(step="charge", happened=True, by="ann")),
+    "steps": lambda store: store.steps(JOB),
+    "count_steps": lambda store: store.count_steps(JOB),
+    "open_waits": lambda store: store.open_waits([JOB]),
+    "signals": lambda store: store.signals(JOB),
+    "effects_in_doubt": lambda store: store.effects_in_doubt(),
 }
 """Every verb that asks the database, each with something to ask."""
 
@@ -157,7 +177,16 @@ async def store(backend: Backend) -> AsyncIterator[Store]:
 
 def test_no_verb_of_the_contract_is_missing_here() -> None:
     """Nor from any other test that goes through the table."""
-    kinds = (Store, ReadingStore, OperationsStore, RetentionStore, ScheduleStore, ClaimsByIdStore)
+    kinds = (
+        Store,
+        ReadingStore,
+        OperationsStore,
+        RetentionStore,
+        ScheduleStore,
+        ClaimsByIdStore,
+        DurableStore,
+        MessageStore,
+    )
     parts = [vars(part) for part in kinds]
     members = [item for part in parts for item in part.items()]
     contract = {name for name, member in members if isfunction(member) and name[0] != "_"}

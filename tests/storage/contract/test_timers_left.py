@@ -114,11 +114,11 @@ async def test_timers_of_unknown_kinds_are_neither_counted_nor_taken(
 ) -> None:
     """A newer version has written them and acts on them; an older worker that counted them would spin."""
     job = await waiting_one(store)
-    await backend.sql("UPDATE tenure.timer SET kind = 'wait'")
+    await backend.sql("UPDATE tenure.timer SET kind = 'pulse'")
     await clock.advance(seconds(20))
     assert (await store.outlook([MAIL])).next_timer is None
     assert await store.promote(10) == []
-    assert await kinds(backend) == ["wait"]
+    assert await kinds(backend) == ["pulse"]
     assert await state_of(store, job) is State.RETRYING
 
 

@@ -67,6 +67,7 @@ async def test_every_guard_that_is_missing_is_missed(empty: Backend, bare: Store
     assert {guard.table.removeprefix("tenure")[1:] for guard in await guards(empty)} == {
         *places,
         *("job", "job_state", "event", "attempt", "log", "result", "access_key", "audit", "session"),
+        *("step", "signal"),
     }
     for guard in await guards(empty):
         await drop(empty, guard)

@@ -141,8 +141,11 @@ async def _spawn(store: Store, batch: Sequence[Claimed]) -> None:
 Verb = Callable[[Store, Sequence[Claimed]], Awaitable[None]]
 
 
-@pytest.mark.parametrize("second", [_cancel, _settle, _hand_back, _heartbeat, _record, _spawn])
-@pytest.mark.parametrize("first", [_cancel, _settle, _hand_back, _heartbeat, _record, _spawn])
+WAITING = (_cancel, _settle, _hand_back, _spawn)
+
+
+@pytest.mark.parametrize("second", WAITING)
+@pytest.mark.parametrize("first", WAITING)
 async def test_nobody_waits_in_a_circle(
     backend: PostgresBackend, foreign: asyncpg.Connection, first: Verb, second: Verb
 ) -> None:
@@ -172,6 +175,30 @@ async def test_nobody_waits_in_a_circle(
     await two.close()
     await foreign.close()
     assert await deadlocks(backend) == before
+
+
+@pytest.mark.parametrize("passing", [_heartbeat, _record])
+@pytest.mark.parametrize("waiting", WAITING)
+async def test_a_worker_passes_by_whoever_waits(
+    backend: PostgresBackend, foreign: asyncpg.Connection, waiting: Verb, passing: Verb
+) -> None:
+    """Leases are prolonged and lines are written while another verb holds half of the jobs and waits."""
+    one, two = backend.store(), backend.store()
+    await one.open()
+    await two.open()
+    await one.enqueue([NewJob(definition="mail") for _ in range(21)])
+    batch = await claim(one, limit=21)
+    await lock(foreign, "job_state", batch[10].lease.job)
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as both:
+        both.create_task(_run(waiting, one, batch))
+        await until_waiting(backend, 1)
+        await passing(two, batch[::-1])
+        await foreign.execute("ROLLBACK")
+    for claimed in batch:
+        assert hold_together(await one.events(claimed.lease.job))
+    await one.close()
+    await two.close()
 
 
 async def _run(verb: Verb, store: Store, batch: Sequence[Claimed]) -> None:

@@ -120,10 +120,12 @@ class Pulse(Struct, frozen=True, kw_only=True):
 class Beat(Struct, frozen=True):
     """The answer to a pulse: leases kept, leases lost, and those among the kept whose attempt must stop.
 
-    `drain` says that an operator wants the worker to claim no more.
+    `drain` says that an operator wants the worker to claim no more. `untold` are those among the kept whose
+    progress was not written, since another transaction has locked the job: it is to be sent again.
     """
 
     kept: frozenset[Lease]
     lost: frozenset[Lease]
     cancelling: frozenset[Lease]
     drain: bool = False
+    untold: frozenset[Lease] = frozenset()

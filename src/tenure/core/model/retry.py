@@ -37,7 +37,9 @@ OUT_OF_MEMORY = (
 _MOST_DOUBLINGS = 64
 _UNKEPT = frozenset({"ResultNotJson", "ResultTooLarge"})
 """Kinds for a result that cannot be kept: another attempt would repeat the work and fail the same way."""
-_PLAIN = frozenset({"builtins", TenureError.__module__, "tenure.core.model.aside"})
+_PLAIN = frozenset(
+    {"builtins", TenureError.__module__, "tenure.core.model.aside", "tenure.core.model.step_errors"}
+)
 """Modules that a name leaves out: Python's own exceptions, and those that users import from `tenure`."""
 
 
@@ -57,7 +59,24 @@ class FatalAsked(Struct, frozen=True, tag=True):
     """The handler raised `Fatal`, or its program exited with a code that means the same."""
 
 
-Asked = RetryAsked | SnoozeAsked | FatalAsked
+class WaitAsked(Struct, frozen=True, tag=True, omit_defaults=True):
+    """The handler waits: for what (a `WaitKind`), under which step, and how long at most."""
+
+    kind: str
+    step: str
+    signal: str | None = None
+    timeout: timedelta | None = None
+
+
+Asked = RetryAsked | SnoozeAsked | FatalAsked | WaitAsked
+
+
+class HandlerWaits(BaseException):
+    """Ends an attempt whose handler waits for something; no `except Exception` swallows it."""
+
+    def __init__(self, asked: WaitAsked) -> None:
+        super().__init__(f"waits for its step {asked.step!r}")
+        self.asked = asked
 
 
 class Returned(Struct, frozen=True, tag=True):
@@ -129,6 +148,8 @@ def backoff(attempt: int, policy: RetryPolicy, random: Callable[[], float]) -> t
 
 def describe(error: BaseException) -> Raised:
     """An exception as data that every store accepts and every process can read."""
+    if isinstance(error, HandlerWaits | BaseExceptionGroup) and (waits := _waits_in(error)) is not None:
+        return Raised(Failure(HandlerWaits.__name__, str(waits)), (HandlerWaits.__name__,), waits.asked)
     names = tuple(qualified_name(kind) for kind in type(error).__mro__ if kind is not object)
     if isinstance(error, ProgramFailed):  # its traceback shows Tenure's own frames only
         return Raised(Failure(error.kinds[0], _head(str(error))), (*error.kinds, *names), _asked(error))
@@ -186,6 +207,13 @@ def _failure(end: Raised | Crashed | TimedOut | OutOfMemory) -> Failure:
 
 def _bounded(wait: timedelta) -> timedelta:
     return min(max(wait, timedelta(0)), HORIZON)
+
+
+def _waits_in(error: BaseException) -> HandlerWaits | None:
+    """The wait that ended an attempt, also if it came out of a `TaskGroup` that held nothing else."""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return _waits_in(error.exceptions[0])
+    return error if isinstance(error, HandlerWaits) else None
 
 
 def _asked(error: BaseException) -> Asked | None:

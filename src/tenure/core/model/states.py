@@ -43,7 +43,7 @@ TIMERS = {
     State.CREATED: ("hold",),
     State.SCHEDULED: ("scheduled",),
     State.RETRYING: ("retry", "give_up"),
-    State.SUSPENDED: ("resume",),
+    State.SUSPENDED: ("resume", "wait"),
 }
 """The kinds of timers that jobs wait for, by state. A store leaves timers of any other kind alone."""
 
@@ -108,6 +108,8 @@ STEPS: tuple[Step, ...] = (
     Step(State.CANCELLING, State.SUCCEEDED, "succeeded", "worker", "the handler returned before it noticed"),
     Step(State.CANCELLING, State.FAILED, "failed", "worker", "the handler itself gave up for good"),
     Step(State.SUSPENDED, State.QUEUED, "resumed", "clock", "the time it waited for has come"),
+    Step(State.SUSPENDED, State.QUEUED, "resumed", "api", "it was told what it waited for"),
+    Step(State.SUSPENDED, State.QUEUED, "resumed", "worker", "what it waits for was there already"),
     Step(State.SUSPENDED, State.CANCELLED, "cancelled", "api", "cancel request"),
     Step(State.RETRYING, State.QUEUED, "queued", "clock", "backoff over"),
     Step(State.RETRYING, State.FAILED, "failed", "clock", "an operator gave it up"),

@@ -105,10 +105,15 @@ class Trail(Struct, frozen=True):
 
 
 class Recorded(Struct, frozen=True):
-    """The store's answer to trails: leases that were lost, and leases of jobs that may have no more notes."""
+    """The store's answer to trails: leases that were lost, and leases of jobs that may have no more notes.
+
+    Of those in `locked` nothing was recorded, since another transaction has locked the job: each is to be
+    sent again in a call of its own, which waits.
+    """
 
     lost: frozenset[Lease]
     full: frozenset[Lease]
+    locked: frozenset[Lease] = frozenset()
 
 
 class Logged(NamedTuple):

@@ -112,6 +112,14 @@ class WorkerInfo(Struct, frozen=True, kw_only=True):
         whole("slots", self.slots, 0, LARGEST_BATCH)
 
 
+class LedBy(Struct, frozen=True):
+    """The queue of a broker whose messages lead a worker; since when and why it cannot receive any, if so."""
+
+    queue: str
+    failing_since: datetime | None = None
+    problem: str | None = None
+
+
 class WorkerStatus(Struct, frozen=True, kw_only=True):
     """A worker as the store knows it; `is_ready` comes from its last heartbeat."""
 
@@ -122,6 +130,7 @@ class WorkerStatus(Struct, frozen=True, kw_only=True):
     running: int
     is_alive: bool
     is_ready: bool = False
+    led_by: LedBy | None = None
 
 
 class Replayed(Struct, frozen=True):

@@ -12,7 +12,7 @@ from tenure.core.model.aside import Aside
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
-from tenure.core.reports.operations import WORKER_ALIVE, LineStatus, Pause, WorkerStatus
+from tenure.core.reports.operations import WORKER_ALIVE, LedBy, LineStatus, Pause, WorkerStatus
 from tenure.core.schedule.schedule import TroubledSchedule
 from tenure.core.webhooks.webhook import UnreadableWebhook
 from tenure.engine.health.webhook_troubles import TroubledWebhook, troubled_webhooks
@@ -54,6 +54,16 @@ class Unserved(Struct, frozen=True):
     oldest: datetime | None
 
 
+class FailingQueue(Struct, frozen=True):
+    """A broker's queue from which `failing` of its live workers cannot receive, since when, and why."""
+
+    name: str
+    since: datetime
+    failing: int
+    workers: int
+    problem: str
+
+
 class Attention(Struct, frozen=True, kw_only=True):
     """What needs attention. Of each kind the largest are listed, and all are counted (`…_in_all`).
 
@@ -61,9 +71,9 @@ class Attention(Struct, frozen=True, kw_only=True):
     least three times and wait for their next attempt; `overdue` is how many jobs have an expired lease and
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
-    that fail, or that nothing fires; `webhooks` those that fail, paused themselves or cannot
-    be read; `ahead` is how far the
-    store's clock is ahead of this machine's.
+    that fail, or that nothing fires; `webhooks` those that fail, paused themselves or cannot be read;
+    `queues` are those of a broker that live workers cannot receive from; `ahead` is how far the store's clock
+    is ahead of this machine's.
     """
 
     at: datetime
@@ -84,6 +94,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     unready: Sequence[WorkerStatus] = ()
     schedules: Sequence[TroubledSchedule] = ()
     webhooks: Sequence[TroubledWebhook | UnreadableWebhook] = ()
+    queues: Sequence[FailingQueue] = ()
 
 
 class AttentionCheck:
@@ -134,6 +145,7 @@ class AttentionCheck:
             dead=trouble.dead,
             schedules=await self._store.troubled_schedules(MOST_NAMED),
             webhooks=(await troubled_webhooks(self._store, trouble.at))[:MOST_NAMED],
+            queues=_failing(workers)[:MOST_NAMED],
             aside=aside.jobs,
             aside_in_all=aside.in_all,
             unready=[worker for worker in workers if _is_unready(worker, trouble.at)],
@@ -144,6 +156,21 @@ def _is_unready(worker: WorkerStatus, now: datetime) -> bool:
     # A worker that has just started is not ready before its app is imported.
     is_new = now - worker.started_at < WORKER_ALIVE
     return worker.is_alive and not worker.is_ready and not worker.draining and not is_new
+
+
+def _failing(workers: Iterable[WorkerStatus]) -> list[FailingQueue]:
+    """Queues with a live worker that cannot receive; the one that fails for longest says why."""
+    led: dict[str, list[LedBy]] = {}
+    for worker in workers:
+        if worker.is_alive and worker.led_by is not None:
+            led.setdefault(worker.led_by.queue, []).append(worker.led_by)
+    found = []
+    for name, receivers in led.items():
+        failing = sorted((one.failing_since, one.problem or "") for one in receivers if one.failing_since)
+        if failing:
+            since, problem = failing[0]
+            found.append(FailingQueue(name, since, len(failing), len(receivers), problem))
+    return sorted(found, key=lambda one: one.since)
 
 
 def _paused(lines: Iterable[LineStatus]) -> list[PausedQueue]:

@@ -1,7 +1,7 @@
 """What needs attention, in words: what is wrong, since when, and what to do. Doctor and pages share them."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tenure.core.model.aside import Aside
 from tenure.core.model.job import USUAL_NAMESPACE
@@ -9,11 +9,15 @@ from tenure.core.reports.failures import Struggling
 from tenure.core.reports.health import Symptom
 from tenure.core.reports.operations import WorkerStatus
 from tenure.core.schedule.schedule import TroubledSchedule
-from tenure.engine.health.attention import Attention, PausedQueue, Unserved
+from tenure.core.values.urls import masked, masked_in
+from tenure.engine.health.attention import Attention, FailingQueue, PausedQueue, Unserved
 from tenure.engine.health.webhook_troubles import webhook_symptom
 
 MOST_AHEAD = timedelta(seconds=60)
 """How far a store's clock may be ahead of the machine's."""
+
+BRIEF = timedelta(minutes=1)
+"""How long a broker may be away before a person has to look."""
 
 DEAD_LETTERS = "dead-letters"
 STRUGGLING = "struggling"
@@ -26,6 +30,7 @@ def symptoms_of(attention: Attention) -> list[Symptom]:
         *map(_silent, attention.silent),
         *_more("worker-silent", "workers", attention.silent_in_all - len(attention.silent)),
         *map(_unready, attention.unready),
+        *(_failing(queue, attention.at) for queue in attention.queues),
         *map(_unserved, attention.unserved),
         *_more("unserved", "lines", attention.unserved_in_all - len(attention.unserved)),
         *map(_paused, attention.paused),
@@ -68,6 +73,19 @@ def _unready(worker: WorkerStatus) -> Symptom:
         what=f"worker {worker.worker.id} on {worker.worker.host} (pid {worker.worker.pid}) is alive and "
         "cannot run jobs",
         cure="its log says why: it is about to end, the database refuses it, or its app cannot be imported",
+    )
+
+
+def _failing(queue: FailingQueue, now: datetime) -> Symptom:
+    whose = f"{queue.failing} of {queue.workers} workers" if queue.workers > 1 else "the worker"
+    return Symptom(
+        kind="messages-away",
+        what=f"{whose} on the message queue {masked(queue.name)} cannot receive from it, and goes on by "
+        f"sweeps alone: {masked_in(queue.problem)}",
+        since=queue.since,
+        cure="is the queue there, are TENURE_SQS_QUEUE_URL and the region right, and may the workers use it? "
+        "Jobs are run meanwhile, and nothing is lost; this ends by itself when messages come again",
+        needs_person=now - queue.since > BRIEF,
     )
 
 

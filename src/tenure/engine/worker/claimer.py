@@ -10,7 +10,7 @@ from tenure.core.signals import Announce, AttemptSettled
 from tenure.engine.config import WorkerConfig
 from tenure.engine.upkeep.loop import Loop
 from tenure.engine.worker.dispatcher import Dispatcher, SendProgress
-from tenure.engine.worker.held_attempt import Spawn
+from tenure.engine.worker.held_attempt import StoreCalls
 from tenure.engine.worker.in_flight import InFlight, Specs
 from tenure.engine.worker.slot_groups import SlotGroup
 from tenure.engine.worker.slot_pool import SlotPool
@@ -33,7 +33,7 @@ class Claimer:
         specs: Specs,
         group: SlotGroup,
         config: WorkerConfig,
-        spawn: Spawn,
+        calls: StoreCalls,
         tasks: asyncio.TaskGroup,
         *,
         send_progress: SendProgress,
@@ -45,7 +45,7 @@ class Claimer:
         self._sweeps = sweeps
         self._ready_for = max(READY_FOR, 3 * config.poll_seconds)
         self.pool = SlotPool(group, on_signal=on_signal, on_change=self._on_change)
-        self._in_flight = InFlight(self.pool, lanes, specs, spawn, tasks, config.limits, on_signal=on_signal)
+        self._in_flight = InFlight(self.pool, lanes, specs, calls, tasks, config.limits, on_signal=on_signal)
         self._recorder = TrailRecorder(store, config.worker, self.pool)
         self._dispatcher = Dispatcher(
             *(store, self.pool, self._in_flight, self._recorder, group, config),

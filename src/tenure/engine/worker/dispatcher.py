@@ -10,12 +10,13 @@ report that could not be delivered is sent again: if the first arrived, its fenc
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from tenure.core.model.aside import Aside, JobsAside
 from tenure.core.model.claim_by_id import TheseClaimed
 from tenure.core.model.lease import Claimed, Lease, Line, Order
-from tenure.core.model.outcome import Settled
+from tenure.core.model.outcome import Report, Settled, Suspended
 from tenure.core.model.turn import TurnResult
 from tenure.core.signals import (
     Announce,
@@ -92,7 +93,7 @@ class Dispatcher:
     def is_due(self) -> bool:
         """Whether there may be work that cannot wait."""
         pool = self._pool
-        if pool.has_returns or not pool.waiting:
+        if pool.has_returns or pool.has_suspended or not pool.waiting:
             return True
         return (self._is_hinted and pool.is_low) or self._gathers_for() <= 0
 
@@ -118,8 +119,11 @@ class Dispatcher:
         if self._pool.has_returns:
             await self._recorder.record()
             await self.give_back()
+        has_ended = self._pool.has_suspended
+        if has_ended:
+            await self._suspend()
         limit, done = self._pool.room, self._pool.take_done()
-        lines = self._lines_to_claim_from(has_ended=bool(done))
+        lines = self._lines_to_claim_from(has_ended=has_ended or bool(done))
         limit = limit if lines else 0
         if not done and (limit <= 0 or not self._is_hinted):
             return self._config.poll_seconds
@@ -224,6 +228,34 @@ class Dispatcher:
             else:
                 why = attempt.returned_for
                 self._on_signal(AttemptHandedBack(attempt.claimed, state, has_begun, took, why))
+
+    async def _suspend(self) -> None:
+        """Put on record what handlers wait for, after what they have said."""
+        await self._recorder.record()
+        suspended = self._pool.take_suspended()
+        if unsent := [one.attempt for one in suspended.values() if one.attempt.unsent_progress is not None]:
+            await self._send_progress(unsent)
+        try:
+            standings = await self._store.suspend(
+                self._config.worker, [one.suspension for one in suspended.values()]
+            )
+        except JobsAside as error:
+            self._put_aside(error.asides)
+            return
+        finally:
+            self._is_hinted = True  # they leave slots, and room under their limits
+        now = time.monotonic()
+        for lease, one in suspended.items():
+            self._pool.mark_suspended(lease)
+            claimed, took = one.attempt.claimed, one.at - one.attempt.since
+            if (state := standings.get(lease)) is None:
+                self._on_signal(AttemptLost(claimed, fenced=False, took=took))
+            else:
+                wait = one.suspension.wait
+                report = Report(lease, Suspended(wait.timeout or timedelta(0)), one.suspension.usage)
+                accepted = AttemptSettled(claimed, report, state, took, now - one.at, wait)
+                self._on_signal(accepted)
+                self._on_settled(accepted)
 
     def _put_aside(self, asides: Sequence[Aside]) -> None:
         """Forget attempts whose jobs were put aside: the store keeps their reports."""

@@ -55,8 +55,8 @@ class Heartbeat:
         }
         asked_at = time.monotonic()
         beat = await self._send(self._pulse(held, progress))
-        for lease, sent in progress.items():
-            held[lease].mark_sent(sent)
+        for lease in progress.keys() - beat.untold:
+            held[lease].mark_sent(progress[lease])
         for lease in beat.kept:
             held[lease].prolong(self._config.deadlines(asked_at))
         for lease in beat.lost:

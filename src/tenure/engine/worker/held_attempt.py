@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from tenure.core.errors import LeaseLost
+from tenure.core.model.durable import Suspension
 from tenure.core.model.job import USUAL_NAMESPACE, Enqueued, NewJob
 from tenure.core.model.lease import Claimed, Lease, Progress
 from tenure.core.model.outcome import Report
@@ -14,17 +16,28 @@ from tenure.core.signals import Announce, Measured, SpanEnded
 from tenure.core.values.span import Span
 from tenure.engine.config import LeaseDeadlines
 from tenure.engine.worker.spawn_keys import SpawnKeys
-from tenure.execution.parent.attempt_terms import StopRequest
+from tenure.execution.parent.attempt_terms import StopReason, StopRequest
+from tenure.execution.protocol.durable import Answer, Question
 
 Spawn = Callable[[Lease, Sequence[NewJob]], Awaitable[list[Enqueued]]]
 """Enqueues jobs on behalf of an attempt while its lease holds."""
+
+AnswerDurable = Callable[[Lease, Question], Awaitable[Answer]]
+"""Answers a question about the progress of a job while the lease of its attempt holds."""
+
+
+class StoreCalls(NamedTuple):
+    """What attempts may have the store do for them."""
+
+    spawn: Spawn
+    answer: AnswerDurable
 
 
 class HeldAttempt:
     """Collects what an attempt reports through its lane, until the store has it."""
 
     def __init__(
-        self, claimed: Claimed, deadlines: LeaseDeadlines, spawn: Spawn, on_signal: Announce
+        self, claimed: Claimed, deadlines: LeaseDeadlines, calls: StoreCalls, on_signal: Announce
     ) -> None:
         self.claimed = claimed
         self.since = monotonic()
@@ -37,7 +50,7 @@ class HeldAttempt:
         """Whether it has lines or events that are not recorded yet."""
         self.unsent_progress: Progress | None = None
         """Its latest progress, until the store has it."""
-        self._spawn = spawn
+        self._calls = calls
         self._spawn_keys = SpawnKeys(claimed.lease.job)
         self._on_signal = on_signal
         self._lines: list[LogLine] = []
@@ -87,9 +100,17 @@ class HeldAttempt:
             jobs = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
         named = self._spawn_keys.named(jobs)
         try:
-            return await self._spawn(self.lease, named)
+            return await self._calls.spawn(self.lease, named)
         except BaseException:
             self._spawn_keys.take_back(named)
+            raise
+
+    async def durable(self, question: Question) -> Answer:
+        """Answer a question about its job's progress."""
+        try:
+            return await self._calls.answer(self.lease, question)
+        except LeaseLost:
+            self.stop.ask(StopReason.LOST)  # the store knows before the next heartbeat does
             raise
 
     def take_trail(self) -> Trail:
@@ -105,6 +126,14 @@ class HeldAttempt:
         self._lines[:0] = trail.lines
         self._notes[:0] = trail.notes
         self.has_output = True
+
+
+class SuspendedAttempt(NamedTuple):
+    """An attempt whose handler waits: what for, and when it ended by the monotonic clock."""
+
+    attempt: HeldAttempt
+    suspension: Suspension
+    at: float
 
 
 class EndedAttempt(NamedTuple):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from tenure.core.errors import TenureError
 from tenure.core.model.child_keys import CHILDREN
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.core.model.lease import Claimed, Progress
@@ -12,6 +13,7 @@ from tenure.core.model.trail import LogLine, Note, Trail
 from tenure.core.signals import Announce, Measured, SpanEnded
 from tenure.core.values.span import Span
 from tenure.engine.worker.log_batches import log_batches
+from tenure.execution.protocol.durable import Answer, Question
 from tenure.storage.contract.store import Store
 
 MOST_NOTES = 100
@@ -57,6 +59,10 @@ class HookOutput:
         return await self._store.enqueue(
             [replace(job, parent=own, scope="" if job.scope == CHILDREN else job.scope) for job in jobs]
         )
+
+    async def durable(self, _question: Question) -> Answer:
+        """Refuse: a hook has no lease, and what it would keep belongs to no attempt."""
+        raise TenureError("a hook keeps nothing: its job has ended")
 
     async def save(self) -> None:
         """Write the output to the store; a line in the job's log counts events that were dropped."""

@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from random import random
 
+from tenure.core.model.durable import Suspension, wait_asked
 from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import Report
-from tenure.core.model.retry import Crashed, decide
+from tenure.core.model.retry import Crashed, Raised, WaitAsked, decide
 from tenure.core.model.spec import Spec
 from tenure.core.model.trail import Usage
 from tenure.core.signals import Announce, Troubled
 from tenure.core.values.failure import Failure
 from tenure.engine.config import LeaseDeadlines
-from tenure.engine.worker.held_attempt import HeldAttempt, Spawn
+from tenure.engine.worker.held_attempt import HeldAttempt, StoreCalls
 from tenure.engine.worker.slot_pool import SlotPool
 from tenure.execution.handler.handler import AppFailed
 from tenure.execution.lanes import LaneSet
@@ -40,7 +41,7 @@ class InFlight:
         pool: SlotPool,
         lanes: LaneSet,
         specs: Specs,
-        spawn: Spawn,
+        calls: StoreCalls,
         tasks: asyncio.TaskGroup,
         limits: ResourceLimits,
         *,
@@ -49,7 +50,7 @@ class InFlight:
         self._pool = pool
         self._lanes = lanes
         self._specs = specs
-        self._spawn = spawn
+        self._calls = calls
         self._tasks = tasks
         self._limits = limits
         self._on_signal = on_signal
@@ -60,14 +61,14 @@ class InFlight:
     def take(self, claimed: Sequence[Claimed], deadlines: LeaseDeadlines) -> None:
         """Run jobs that were just claimed, as soon as there are slots."""
         for one in claimed:
-            self._pool.add(HeldAttempt(one, deadlines, self._spawn, self._on_signal))
+            self._pool.add(HeldAttempt(one, deadlines, self._calls, self._on_signal))
         if claimed:
             self._fill()
 
     def decline(self, claimed: Sequence[Claimed], deadlines: LeaseDeadlines) -> None:
         """Do not run jobs that were just claimed."""
         for one in claimed:
-            declined = HeldAttempt(one, deadlines, self._spawn, self._on_signal)
+            declined = HeldAttempt(one, deadlines, self._calls, self._on_signal)
             self._pool.give_back(declined, "it was claimed too late to begin")
 
     def mark_answered(self) -> None:
@@ -125,6 +126,9 @@ class InFlight:
                 self._pool.give_back(attempt, "its worker ended before it", has_begun=True)
             case None, _:  # the lane killed it at its deadline, before this worker noticed
                 self._pool.lose(attempt)
+            case Raised(asked=WaitAsked() as asked), _:
+                self._failed_starts = 0
+                self._pool.suspend(attempt, Suspension(attempt.lease, wait_asked(asked), ended.usage))
             case end, _:
                 self._failed_starts = 0
                 claimed = attempt.claimed

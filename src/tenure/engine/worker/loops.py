@@ -29,13 +29,14 @@ from tenure.core.signals import Announce, Recovered, Signal
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
 from tenure.engine.config import WorkerConfig
+from tenure.engine.durable.progress_keeper import ProgressKeeper
 from tenure.engine.upkeep.duties import OnOutlook, ignore_outlook
 from tenure.engine.upkeep.duty_loops import LISTEN_FOR, DutyLoops
 from tenure.engine.upkeep.loop import Loop
 from tenure.engine.worker.children import enqueue_children
 from tenure.engine.worker.claimer import Claimer
 from tenure.engine.worker.heartbeat import Heartbeat
-from tenure.engine.worker.held_attempt import HeldAttempt
+from tenure.engine.worker.held_attempt import HeldAttempt, StoreCalls
 from tenure.engine.worker.hooks import Hooks
 from tenure.engine.worker.in_flight import Specs
 from tenure.engine.worker.named_claims import NamedClaims, Triggers
@@ -64,6 +65,7 @@ class WorkerLoops:
         triggers: Triggers | None = None,
     ) -> None:
         """`on_drain` runs when an operator wants the worker to claim no more."""
+        self._progress = ProgressKeeper(store, config.worker, tasks)
         specs = {(spec.key, spec.version): spec for spec in registry.specs()}
         self._store = store
         self._client = JobClient(store, registry)
@@ -85,9 +87,10 @@ class WorkerLoops:
         self._loops = self._build_loops(on_outlook)
 
     def _build_claimers(self, lanes: LaneSet, specs: Specs, tasks: asyncio.TaskGroup) -> list[Claimer]:
+        calls = StoreCalls(self._spawn, self._progress.answer)
         return [
             Claimer(
-                *(self._store, lanes, specs, group, self._config, self._spawn, tasks),
+                *(self._store, lanes, specs, group, self._config, calls, tasks),
                 send_progress=self._send_progress,
                 on_signal=self._on_loop_signal,
                 on_settled=self.hooks.on_settled,

@@ -3,8 +3,9 @@
     state      what it means                                  next states
     claimed    the store gave us the job and a lease          waiting, unstarted
     waiting    no slot is free yet                            running, unstarted, lost
-    running    its lane runs it                               done, killed, unstarted, lost
+    running    its lane runs it                               done, suspended, killed, unstarted, lost
     done       it ended: its report will be settled           forgotten
+    suspended  its handler waits: that will be recorded       forgotten
     killed     started, then killed through no fault of its   forgotten
                own: it will be handed back
     unstarted  it will not start: it will be handed back      forgotten
@@ -22,10 +23,11 @@ import time
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
+from tenure.core.model.durable import Suspension
 from tenure.core.model.lease import Lease
 from tenure.core.model.outcome import Report
 from tenure.core.signals import Announce, AttemptLost, AttemptStarted
-from tenure.engine.worker.held_attempt import EndedAttempt, HeldAttempt
+from tenure.engine.worker.held_attempt import EndedAttempt, HeldAttempt, SuspendedAttempt
 from tenure.engine.worker.prefetch import Prefetch
 from tenure.engine.worker.slot_groups import SlotGroup
 from tenure.execution.parent.attempt_terms import StopReason
@@ -46,6 +48,7 @@ class SlotPool:
         self._waiting: dict[Lease, HeldAttempt] = {}
         self._running: dict[Lease, HeldAttempt] = {}
         self._done: dict[Lease, EndedAttempt] = {}
+        self._suspended: dict[Lease, SuspendedAttempt] = {}
         self._killed: dict[Lease, HeldAttempt] = {}
         self._unstarted: dict[Lease, HeldAttempt] = {}
         self._unanswered_since: float | None = None
@@ -144,6 +147,13 @@ class SlotPool:
         self._prefetch.note(now - attempt.since)
         self._done[attempt.lease] = EndedAttempt(attempt, report, now)
 
+    def suspend(self, attempt: HeldAttempt, suspension: Suspension) -> None:
+        """Keep what an attempt waits for that has ended in order to wait."""
+        del self._running[attempt.lease]
+        now = time.monotonic()
+        self._prefetch.note(now - attempt.since)
+        self._suspended[attempt.lease] = SuspendedAttempt(attempt, suspension, now)
+
     def give_back(self, attempt: HeldAttempt, why: str, *, has_begun: bool = False) -> None:
         """Have an attempt handed back at the next turn."""
         self._remove(attempt)
@@ -220,7 +230,12 @@ class SlotPool:
         self.close("its worker runs no more jobs")
         self.note_change()
 
-    # done, killed, unstarted → forgotten
+    # done, suspended, killed, unstarted → forgotten
+
+    @property
+    def has_suspended(self) -> bool:
+        """Whether the store is to be told of attempts that wait."""
+        return bool(self._suspended)
 
     @property
     def has_returns(self) -> bool:
@@ -230,11 +245,15 @@ class SlotPool:
     @property
     def is_settled(self) -> bool:
         """Whether the store knows of everything that has ended."""
-        return not (self._done or self._killed or self._unstarted)
+        return not (self._done or self._suspended or self._killed or self._unstarted)
 
     def take_done(self) -> dict[Lease, EndedAttempt]:
         """What to settle; it stays held until `mark_settled`."""
         return dict(self._done)
+
+    def take_suspended(self) -> dict[Lease, SuspendedAttempt]:
+        """What to suspend; it stays held until `mark_suspended`."""
+        return dict(self._suspended)
 
     def take_returns(self) -> tuple[dict[Lease, HeldAttempt], dict[Lease, HeldAttempt]]:
         """What to hand back, unstarted and killed; it stays held until `mark_returned`."""
@@ -244,6 +263,10 @@ class SlotPool:
         """Forget an attempt: the store has answered its report."""
         del self._done[lease]
 
+    def mark_suspended(self, lease: Lease) -> None:
+        """Forget an attempt: the store has answered its suspension."""
+        self._suspended.pop(lease, None)
+
     def mark_returned(self, lease: Lease) -> None:
         """Forget an attempt: the store has answered its hand-back."""
         self._unstarted.pop(lease, None)
@@ -251,9 +274,10 @@ class SlotPool:
 
     def drop(self, job: UUID) -> None:
         """Forget the attempt of a job that was put aside: the store keeps its report."""
-        ours = [lease for lease in (*self._done, *self._killed, *self._unstarted) if lease.job == job]
-        for lease in ours:
-            done, killed = self._done.pop(lease, None), self._killed.pop(lease, None)
+        held = (*self._done, *self._suspended, *self._killed, *self._unstarted)
+        for lease in [lease for lease in held if lease.job == job]:
+            done = self._done.pop(lease, None) or self._suspended.pop(lease, None)
+            killed = self._killed.pop(lease, None)
             attempt = done.attempt if done else killed or self._unstarted.pop(lease)
             ended = done.at if done else time.monotonic() if killed else attempt.since
             took = ended - attempt.since
@@ -270,6 +294,11 @@ class SlotPool:
         begun = [*self._running.values(), *self._killed.values()]
         return [*begun, *self._waiting.values(), *self._unstarted.values()]
 
+    def runs(self, lease: Lease) -> bool:
+        """Whether the attempt under this lease runs."""
+        return lease in self._running
+
     def held(self) -> list[HeldAttempt]:
         """Every attempt whose lease is ours."""
-        return [*self.unended(), *(done.attempt for done in self._done.values())]
+        waits = (one.attempt for one in self._suspended.values())
+        return [*self.unended(), *(done.attempt for done in self._done.values()), *waits]

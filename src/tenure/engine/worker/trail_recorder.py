@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tenure.core.errors import DataRefused, InvalidInput, StoreRefused
+from tenure.core.model.lease import Lease
 from tenure.core.model.trail import Trail
 from tenure.engine.worker.log_batches import log_batches
 from tenure.engine.worker.slot_pool import SlotPool
@@ -28,8 +29,8 @@ class TrailRecorder:
             try:
                 while batches:
                     try:
-                        await self._store.record(self._worker, batches[0])
-                        batches.popleft()
+                        recorded = await self._store.record(self._worker, batches[0])
+                        batches.extendleft(self._apart(batches.popleft(), recorded.locked))
                     except DataRefused as refused:
                         refusal = refused
                         batches.extendleft(reversed(_split(batches.popleft())))
@@ -44,6 +45,17 @@ class TrailRecorder:
 
     def _take(self) -> list[Trail]:
         return [attempt.take_trail() for attempt in self._pool.held() if attempt.has_output]
+
+    def _apart(self, batch: Sequence[Trail], locked: Collection[Lease]) -> list[list[Trail]]:
+        """Of trails whose jobs are locked those to record at once, each alone; the others come again later.
+
+        The handlers of the others still run, and one of them holds the lock: a transaction of its own.
+        """
+        if not locked:
+            return []
+        passed = [trail for trail in batch if trail.lease in locked]
+        self._put_back([trail for trail in passed if self._pool.runs(trail.lease)])
+        return [[trail] for trail in passed if not self._pool.runs(trail.lease)]
 
     def _put_back(self, trails: Sequence[Trail]) -> None:
         """Keep trails that could not be recorded, in order."""

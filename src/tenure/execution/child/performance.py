@@ -67,7 +67,7 @@ def perform(
         # Not by `inspect.isawaitable`: the abstract class behind it touches, and so copies, many pages.
         if hasattr(result, "__await__"):
             result = run(channel, result)
-        return _returned(assignment, result)
+        return _returned(assignment, context, result)
     except BaseException as error:  # SystemExit and CancelledError too: they are how the handler ended
         return report_of(error)
     finally:
@@ -95,7 +95,7 @@ async def perform_in_loop(
         result = _call(handler, assignment, context)
         if hasattr(result, "__await__"):
             result = await result
-        return _returned(assignment, result)
+        return _returned(assignment, context, result)
     except BaseException as error:
         return report_of(error)
     finally:
@@ -131,7 +131,9 @@ def _send_hook_failure(channel: "Channel | MuxStream", error: Exception) -> None
     channel.send(HookFailedMessage("on_start", describe(error).error))
 
 
-def _returned(assignment: Assignment, result: Any) -> HandlerReport:
+def _returned(assignment: Assignment, context: Context, result: Any) -> HandlerReport:
+    if context._calls is not None:
+        context._calls.check_swallowed()
     if result is None or assignment.hook is not None:
         return Returned(NULL)
     try:

@@ -185,7 +185,7 @@ async def awaited(channel: Channel, awaitable: Any) -> Any:
     import asyncio
 
     loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(awaitable)
+    task = channel.task = asyncio.ensure_future(awaitable)
     loop.add_reader(channel.fileno(), channel.look)
     forget = channel.when_cancelled(lambda: loop.call_soon_threadsafe(task.cancel))
     try:

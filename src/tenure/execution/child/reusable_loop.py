@@ -23,7 +23,7 @@ class ReusableLoop:
     def run(self, stream: MuxStream, awaitable: Any) -> Any:
         """Run what a handler returned to its end; it is cancelled when the attempt is to stop."""
         loop = self._kept()
-        task = asyncio.ensure_future(awaitable, loop=loop)
+        task = stream.task = asyncio.ensure_future(awaitable, loop=loop)
         forget = stream.when_cancelled(lambda: loop.call_soon_threadsafe(task.cancel))
         try:
             return loop.run_until_complete(task)

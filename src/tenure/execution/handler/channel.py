@@ -7,13 +7,11 @@ Nothing here runs on its own: a plain handler has one thread. What has arrived i
 import os
 import select
 from _thread import allocate_lock
-from collections.abc import Sequence
 from time import monotonic
 
 from tenure.core.errors import TenureError
-from tenure.core.model.job import Enqueued, NewJob
 from tenure.execution.handler.frame_writer import FrameWriter
-from tenure.execution.handler.replies import Replies, Reply, outcome
+from tenure.execution.handler.replies import MakeRequest, Replies, Reply
 from tenure.execution.protocol.frames import Frames, Garbage, frame, read
 from tenure.execution.protocol.messages import TO_CHILD, Begin, FromChild
 
@@ -70,14 +68,14 @@ class Channel(Replies):
                     self._take_in()
         return self.is_cancelled
 
-    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Request child jobs and wait for the reply, whatever else arrives before it."""
+    def exchange(self, request: MakeRequest) -> Reply:
+        """Send a request and wait for the reply, whatever else arrives before it."""
         replies: list[Reply] = []
-        self.ask(jobs, replies.append)
+        self.ask(request, replies.append)
         with self._reading:
             while not replies:
                 self._take_in()
-        return outcome(replies[0])
+        return replies[0]
 
     def _is_readable(self, seconds: float | None) -> bool:
         ready, _, _ = select.select([self._descriptor], [], [], seconds)

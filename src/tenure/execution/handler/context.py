@@ -1,9 +1,10 @@
 """The context of an attempt, which a handler is given beside its params.
 
-Durable steps will stand here too: whatever a handler may ask of the worker is a method of `Context` and a
-message of the protocol.
+Whatever a handler may ask of the worker is a method of `Context` and a message of the protocol; those about
+progress that survives are in `durable_context`.
 """
 
+from _thread import get_ident
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from uuid import UUID, uuid5
@@ -17,10 +18,11 @@ from tenure.core.values.documents import Document, write
 from tenure.core.values.other_words import answering_other_words, taking_one_text
 from tenure.core.values.traceparent import current
 from tenure.execution.handler.channel import Channel
+from tenure.execution.handler.durable_context import DurableContext
 from tenure.execution.handler.metrics import Metrics
 from tenure.execution.handler.replies import Reply, outcome
 from tenure.execution.protocol.assignment import Assignment
-from tenure.execution.protocol.messages import EventMessage, LogMessage, ProgressMessage
+from tenure.execution.protocol.messages import EventMessage, LogMessage, ProgressMessage, SpawnRequest
 
 if TYPE_CHECKING:
     import asyncio
@@ -129,7 +131,7 @@ class Maker(Protocol[D_contra]):
 
 
 @answering_other_words
-class Context:
+class Context(DurableContext):
     """One attempt, as its handler sees it."""
 
     job_id: UUID
@@ -154,14 +156,16 @@ class Context:
     def __init__(self, channel: "Channel | MuxStream", assignment: Assignment, params: Any) -> None:
         self.job_id = assignment.job
         self.attempt = assignment.attempt
-        self.fence = assignment.fence
+        self.fence = self._fence = assignment.fence
         self.definition = assignment.definition
         self.version = assignment.version
         self.queue = assignment.queue
         self.namespace = assignment.namespace
         self.params = params
         self.traceparent = assignment.traceparent
+        self._hook = assignment.hook
         self._channel = channel
+        self._thread = get_ident()
 
     @property
     def cancelled(self) -> Cancellation:
@@ -232,7 +236,8 @@ class Context:
             # This may be any thread; the future belongs to the loop.
             loop.call_soon_threadsafe(_resolve, answered, reply)
 
-        self._channel.ask(self._as_children(jobs, unkeyed=unkeyed), on_reply)
+        children = self._as_children(jobs, unkeyed=unkeyed)
+        self._channel.ask(lambda number: SpawnRequest(number, children), on_reply)
         return outcome(await answered)
 
     @overload
@@ -253,17 +258,18 @@ class Context:
 
     def enqueue_many_sync(self, jobs: Sequence[NewJob], *, unkeyed: bool = False) -> list[Enqueued]:
         """The same as `enqueue_many` for a plain handler."""
-        return self._channel.exchange(self._as_children(jobs, unkeyed=unkeyed))
+        children = self._as_children(jobs, unkeyed=unkeyed)
+        return outcome(self._channel.exchange(lambda number: SpawnRequest(number, children)))
 
     def _made(self, job: NewJob | Maker[Any], params: object, options: dict[str, Any]) -> NewJob:
         return job if isinstance(job, NewJob) else job.new_job(params, **options)
 
-    def _as_children(self, jobs: Sequence[NewJob], *, unkeyed: bool) -> Sequence[NewJob]:
+    def _as_children(self, jobs: Sequence[NewJob], *, unkeyed: bool) -> list[NewJob]:
         """The jobs as children of this one, in the trace of what runs here."""
         traceparent = current() or self.traceparent
         if traceparent is not None:
             jobs = [following(job, traceparent) for job in jobs]
-        return jobs if unkeyed else [marked(job) for job in jobs]
+        return list(jobs) if unkeyed else [marked(job) for job in jobs]
 
 
 def _resolve(answered: "asyncio.Future[Reply]", reply: Reply) -> None:

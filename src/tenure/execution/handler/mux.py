@@ -8,13 +8,12 @@ of the event loop; in `thread` the main thread alone, which does nothing else.
 import os
 import select
 from _thread import RLock, allocate_lock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import monotonic
 
 from tenure.core.errors import TenureError
-from tenure.core.model.job import Enqueued, NewJob
 from tenure.execution.handler.frame_writer import FrameWriter
-from tenure.execution.handler.replies import Replies, Reply, outcome
+from tenure.execution.handler.replies import MakeRequest, Replies, Reply
 from tenure.execution.protocol.frames import Frames, Garbage, batch, item, read
 from tenure.execution.protocol.messages import TO_RUNNER, Begin, FromRunner, OutputMessage
 
@@ -140,11 +139,11 @@ class MuxStream(Replies):
             self._wait(self.when_cancelled, seconds)
         return self.is_cancelled
 
-    def exchange(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Request child jobs and wait for the reply, whatever else arrives before it."""
+    def exchange(self, request: MakeRequest) -> Reply:
+        """Send a request and wait for the reply, whatever else arrives before it."""
         replies: list[Reply] = []
         if self._mux.is_read_here():
-            self.ask(jobs, replies.append)
+            self.ask(request, replies.append)
             self._mux.take_in(lambda: bool(replies))
         else:
             arrived = allocate_lock()
@@ -154,9 +153,9 @@ class MuxStream(Replies):
                 replies.append(reply)
                 arrived.release()
 
-            self.ask(jobs, on_reply)
+            self.ask(request, on_reply)
             arrived.acquire()
-        return outcome(replies[0])
+        return replies[0]
 
     def print(self, level: str, text: str) -> None:
         """Pass on output, a whole line or more at a time."""

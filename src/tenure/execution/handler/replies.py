@@ -1,15 +1,29 @@
 """What an attempt receives from its worker: that it is to stop, and replies to its requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenure.core import errors
 from tenure.core.errors import TenureError
-from tenure.core.model.job import Enqueued, NewJob
-from tenure.execution.protocol.messages import Cancel, ErrorReply, SpawnReply, SpawnRequest
+from tenure.core.model.job import Enqueued
+from tenure.execution.protocol.messages import (
+    Cancel,
+    DurableAnswer,
+    DurableQuestion,
+    ErrorReply,
+    SpawnReply,
+    SpawnRequest,
+)
 
-Reply = SpawnReply | ErrorReply
+if TYPE_CHECKING:
+    import asyncio
+
+Request = SpawnRequest | DurableQuestion
+Reply = SpawnReply | DurableAnswer | ErrorReply
+
+MakeRequest = Callable[[int], Request]
+"""Makes a request with this number."""
 
 _numbers = count(1)  # each `next` is atomic, whichever threads ask
 
@@ -17,16 +31,23 @@ _numbers = count(1)  # each `next` is atomic, whichever threads ask
 class Replies:
     """The receiving half of one attempt; the code that reads the socket passes on what is for it."""
 
-    __slots__ = ("_on_cancel", "_waiting", "is_cancelled")
+    __slots__ = ("_on_cancel", "_waiting", "is_cancelled", "own_thread", "task")
+
+    passes_time = True
+    """Whether waiting takes time here, as it does outside of tests."""
 
     def __init__(self) -> None:
         self.is_cancelled = False
         self._on_cancel: list[Callable[[], object]] = []
         self._waiting: dict[int, Callable[[Reply], None]] = {}
+        self.task: asyncio.Task[Any] | None = None
+        """The task of an async handler itself, beside those that it starts."""
+        self.own_thread: int | None = None
+        """The thread of a plain handler, where that is not the one that made its context."""
 
     if TYPE_CHECKING:  # subclasses send; a stub would be one more thing in each child
 
-        def send(self, message: SpawnRequest) -> None:
+        def send(self, message: Request) -> None:
             """Send a message to the worker."""
 
     def receive(self, message: Cancel | Reply) -> None:
@@ -52,12 +73,12 @@ class Replies:
             callback()
         return lambda: self._on_cancel.remove(callback)
 
-    def ask(self, jobs: Sequence[NewJob], on_reply: Callable[[Reply], None]) -> None:
-        """Request child jobs; `on_reply` is called with the reply, in the thread that reads it."""
+    def ask(self, request: MakeRequest, on_reply: Callable[[Reply], None]) -> None:
+        """Send a request; `on_reply` is called with the reply, in the thread that reads it."""
         number = next(_numbers)
         self._waiting[number] = on_reply
         try:
-            self.send(SpawnRequest(number, list(jobs)))
+            self.send(request(number))
         except BaseException:
             del self._waiting[number]
             raise
@@ -67,10 +88,17 @@ def outcome(reply: Reply) -> list[Enqueued]:
     """The jobs that were enqueued; raises the error that the worker sent instead."""
     if isinstance(reply, SpawnReply):
         return reply.jobs
+    if isinstance(reply, DurableAnswer):
+        raise TenureError("the worker has answered another question")
+    raise error_of(reply)
+
+
+def error_of(reply: ErrorReply) -> TenureError:
+    """The error that the worker sent."""
     kind = getattr(errors, reply.kind, None)
     if isinstance(kind, type) and issubclass(kind, TenureError):
         try:
-            raise kind(*reply.arguments)
+            return kind(*reply.arguments)
         except TypeError:
             pass
-    raise TenureError(f"{reply.kind}: {', '.join(map(str, reply.arguments))}")
+    return TenureError(f"{reply.kind}: {', '.join(map(str, reply.arguments))}")

@@ -14,6 +14,7 @@ from tenure.core.model.retry import AttemptEnd, WasStopped
 from tenure.core.model.trail import LogLine, Note, Usage
 from tenure.core.values.failure import Failure
 from tenure.core.values.span import Span
+from tenure.execution.protocol.durable import Answer, Question
 
 
 class StopReason(Enum):
@@ -91,7 +92,7 @@ class StopRequest:
 
 
 class AttemptListener(Protocol):
-    """Receives what an attempt sends while it runs; no method but `spawn` may take long."""
+    """Receives what an attempt sends while it runs; no method but the last two may take long."""
 
     def log(self, line: LogLine) -> None:
         """A line of output or of `ctx.log`."""
@@ -110,6 +111,12 @@ class AttemptListener(Protocol):
 
     async def spawn(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Enqueue children; a `TenureError` is passed on to the handler."""
+
+    async def durable(self, question: Question) -> Answer:
+        """Answer a question about the job's progress; the same holds for errors.
+
+        What is to be kept has happened already: while the store is away, this waits for it.
+        """
 
 
 class AttemptTerms(Struct, frozen=True):

@@ -132,6 +132,7 @@ class ProcessAttempt:
             # A process that ends closes its socket first: the kill is for one that closed it and lives on.
             longest = patience.LINGER if self._messages.report is None else patience.linger(self._zygote)
             self._lingering = self._loop.call_later(longest, self._kill_lingerer)
+        await self._messages.answered()
 
     def _feed(self, level: str, data: bytes) -> None:
         self._output[level].feed(data)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tenure.core.errors import InvalidInput, InvalidJson, InvalidParams, TenureError
-from tenure.core.model.retry import HandlerReport, Raised, Returned, failure_of, unkept
+from tenure.core.errors import InvalidInput, InvalidJson, TenureError
+from tenure.core.model.durable import wait_asked
+from tenure.core.model.retry import HandlerReport, Raised, Returned, WaitAsked, failure_of, unkept
 from tenure.core.model.trail import Note
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import Document, check, write
@@ -16,6 +17,8 @@ from tenure.core.values.span import Span
 from tenure.core.values.text import storable
 from tenure.execution.handler.context import LARGEST_PAYLOAD, LONGEST_TEXT
 from tenure.execution.handler.metrics import LABELS
+from tenure.execution.parent.answers.durable_answers import DurableAnswers
+from tenure.execution.parent.answers.error_replies import error_reply
 from tenure.execution.parent.attempt_terms import AttemptListener
 from tenure.execution.parent.child_wire import ChildWire
 from tenure.execution.parent.output import Budget, Journal
@@ -23,6 +26,7 @@ from tenure.execution.protocol.frames import Frames, Garbage, frame, read
 from tenure.execution.protocol.messages import (
     FROM_CHILD,
     LARGEST_SPAN,
+    DurableQuestion,
     ErrorReply,
     EventMessage,
     FromChild,
@@ -72,6 +76,7 @@ class MessageSink:
         self._measures = 0
         self._spans = 0
         self._journal = journal
+        self._answers: DurableAnswers | None = None
 
     async def read_from(self, wire: ChildWire) -> None:
         """Take in messages until there are no more."""
@@ -96,12 +101,32 @@ class MessageSink:
             if isinstance(message, SpawnRequest):
                 wire.write(frame(await self.reply(message)))
                 await wire.sent()  # no more is read from a child that does not read its reply
+            elif isinstance(message, DurableQuestion):
+                self.answers.begin(message, lambda reply: wire.write(frame(reply)))
+                await wire.sent()
             else:
                 self.take(message)
             if self.report is not None:
                 return
             if n % _AT_A_TIME == _AT_A_TIME - 1:  # let other tasks run
                 await asyncio.sleep(0)
+
+    @property
+    def answers(self) -> DurableAnswers:
+        """Answers questions about progress; few attempts ask any."""
+        if self._answers is None:
+            self._answers = DurableAnswers(self._listener)
+        return self._answers
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether no such question waits, and none has met an error of the listener's own."""
+        return self._answers is None or self._answers.is_done
+
+    async def answered(self) -> None:
+        """Wait until all such questions are answered."""
+        if self._answers is not None:
+            await self._answers.finish()
 
     def take(self, message: FromChild | FromRunner) -> None:
         """Pass on what needs no reply; raises `Garbage` or `InvalidInput` for what no child sends."""
@@ -167,13 +192,6 @@ class MessageSink:
             return error_reply(request.number, error)
 
 
-def error_reply(number: int, error: TenureError) -> ErrorReply:
-    """The reply that raises an error in the handler; what is wrong with params is passed on in pairs."""
-    problems = error.problems if isinstance(error, InvalidParams) else None
-    arguments = [[*problems] if value is problems and problems else str(value) for value in error.args]
-    return ErrorReply(number, type(error).__name__, arguments)
-
-
 def sanitized(end: HandlerReport) -> HandlerReport:
     """The report, without anything that a store would refuse."""
     match end:
@@ -184,6 +202,8 @@ def sanitized(end: HandlerReport) -> HandlerReport:
                 return Returned(check(result))
             except InvalidJson as error:
                 return unkept(error)
+        case Raised(asked=WaitAsked() as asked) if (problem := _problem_with(asked)) is not None:
+            return Raised(Failure("GarbageOnPipe", storable(problem)), ("GarbageOnPipe",))
         case Raised(error, lineage, asked):
             return Raised(
                 sanitized_failure(error),
@@ -191,6 +211,14 @@ def sanitized(end: HandlerReport) -> HandlerReport:
                 asked,
             )
     return end
+
+
+def _problem_with(asked: WaitAsked) -> str | None:
+    try:
+        wait_asked(asked)
+    except ValueError as error:
+        return f"the process asked for a wait that no handler asks for: {error}"
+    return None
 
 
 def sanitized_failure(error: Failure) -> Failure:

@@ -31,6 +31,7 @@ from tenure.execution.protocol.frames import Garbage
 from tenure.execution.protocol.messages import (
     Begin,
     Cancel,
+    DurableAnswer,
     ErrorReply,
     Exited,
     Finished,
@@ -139,8 +140,8 @@ class Runner:
             self._link.finish()
             self.loop.call_later(patience.STOP_HOOKS, self.kill)
 
-    def reply(self, attempt: RunnerAttempt, reply: SpawnReply | ErrorReply) -> None:
-        """Send the reply to a request for jobs."""
+    def reply(self, attempt: RunnerAttempt, reply: SpawnReply | DurableAnswer | ErrorReply) -> None:
+        """Send the reply to a request for jobs, or to a question about progress."""
         if attempt.number in self._attempts and not self._link.is_closed:
             self._link.send(attempt.number, reply)
 

@@ -17,6 +17,8 @@ from tenure.execution.parent.reports import MessageSink, sanitized
 from tenure.execution.parent.zygote_client import ChildExit
 from tenure.execution.protocol.frames import Garbage
 from tenure.execution.protocol.messages import (
+    DurableAnswer,
+    DurableQuestion,
     ErrorReply,
     Exited,
     Finished,
@@ -51,8 +53,8 @@ class AttemptHost(Protocol):
     def kill(self, attempt: "RunnerAttempt") -> None:
         """Kill the runner because of this attempt."""
 
-    def reply(self, attempt: "RunnerAttempt", reply: SpawnReply | ErrorReply) -> None:
-        """Send the reply to a request for jobs."""
+    def reply(self, attempt: "RunnerAttempt", reply: SpawnReply | DurableAnswer | ErrorReply) -> None:
+        """Send the reply to a request for jobs, or to a question about progress."""
 
     def wake_at(self, due: float) -> None:
         """Have `fall_due` called at this time, or soon after."""
@@ -62,9 +64,9 @@ class RunnerAttempt:
     """One attempt from its beginning until `over` is set."""
 
     __slots__ = (
-        "_host", "_journal", "_loop", "_messages", "_output", "_replying", "_requests", "_terms",
-        "_unanswered", "due", "ending", "error", "garbage", "has_lost_its_runner", "has_lost_its_zygote",
-        "is_stopping", "is_unread", "number", "over", "report", "stop", "stop_log",
+        "_has_asked", "_host", "_journal", "_loop", "_messages", "_output", "_replying", "_requests",
+        "_terms", "_unanswered", "due", "ending", "error", "garbage", "has_lost_its_runner",
+        "has_lost_its_zygote", "is_stopping", "is_unread", "number", "over", "report", "stop", "stop_log",
     )  # fmt: skip
 
     def __init__(self, host: AttemptHost, terms: AttemptTerms) -> None:
@@ -75,6 +77,7 @@ class RunnerAttempt:
         self._messages: MessageSink | None = None
         self._output: dict[str, OutputStream] | None = None
         self._requests: list[SpawnRequest] | None = None
+        self._has_asked = False
         self._unanswered = 0
         self._replying: asyncio.Task[None] | None = None
         self.number = 0
@@ -96,7 +99,7 @@ class RunnerAttempt:
     @property
     def is_untouched(self) -> bool:
         """Whether the runner was sent nothing about it but its beginning."""
-        return not self.is_stopping and self._requests is None
+        return not self.is_stopping and not self._has_asked
 
     def look(self) -> None:
         """Act on a request to stop, if there is one."""
@@ -127,6 +130,9 @@ class RunnerAttempt:
         try:
             if isinstance(message, SpawnRequest):
                 self._request(message)
+            elif isinstance(message, DurableQuestion):
+                self._has_asked = True
+                self._sink().answers.begin(message, lambda reply: self._host.reply(self, reply))
             elif isinstance(message, OutputMessage):
                 if message.level not in STREAMS:
                     raise Garbage("output of no known stream")
@@ -175,6 +181,11 @@ class RunnerAttempt:
         """How it ended, once it is over: what it requested before its end is still done."""
         if self._replying is not None:
             await finish(self._replying, self.stop, self.stop_log)
+        if self._messages is not None and not self._messages.is_answered:
+            answering = self._loop.create_task(self._messages.answered())
+            await finish(answering, self.stop, self.stop_log)
+            if answering.done() and not answering.cancelled():
+                answering.result()  # raises the listener's own error
         if self.error is not None:
             raise self.error
         assert self.ending is not None  # noqa: S101  set before it is over
@@ -198,6 +209,7 @@ class RunnerAttempt:
         return max((self.stop.deadline - monotonic()) / 2, 0.0)
 
     def _request(self, message: SpawnRequest) -> None:
+        self._has_asked = True
         if self._requests is None:
             self._requests = []
         if self._unanswered and self._unanswered + len(message.jobs) > MOST_REQUESTED:

@@ -23,7 +23,7 @@ from tenure.execution.protocol.messages import (
     Ping,
     Pong,
     Ready,
-    Signal,
+    SendSignal,
     Start,
     Until,
 )
@@ -129,7 +129,7 @@ class ZygoteClient:
     def signal(self, number: int, sent: int) -> None:
         """Send a signal to a child's group."""
         if self.is_open:
-            self._control.send(Signal(number, sent), [])
+            self._control.send(SendSignal(number, sent), [])
 
     def prolong(self, number: int, deadline: float) -> None:
         """Let a child live until this deadline."""

@@ -40,7 +40,7 @@ class Start(Struct, frozen=True, tag=True):
     lane: str = ""
 
 
-class Signal(Struct, frozen=True, tag=True):
+class SendSignal(Struct, frozen=True, tag=True):
     """Send a signal to a child's whole group."""
 
     number: int
@@ -123,11 +123,18 @@ class SpawnReply(Struct, frozen=True, tag=True):
 
 
 class ErrorReply(Struct, frozen=True, tag=True):
-    """The other reply to it: the name and the arguments of an error; a list is one of texts in pairs."""
+    """The other reply to either: the name and the arguments of an error; a list is one of texts in pairs."""
 
     number: int
     kind: str
     arguments: list[str | list[tuple[str, str]]]
+
+
+class DurableAnswer(Struct, frozen=True, tag=True):
+    """The reply to the `DurableQuestion` of the same number: an `Answer` of the module `durable`."""
+
+    number: int
+    body: bytes
 
 
 # From a child to the worker.
@@ -180,6 +187,13 @@ class SpawnRequest(Struct, frozen=True, tag=True):
     jobs: list[NewJob]
 
 
+class DurableQuestion(Struct, frozen=True, tag=True):
+    """Ask about the progress of the job, or have some of it kept: a `Question` of the module `durable`."""
+
+    number: int
+    body: bytes
+
+
 class ReportMessage(Struct, frozen=True, tag=True):
     """How the handler ended; nothing after it counts."""
 
@@ -212,9 +226,9 @@ class RunnerRetiring(Struct, frozen=True, tag=True):
     """Another runner should take this one's place: it has grown too large, or has no app."""
 
 
-ToZygote = Start | Signal | Until | Ping
+ToZygote = Start | SendSignal | Until | Ping
 FromZygote = Ready | Broken | Exited | ForkFailed | Pong
-ToChild = Begin | Cancel | SpawnReply | ErrorReply
+ToChild = Begin | Cancel | SpawnReply | DurableAnswer | ErrorReply
 FromAnyChild = (
     LogMessage
     | ProgressMessage
@@ -223,6 +237,7 @@ FromAnyChild = (
     | SpanMessage
     | HookFailedMessage
     | SpawnRequest
+    | DurableQuestion
 )
 FromChild = FromAnyChild | ReportMessage
 FromRunner = FromAnyChild | Finished | OutputMessage | RunnerRetiring

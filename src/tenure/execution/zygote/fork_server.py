@@ -57,7 +57,7 @@ from tenure.execution.protocol.messages import (
     Ping,
     Pong,
     Ready,
-    Signal,
+    SendSignal,
     Start,
     ToZygote,
     Until,
@@ -137,7 +137,7 @@ class Zygote:
                 self._children.start(number, given, deadline, lane)
                 for descriptor in given:
                     os.close(descriptor)
-            case Signal(number, sent):
+            case SendSignal(number, sent):
                 self._children.signal(number, sent)
             case Until(number, deadline):
                 self._children.prolong(number, deadline)

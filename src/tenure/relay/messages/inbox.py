@@ -29,6 +29,8 @@ from tenure.core.signals import (
 from tenure.engine.upkeep.loop import Loop
 from tenure.engine.worker.named_claims import NamedClaims
 from tenure.relay.messages import body
+from tenure.relay.messages.reception import Reception
+from tenure.relay.messages.reminders import Reminders
 from tenure.relay.messages.transport import MOST_AT_ONCE, Received, Transport, TransportFailed
 
 WAIT = 20.0
@@ -60,11 +62,20 @@ class Inbox:
     """The messages of one worker."""
 
     def __init__(
-        self, transport: Transport, store: UUID, *, lease_seconds: float, heartbeat_seconds: float
+        self,
+        transport: Transport,
+        store: UUID,
+        reception: Reception,
+        reminders: Reminders,
+        *,
+        lease_seconds: float,
+        heartbeat_seconds: float,
     ) -> None:
         """A message is hidden for longer than a lease lasts: who gets it then can take the job."""
         self._transport = transport
         self._store = store
+        self._reception = reception
+        self._reminders = reminders
         self._hidden_for = max(LEAST_HIDDEN, 2 * lease_seconds)
         self._beat = heartbeat_seconds
         self._held: dict[Lease, str] = {}
@@ -75,16 +86,27 @@ class Inbox:
         self._warned_at = -WARN_EVERY
         self._receivers: list[Loop] = []
         self._answers: Loop | None = None
+        self._telling: Loop | None = None
 
     def loops(self, claims: NamedClaims, on_signal: Announce) -> Sequence[Loop]:
-        """Receivers, the loop that hides what runs, and the one that answers for what has ended."""
+        """Receivers, and the loops that hide what runs, answer for what ended, tell of failures, remind."""
 
         async def receive() -> float:
             return await self._receive(claims, on_signal)
 
+        async def remind() -> float:
+            return await self._reminders.search(on_signal)
+
         self._receivers = [Loop("messages", receive, on_signal) for _ in range(MOST_RECEIVERS)]
         self._answers = Loop("answers", self._answer, on_signal)
-        return [*self._receivers, self._answers, Loop("hidden", self._hide, on_signal)]
+        self._telling = Loop("reception", self._reception.tell, on_signal)
+        return [
+            *self._receivers,
+            self._answers,
+            self._telling,
+            Loop("hidden", self._hide, on_signal),
+            Loop("reminders", remind, on_signal),
+        ]
 
     def on_signal(self, signal: Signal) -> None:
         """Note what became of an attempt, and that its slot is free."""
@@ -117,15 +139,20 @@ class Inbox:
         self._asked += most
         try:
             received = await self._transport.receive(most, wait=WAIT, hide_for=self._hidden_for)
-            claims.sweep_alone(is_blind=False)
+            self._note(claims, None)
             if received:
                 await self._take(received, claims, on_signal)
-        except TransportFailed:
-            claims.sweep_alone(is_blind=True)
+        except TransportFailed as error:
+            self._note(claims, str(error))
             raise
         finally:
             self._asked -= most
         return 0.0
+
+    def _note(self, claims: NamedClaims, problem: str | None) -> None:
+        claims.sweep_alone(is_blind=problem is not None)
+        if self._reception.note(problem) and self._telling is not None:
+            self._telling.poke()
 
     async def _take(self, received: Sequence[Received], claims: NamedClaims, on_signal: Announce) -> None:
         receipts, foreign, dropped = self._read(received, on_signal)

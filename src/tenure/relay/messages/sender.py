@@ -38,6 +38,11 @@ class MessageSender:
         self._is_done = asyncio.Event()
         self._is_done.set()
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether anything is still to be sent."""
+        return not self._is_done.is_set()
+
     def send(self, jobs: Iterable[UUID]) -> None:
         """Have messages sent for these jobs. Returns at once, and never fails."""
         self._waiting.extend(jobs)

@@ -37,7 +37,9 @@ from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.aside import AsideStore
 from tenure.storage.contract.claims_by_id import ClaimsByIdStore
 from tenure.storage.contract.draft import Draft
+from tenure.storage.contract.durable import DurableStore
 from tenure.storage.contract.health import HealthStore
+from tenure.storage.contract.messages import MessageStore
 from tenure.storage.contract.operations import OperationsStore
 from tenure.storage.contract.overview import OverviewStore
 from tenure.storage.contract.reading import ReadingStore
@@ -76,6 +78,8 @@ class Store(
     ScheduleStore,
     WebhookStore,
     ClaimsByIdStore,
+    DurableStore,
+    MessageStore,
     Protocol,
 ):
     """A place that keeps jobs.
@@ -83,7 +87,7 @@ class Store(
     The order of the verbs: connection, creation, steps of jobs, duties of the clock, waiting. The other
     verbs are in modules beside this one: `reading` jobs, `operations` of the store, `retention` of finished
     jobs, `access` over HTTP, the `overview` of many jobs, jobs `aside`, which cannot be moved, the store's
-    own `health`, `schedules`, `webhooks`, and `claims_by_id` for messages that name jobs.
+    own `health`, `schedules`, `webhooks`, and for messages that name jobs `claims_by_id` and `messages`.
     """
 
     async def open(self) -> None:
@@ -266,7 +270,8 @@ class Store(
         A lease that has run out is not revived, even if it is not reaped yet. A lease of another worker, or
         of a job that is no longer owned under that fence, is lost. Jobs claimed together share one lease
         row: naming one of them prolongs all, even if that one was settled meanwhile. It also shows that an
-        enlisted worker is alive, and its answer says whether the worker is to drain.
+        enlisted worker is alive, and its answer says whether the worker is to drain. No lease waits for a job
+        that another transaction has locked: its progress is `untold`, and to be sent again.
         """
 
     async def record(self, worker: str, trails: Sequence[Trail]) -> Recorded:
@@ -277,8 +282,9 @@ class Store(
         feed like any other, and moves nothing. A job has at most 10,000 notes; those beyond are left out, and
         its lease is among the `full`. The caller numbers the lines: one whose number exists already is left
         as it is, so that lines may be sent again after an unknown end; notes would be there twice.
-        Characters that no store accepts are replaced. At most 10,000 lines and notes with 16 Mi characters a
-        call, else InvalidInput.
+        If another transaction has locked a job, nothing of it is recorded and its lease is among the
+        `locked`; a call with that trail alone waits. Characters that no store accepts are replaced. At most
+        10,000 lines and notes with 16 Mi characters a call, else InvalidInput.
         """
 
     async def annotate(self, lease: Lease, note: Note) -> bool:
@@ -322,8 +328,8 @@ class Store(
     async def follow_up(self, lines: Collection[Line], limit: int) -> list[UUID]:
         """Take jobs of these lines that ended without an owner's report: each is returned once, ever.
 
-        Those that `cancel`, `hand_back`, `promote` and `reap` have ended, if their definition was registered
-        with hooks: a worker that serves it runs them.
+        Those that `cancel`, `hand_back`, `suspend`, `promote` and `reap` have ended, if their definition was
+        registered with hooks: a worker that serves it runs them.
         """
 
     async def outlook(self, lines: Collection[Line]) -> Outlook:

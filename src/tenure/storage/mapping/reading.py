@@ -11,6 +11,7 @@ from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.states import State
 from tenure.core.reports.operations import (
     Definition,
+    LedBy,
     LineStatus,
     Pause,
     PauseScope,
@@ -143,6 +144,7 @@ def worker_from(row: Row) -> WorkerStatus:
         running=row["running"],
         is_alive=bool(row["is_alive"]),
         is_ready=bool(row["is_ready"]),
+        led_by=None if row["queue"] is None else LedBy(row["queue"], row["failing_at"], row["problem"]),
     )
 
 

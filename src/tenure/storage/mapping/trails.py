@@ -56,10 +56,11 @@ def written_notes(notes: Sequence[Note]) -> str | None:
 
 def recorded_from(given: Iterable[TrailRows], rows: Iterable[Row]) -> Recorded:
     """The answer to trails; a lease that is not among the rows is lost."""
-    held = {Lease(row["job"], row["fence"]): bool(row["is_full"]) for row in rows}
+    held = {Lease(row["job"], row["fence"]): row for row in rows}
     return Recorded(
         lost=frozenset(one.lease for one in given if one.lease not in held),
-        full=frozenset(lease for lease, is_full in held.items() if is_full),
+        full=frozenset(lease for lease, row in held.items() if row["is_full"]),
+        locked=frozenset(lease for lease, row in held.items() if row["is_locked"]),
     )
 
 

@@ -139,14 +139,19 @@ def moved_from(rows: Iterable[Row]) -> list[StepTaken]:
 def beat_from(held: Iterable[Lease], rows: Iterable[Row]) -> Beat:
     """The answer to a pulse: a lease without a row is lost; the row without a job is the worker's own."""
     kept: dict[Lease, bool] = {}
+    untold: set[Lease] = set()
     drain = False
     for row in rows:
         if row["job"] is None:
             drain = bool(row["cancelling"])
         else:
-            kept[Lease(row["job"], row["fence"])] = bool(row["cancelling"])
+            lease = Lease(row["job"], row["fence"])
+            kept[lease] = bool(row["cancelling"])
+            if row["untold"]:
+                untold.add(lease)
     stop = frozenset(lease for lease, cancelling in kept.items() if cancelling)
-    return Beat(kept=frozenset(kept), lost=frozenset(held) - frozenset(kept), cancelling=stop, drain=drain)
+    lost = frozenset(held) - frozenset(kept)
+    return Beat(kept=frozenset(kept), lost=lost, cancelling=stop, drain=drain, untold=frozenset(untold))
 
 
 def progress_under(pulse: Pulse, lease: Lease) -> str | None:

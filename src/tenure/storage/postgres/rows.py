@@ -9,11 +9,13 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from tenure.core.model.durable import StepDraft, Suspension
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Lease, Line
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import Policy
 from tenure.core.model.trail import LogLine
+from tenure.core.values.documents import Document
 from tenure.core.values.text import storable
 from tenure.storage.mapping.job_rows import binding, millis, written_limits, written_names
 from tenure.storage.mapping.trails import TrailRows, written_notes
@@ -182,12 +184,42 @@ def reports(given: Sequence[ReportRow]) -> dict[str, list[Any]]:
     }
 
 
+def kept(given: Collection[tuple[Lease, StepDraft | Document]]) -> dict[str, list[Any]]:
+    """Steps, or checkpoints, of attempts."""
+    steps = [step for _, step in given if isinstance(step, StepDraft)]
+    columns = leases([lease for lease, _ in given])
+    if not steps:
+        return {**columns, "bodies": [body for _, body in given]}
+    return {
+        **columns,
+        "names": [step.name for step in steps],
+        "kinds": [step.kind.value for step in steps],
+        "statuses": [step.status.value for step in steps],
+        "calls": [step.call for step in steps],
+        "bodies": [step.body for step in steps],
+    }
+
+
+def suspensions(given: Sequence[Suspension]) -> dict[str, list[Any]]:
+    """Suspensions, and what their attempts used."""
+    used = _usages(given)
+    return {
+        **leases([one.lease for one in given]),
+        "kinds": [one.wait.kind.value for one in given],
+        "steps": [one.wait.step for one in given],
+        "timeouts": [one.wait.timeout for one in given],
+        **used,
+        "signals": [one.wait.signal for one in given],
+        "exit_signals": used["signals"],
+    }
+
+
 def _if_any(column: list[Any]) -> list[Any]:
     """The column, or an empty one if it holds no value: `unnest` pads short arrays with NULL."""
     return [] if column.count(None) == len(column) else column
 
 
-def _usages(given: Sequence[ReportRow]) -> dict[str, list[int | None]]:
+def _usages(given: Sequence[ReportRow] | Sequence[Suspension]) -> dict[str, list[int | None]]:
     """What attempts used; empty columns if no report says it: `unnest` pads short arrays with NULL."""
     names = ("cpu_ms", "peak_bytes", "exit_codes", "signals")
     if all(report.usage is None for report in given):

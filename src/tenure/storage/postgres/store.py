@@ -24,7 +24,10 @@ from tenure.storage.postgres.verbs import bisection
 from tenure.storage.postgres.verbs.access import Access
 from tenure.storage.postgres.verbs.claims_by_id import ClaimsById
 from tenure.storage.postgres.verbs.deliveries import DeliveryVerbs
+from tenure.storage.postgres.verbs.durable_steps import DurableSteps
+from tenure.storage.postgres.verbs.durable_waits import DurableWaits
 from tenure.storage.postgres.verbs.health import Inspection
+from tenure.storage.postgres.verbs.messages import MessageVerbs
 from tenure.storage.postgres.verbs.operations import Operations
 from tenure.storage.postgres.verbs.overview import Overview
 from tenure.storage.postgres.verbs.reading import Reading
@@ -44,11 +47,14 @@ class PostgresStore(
     DeliveryVerbs,
     Turn,
     ClaimsById,
+    MessageVerbs,
     Reading,
     Overview,
     Operations,
     RetentionVerbs,
     Trails,
+    DurableSteps,
+    DurableWaits,
     Access,
     Inspection,
     Mending,

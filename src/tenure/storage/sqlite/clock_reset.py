@@ -45,7 +45,7 @@ def reset(
                 run("after_restore.clock_schedule", **known.name._asdict(), next_at=rows.micros(next_at))
                 schedules += 1
     run("after_restore.clock_deliveries", machine=machine, by=by)
-    for part in ("webhooks", "cursors", "workers"):
+    for part in ("webhooks", "cursors", "queues", "receivers", "reminders", "workers"):
         run(f"after_restore.clock_{part}", machine=machine)
     run("after_restore.clock", machine=machine)
     return ClockReset(by * _MICROSECOND, len(leases), len(waits), schedules)

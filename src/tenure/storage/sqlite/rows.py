@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from tenure.core.model.durable import Suspension
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed
 from tenure.core.model.trail import LogLine
@@ -129,6 +130,18 @@ def trails(given: Sequence[TrailRows]) -> list[tuple[Any, ...]]:
     """Trails of attempts, in the columns of the scratch table `given`; lines are JSON arrays."""
     return [
         (str(one.lease.job), one.lease.fence, written_lines(one.lines.values()), written_notes(one.notes))
+        for one in given
+    ]
+
+
+def suspensions(given: Sequence[Suspension]) -> list[tuple[Any, ...]]:
+    """Suspensions, in the columns of the scratch table `suspending`."""
+    return [
+        (
+            *(str(one.lease.job), one.lease.fence, one.wait.kind.value, one.wait.step, one.wait.signal),
+            duration(one.wait.timeout),
+            *usage_columns(one.usage),
+        )
         for one in given
     ]
 

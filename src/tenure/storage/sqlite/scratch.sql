@@ -11,6 +11,13 @@ CREATE TEMP TABLE moving (
     result, error, place, cpu_ms, peak_bytes, exit_code, signal, kind, to_at
 );
 CREATE TEMP TABLE telling (position INTEGER PRIMARY KEY, job, fence, state, attempt, actor, n, lines, notes, asked, taken);
+CREATE TEMP TABLE stepping (
+    place INTEGER PRIMARY KEY, job, fence, name, kind, status, call, body, size, state, attempt, notes, was, was_fence, had,
+    verdict, steps, bytes
+);
+CREATE TEMP TABLE suspending (
+    job PRIMARY KEY, fence, kind, step, signal, timeout, cpu_ms, peak_bytes, exit_code, exit_signal, was, until_at
+) WITHOUT ROWID;
 CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, fresh);
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over, is_found, lines) WITHOUT ROWID;
 CREATE TEMP TABLE keeping (definition PRIMARY KEY, succeeded, others, keyed, logs) WITHOUT ROWID;

@@ -25,7 +25,10 @@ from tenure.storage.sqlite.verbs import bisection
 from tenure.storage.sqlite.verbs.access import Access
 from tenure.storage.sqlite.verbs.claims_by_id import ClaimsById
 from tenure.storage.sqlite.verbs.deliveries import DeliveryVerbs
+from tenure.storage.sqlite.verbs.durable_steps import DurableSteps
+from tenure.storage.sqlite.verbs.durable_waits import DurableWaits
 from tenure.storage.sqlite.verbs.health import Inspection
+from tenure.storage.sqlite.verbs.messages import MessageVerbs
 from tenure.storage.sqlite.verbs.operations import Operations
 from tenure.storage.sqlite.verbs.overview import Overview
 from tenure.storage.sqlite.verbs.reading import Reading
@@ -41,11 +44,14 @@ class SqliteStore(
     DeliveryVerbs,
     Turn,
     ClaimsById,
+    MessageVerbs,
     Reading,
     Overview,
     Operations,
     RetentionVerbs,
     Trails,
+    DurableSteps,
+    DurableWaits,
     Access,
     Inspection,
     Mending,

@@ -31,6 +31,7 @@ from tenure.surfaces.library.signature import origin_of, process_hook_of, refuse
 from tenure.surfaces.library.terms import DefinitionTerms, command_spec_of, spec_of
 
 if TYPE_CHECKING:
+    from tenure.surfaces.library.app_metrics import AppMetrics
     from tenure.surfaces.library.decorator import JobDecorator
     from tenure.surfaces.library.records import FeedRecord
 
@@ -239,6 +240,17 @@ class Tenure:
         """
         self.process_hooks.stop.append(process_hook_of("on_process_stop", hook))
         return hook
+
+    @property
+    def metrics(self) -> "AppMetrics":
+        """What a program that enqueues, such as a web server, counts of itself for its own `/metrics`.
+
+        Ask for it before the first call that opens the database: calls are counted of one that is opened
+        after that.
+        """
+        from tenure.surfaces.library.app_metrics import AppMetrics  # most programs count nothing
+
+        return AppMetrics(self._runtimes.metered())
 
     def specs(self) -> list[Spec]:
         """Every definition of the program as data."""

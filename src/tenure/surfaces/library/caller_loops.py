@@ -11,12 +11,12 @@ that a program may wait for. If a loop is just dropped, its connections are drop
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-from tenure.assemble.client import open_client
+from tenure.assemble.client import Meter, open_client
 from tenure.core.errors import TenureError
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
@@ -41,7 +41,10 @@ class _CallerLoop:
 class CallerLoops:
     """The clients on callers' loops."""
 
-    def __init__(self, database: str, registry: Registry) -> None:
+    def __init__(
+        self, database: str, registry: Registry, meter: Callable[[], Meter | None] = lambda: None
+    ) -> None:
+        self._meter = meter
         self._database = database
         self._registry = registry
         self._known: WeakKeyDictionary[asyncio.AbstractEventLoop, _CallerLoop] = WeakKeyDictionary()
@@ -87,7 +90,7 @@ class CallerLoops:
 
     async def _hold(self, caller: _CallerLoop) -> AsyncGenerator[None, None]:
         process = os.getpid()
-        opened = await open_client(self._database, self._registry, verify=False)
+        opened = await open_client(self._database, self._registry, verify=False, meter=self._meter())
         caller.client = opened.client
         try:
             yield

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import structs
 
+from tenure.core.errors import InvalidInput
 from tenure.core.model.job import Event, Job
 from tenure.core.reports.reading import FeedEntry
 from tenure.core.values.documents import Document, read
@@ -21,6 +22,15 @@ class JobRecord(PlainFields, Job, frozen=True, kw_only=True):
     """The params as plain values: dicts, lists, texts, numbers, whatever the handler's type is."""
     result: Any
     """What the handler returned, as plain values; None until the job has succeeded."""
+
+    def word(self, vocabulary: str) -> str | None:
+        """The state in the words of another description, such as `worker`; None where that has no word."""
+        from tenure.api.dialects.known import DIALECTS
+
+        dialect = DIALECTS.get(vocabulary)
+        if dialect is None:
+            raise InvalidInput("vocabulary", f"is {vocabulary!r:.64}", f"use one of {', '.join(DIALECTS)}")
+        return dialect.word(self)
 
 
 class EventRecord(PlainFields, Event, frozen=True, kw_only=True):

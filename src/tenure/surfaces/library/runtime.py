@@ -19,7 +19,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from tenure.assemble.client import OpenClient, open_client
+from tenure.assemble.client import Meter, OpenClient, open_client
 from tenure.core.errors import StoreForbidden
 from tenure.engine.client.client import JobClient
 from tenure.engine.client.registry import Registry
@@ -38,8 +38,18 @@ _CLOSE_SECONDS = 5.0
 class Runtime:
     """The loop of one process, and the client on it; both are made on first use."""
 
-    def __init__(self, database: str, registry: Registry, settings: Settings | None = None) -> None:
-        """With `settings` that name a transport, messages are sent for jobs that are put in line."""
+    def __init__(
+        self,
+        database: str,
+        registry: Registry,
+        settings: Settings | None = None,
+        meter: Callable[[], Meter | None] = lambda: None,
+    ) -> None:
+        """With `settings` that name a transport, messages are sent for jobs that are put in line.
+
+        What `meter` gives when a store is opened counts its calls.
+        """
+        self._meter = meter
         self._settings = settings
         self._database = database
         self._registry = registry
@@ -51,7 +61,7 @@ class Runtime:
         sends = settings is not None and settings.transport != "database"
         # What sends is on the one loop that lasts.
         has_loops = is_served(database) and not sends
-        self._caller_loops = CallerLoops(database, registry) if has_loops else None
+        self._caller_loops = CallerLoops(database, registry, meter) if has_loops else None
 
     def client_here(self) -> JobClient | None:
         """The client on the caller's own loop, if it has one already."""
@@ -122,7 +132,9 @@ class Runtime:
 
     async def _open(self) -> OpenClient:
         was_fresh = is_fresh(self._database)
-        opened = await open_client(self._database, self._registry, settings=self._settings)
+        opened = await open_client(
+            self._database, self._registry, settings=self._settings, meter=self._meter()
+        )
         if was_fresh:
             _warn_of_new_file(self._database)
         return opened

@@ -7,6 +7,7 @@ from tenure.engine.client.registry import Registry
 from tenure.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from tenure.surfaces.library.app_metrics import AppMeter
     from tenure.surfaces.library.runtime import Runtime
 
 
@@ -19,12 +20,21 @@ class Runtimes:
         self._database = database
         self.registry = registry
         self._by_process: dict[int, Runtime] = {}
+        self._meter: AppMeter | None = None
 
     def here(self) -> "Runtime":
         """This process's runtime. A parent's stays referenced, so that nothing closes it here."""
         process = os.getpid()
         found = self._by_process.get(process)
         return found or self._by_process.setdefault(process, self._new_runtime())
+
+    def metered(self) -> "AppMeter":
+        """What counts the calls of the stores that are opened from now on."""
+        if self._meter is None:
+            from tenure.surfaces.library.app_metrics import AppMeter
+
+            self._meter = AppMeter()
+        return self._meter
 
     def exchange(self, database: str, by_process: "dict[int, Runtime]") -> "tuple[str, dict[int, Runtime]]":
         """Use another database, with runtimes on it, from now on; returns what was used before."""
@@ -35,4 +45,4 @@ class Runtimes:
     def _new_runtime(self) -> "Runtime":
         from tenure.surfaces.library.runtime import Runtime
 
-        return Runtime(self._database, self.registry, self._settings)
+        return Runtime(self._database, self.registry, self._settings, lambda: self._meter)

@@ -28,12 +28,9 @@ from tenure.core.signals import (
     ConnectionsFreed,
     ConnectionsShort,
     DutyDone,
-    ForeignMessages,
     HookFailed,
     JobPutAside,
     Measured,
-    MessagesSent,
-    NoMessage,
     Recovered,
     ScheduleLeftAlone,
     ScheduleTicked,
@@ -47,6 +44,7 @@ from tenure.core.signals import (
 )
 from tenure.core.values.traceparent import trace_of
 from tenure.execution.protocol.assignment import Assignment
+from tenure.telemetry.logs.message_entries import SPOKEN_OF, message_entry
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -96,7 +94,7 @@ class EventLog:
             if self._has("debug"):
                 claimed: Claimed = signal.claimed  # type: ignore[assignment, union-attr]
                 self._log("debug", "attempt.started", self._job_fields(claimed))
-        elif isinstance(signal, ForeignMessages | NoMessage | MessagesSent):
+        elif kind in SPOKEN_OF:
             self._on_message_signal(signal)
         elif kind is not Measured:
             self._on_rare_signal(signal)
@@ -179,7 +177,10 @@ class EventLog:
         fields["maxAttempts"] = claimed.policy.max_attempts
         if isinstance(outcome, Recoverable | Unrecoverable):
             fields["reason"] = f"{outcome.error.kind}: {outcome.error.message}"
-        if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final:
+        if signal.wait is not None:
+            fields["waitsFor"] = f"{signal.wait.kind} {signal.wait.signal or signal.wait.step}"
+        endless = signal.wait is not None and signal.wait.timeout is None
+        if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final and not endless:
             fields["againInSeconds"] = round(outcome.after.total_seconds(), 3)
         if usage is not None:
             fields["cpuSeconds"] = usage.cpu.total_seconds()
@@ -230,21 +231,9 @@ class EventLog:
             case _:
                 self._on_worker_signal(signal)
 
-    def _on_message_signal(self, signal: ForeignMessages | NoMessage | MessagesSent) -> None:
-        event: str
-        fields: dict[str, Any]
-        match signal:
-            case ForeignMessages(store, count):
-                event, fields = "messages.foreign", {"store": store, "count": count}
-            case NoMessage(beginning):
-                event, fields = (
-                    "messages.unreadable",
-                    {"message": beginning.decode(errors="backslashreplace")},
-                )
-            case MessagesSent(failed=failed, error=error):
-                event, fields = "messages.unsent", {"count": failed, "reason": error}
-        if fields.get("reason") != "":
-            self._log("warning", event, {**fields, "worker": self._worker})
+    def _on_message_signal(self, signal: Signal) -> None:
+        if (entry := message_entry(signal)) is not None:
+            self._log(entry.level, entry.event, {**entry.fields, "worker": self._worker})
 
     def _on_ticked(self, signal: ScheduleTicked) -> None:
         counts = Counter[str]()

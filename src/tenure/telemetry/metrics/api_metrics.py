@@ -5,7 +5,7 @@ import asyncio
 from tenure.storage.contract.store import Store
 from tenure.telemetry.metrics.exposition import expose
 from tenure.telemetry.metrics.handler_metrics import CALLS, ExternalCalls
-from tenure.telemetry.metrics.instruments import OTHER, Counter, Histogram, Instrument
+from tenure.telemetry.metrics.instruments import OTHER, Counter, FamilySnapshot, Histogram, Instrument
 from tenure.telemetry.metrics.message_metrics import SentMessages
 from tenure.telemetry.metrics.timed_store import TABLES, timed
 from tenure.telemetry.metrics.worker_metrics import FINE
@@ -17,8 +17,8 @@ NOWHERE = "none"
 """The route of a request that has none."""
 
 
-class ApiMetrics:
-    """Counts and times requests, their bodies, and the calls of the store."""
+class RequestMetrics:
+    """Counts and times requests, their bodies, calls of other services, and those of the store."""
 
     def __init__(self) -> None:
         labels = ("method", "route", "status_code")
@@ -37,7 +37,6 @@ class ApiMetrics:
         self._verbs = Histogram(
             *("tenure_store_seconds", "How long the store took for a verb, finely.", "verb"), bounds=FINE
         )
-        self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
         self.external = ExternalCalls()
         self.messages = SentMessages()
 
@@ -49,19 +48,32 @@ class ApiMetrics:
 
     def on(self, store: Store) -> Store:
         """The store, timed."""
-        return timed(store, self._on_call)
+        return timed(store, self.called)
 
     async def text(self) -> bytes:
         """All metrics, for a scrape."""
-        return await asyncio.to_thread(expose, [one.snapshot() for one in self._instruments()])
+        return await asyncio.to_thread(expose, self.snapshots())
+
+    def snapshots(self) -> list[FamilySnapshot]:
+        """A copy of all families."""
+        return [one.snapshot() for one in self._instruments()]
 
     def _instruments(self) -> list[Instrument]:
         own = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
         return [*own, *self.external.instruments, *self.messages.instruments]
 
-    def _on_call(self, verb: str, seconds: float, error: Exception | None) -> None:
+    def called(self, verb: str, seconds: float, error: Exception | None) -> None:
+        """Count a call of the store."""
         table = TABLES.get(verb, "job")
         self._queries.observe((verb, table), seconds)
         self._verbs.observe((verb,), seconds)
         if error is not None:
             self._query_errors.add((verb, table, type(error).__name__))
+
+
+class ApiMetrics(RequestMetrics):
+    """The metrics of Tenure's own server: those of requests, and how late its event loop is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)

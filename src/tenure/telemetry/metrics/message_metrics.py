@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from tenure.core.signals import JobsClaimed, MessagesReceived, MessagesSent, Signal
+from tenure.core.signals import JobsClaimed, JobsReminded, MessagesReceived, MessagesSent, Signal
 from tenure.telemetry.metrics.instruments import Counter, Gauge, Histogram, Instrument
 
 AGES = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
@@ -13,7 +13,7 @@ PATIENCE = 3.0
 FRESH = 15.0
 """Seconds for which one answer of the broker, which costs a call, serves all scrapes."""
 
-MESSAGE_SIGNALS = frozenset({JobsClaimed, MessagesReceived, MessagesSent})
+MESSAGE_SIGNALS = frozenset({JobsClaimed, JobsReminded, MessagesReceived, MessagesSent})
 """The signals that are counted here."""
 
 ReadBacklog = Callable[[], Awaitable[tuple[int, int] | None]]
@@ -49,6 +49,9 @@ class MessageMetrics:
         self._claims = Counter(
             "tenure_claims_total", "Jobs claimed by a worker with messages: by those, or by a sweep.", "by"
         )
+        self._reminded = Counter(
+            "tenure_jobs_reminded_total", "Jobs that stood in line for long, and were named once more."
+        )
         self._received = Counter("tenure_messages_received_total", "Messages that were received.")
         self._dropped = Counter(
             "tenure_messages_dropped_total", "Messages that led to no claim, by the reason.", "why"
@@ -65,8 +68,9 @@ class MessageMetrics:
     @property
     def instruments(self) -> list[Instrument]:
         """All of them."""
-        counted: list[Instrument] = [self._claims, self._received, self._dropped, self._age, self._backlog]
-        return [*self._sent.instruments, *counted]
+        counted: list[Instrument] = [self._claims, self._reminded, self._received, self._dropped]
+        waits: list[Instrument] = [self._age, self._backlog]
+        return [*self._sent.instruments, *counted, *waits]
 
     def watch(self, read: ReadBacklog) -> None:
         """Ask this at a scrape."""
@@ -77,6 +81,8 @@ class MessageMetrics:
         match signal:
             case JobsClaimed(by, count) if count:
                 self._claims.add((by,), count)
+            case JobsReminded(count):
+                self._reminded.add((), count)
             case MessagesReceived(received, dropped, ages):
                 self._received.add((), received)
                 for why, count in dropped.items():

@@ -249,3 +249,23 @@ def test_an_address_that_names_no_database_ends_with_2(tmp_path: Path, address: 
 
 def test_a_bad_setting_ends_with_2(tmp_path: Path) -> None:
     assert fails(tenure(tmp_path, "doctor", TENURE_SLOTS="many"), 2, "TENURE_SLOTS", "whole number")
+
+
+def test_a_message_queue_that_cannot_be_received_from_is_found(tmp_path: Path, migrated: str) -> None:
+    """For a minute it is a notice; when messages come again it is gone."""
+
+    async def away(store: Store) -> None:
+        await serve(store)
+        await store.note_receiver("ann", "https://sqs.example/1/jobs", "SQS: receive_message: no such queue")
+
+    on(migrated, away)
+    [finding] = found(examined(tmp_path, migrated, 0), "messages-away")
+    assert finding["what"].endswith("and goes on by sweeps alone: SQS: receive_message: no such queue")
+    assert "TENURE_SQS_QUEUE_URL" in finding["cure"]
+
+    sql(migrated, f"UPDATE tenure.receiver SET failing_at = {ago(migrated, 61)}")
+    [finding] = found(examined(tmp_path, migrated, 1), "messages-away")
+    assert finding["needsPerson"]
+
+    on(migrated, lambda store: store.note_receiver("ann", "https://sqs.example/1/jobs", None))
+    assert found(examined(tmp_path, migrated, 0), "messages-away") == []

@@ -125,3 +125,18 @@ async def test_queues_show_lines_that_have_or_had_jobs(api: Api, store: Store) -
     assert 'id="queue-a"' not in page
     assert "bill" not in page
     assert "5 lines have no jobs" in page
+
+
+async def test_a_worker_that_cannot_receive_messages_needs_attention(api: Api, store: Store) -> None:
+    """The overview leads to the page of workers, which says of each since when and why."""
+    anybody = Visitor(api)
+    lines = (Line("default", "mail"),)
+    await store.enlist(WorkerInfo(id="w", host="here", pid=7, version="1", slots=4, lines=lines))
+    await store.note_receiver("w", "https://sqs.example/1/jobs", "SQS: away")
+    assert 'href="/ui/workers">The worker on the message queue' in await shown(anybody, "/")
+    assert "receives no messages since" in await shown(anybody, "/ui/workers")
+
+    await store.note_receiver("w", "https://sqs.example/1/jobs", None)
+    page = await shown(anybody, "/ui/workers")
+    assert "led by messages of https://sqs.example/1/jobs" in page
+    assert "receives no messages" not in page

@@ -10,6 +10,7 @@ from tenure.core.model.lease import Claimed, Line, Pulse
 from tenure.core.model.outcome import Report
 from tenure.core.model.states import State
 from tenure.core.reports.operations import WorkerInfo
+from tenure.core.values.urls import masked
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
 from tests.storage.verbs import claim, found, recoverable, settle, stopped, succeeded, unrecoverable
@@ -202,3 +203,19 @@ async def test_a_worker_is_asked_to_end(api: Api, store: Store) -> None:
     assert (await api.get("/v1/workers")).json["items"][0]["status"] == "draining"
     for unknown in ("nobody", "%00", "a%0Ab"):
         assert (await api.post(f"/v1/workers/{unknown}/drain")).status == 404
+
+
+async def test_a_worker_that_cannot_receive_messages_says_since_when_and_why(api: Api, store: Store) -> None:
+    """As long as it cannot; passwords in addresses are not shown."""
+    await store.enlist(WorkerInfo(id="w", host="h", pid=7, version="1", slots=2, lines=()))
+    assert (await api.get("/v1/workers")).json["items"][0]["ledBy"] is None
+    queue = "https://ann:pass@sqs.example/1/jobs"
+    await store.note_receiver("w", queue, f"SQS: {queue} is away")
+    shown = masked(queue)
+    assert "pass" not in shown
+    [item] = (await api.get("/v1/workers")).json["items"]
+    problem = f"SQS: {shown} is away"
+    assert item["ledBy"] == {"queue": shown, "failingSince": item["startedAt"], "problem": problem}
+    await store.note_receiver("w", queue, None)
+    [item] = (await api.get("/v1/workers")).json["items"]
+    assert item["ledBy"] == {"queue": shown, "failingSince": None, "problem": None}

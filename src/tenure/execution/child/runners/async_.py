@@ -118,12 +118,11 @@ class LoopMux(Mux):
 class TaskStream(MuxStream):
     """The stream of an attempt that is a task: to cancel one cancels the other."""
 
-    __slots__ = ("has_begun", "task", "tasks")
+    __slots__ = ("has_begun", "tasks")
 
     def __init__(self, mux: Mux, number: int) -> None:
         super().__init__(mux, number)
         self.has_begun = False
-        self.task: asyncio.Task[None] | None = None
         self.tasks: set[asyncio.Task[Any]] | None = None
         """Tasks that the attempt started and that have not ended."""
 

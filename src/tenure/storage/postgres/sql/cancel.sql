@@ -59,7 +59,10 @@ out_of_line AS (
 untimed AS (
     DELETE FROM tenure.timer USING moved
      WHERE timer.job = moved.id
-       AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE moved.due_at END
-       AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+       AND timer.due_at = CASE WHEN moved.source = 'created' THEN 'infinity' ELSE coalesce(moved.due_at, 'infinity') END
+       AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
+),
+unwaited AS (
+    DELETE FROM tenure.wait USING moved WHERE moved.source = 'suspended' AND wait.job = moved.id
 )
 SELECT id AS job, coalesce(target, source) AS state, target IS NOT NULL AS moved, is_aside FROM found;

@@ -56,7 +56,7 @@ started AS (
            n          = s.n + 1,
            mark       = greatest(tenure.mark(), s.mark),
            attempt    = s.attempt + 1,
-           progress   = NULL,
+           progress   = CASE WHEN s.suspensions > 0 THEN s.progress END,
            started_at = picked.at,
            updated_at = picked.at
       FROM picked, leased

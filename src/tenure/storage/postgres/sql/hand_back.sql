@@ -1,5 +1,6 @@
 -- Give jobs back before their leases run out: in line again, the attempt refunded.
--- What was killed and must not run twice is buried. Answers with the jobs that moved.
+-- What was killed and must not run twice is buried. An attempt that has kept a step has got on: giving it back does not
+-- count. Answers with the jobs that moved.
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :killed::boolean[]) AS given (job, fence, killed)
@@ -11,16 +12,18 @@ held AS MATERIALIZED (
 returned AS MATERIALIZED (
     SELECT s.id, s.line, s.slots, s.state AS source, s.fence, s.attempt, given.killed, nextval('tenure.place') AS seq,
            greatest(tenure.now(), s.updated_at) AS at,
-           s.hand_backs < :most::integer AS refunded,
+           s.hand_backs < :most::integer OR got_on.fence IS NOT NULL AS refunded, got_on.fence IS NULL AS counts,
            CASE WHEN s.state = 'cancelling'                                      THEN 'cancelled'
                 WHEN given.killed AND job.on_lost = 'bury'                       THEN 'buried'
-                WHEN s.hand_backs >= :most::integer AND s.attempt >= s.max_attempts THEN 'failed'
+                WHEN s.hand_backs >= :most::integer AND got_on.fence IS NULL AND s.attempt >= s.max_attempts THEN 'failed'
                 ELSE 'queued'
            END::tenure.state AS target
       FROM given
       JOIN held ON held.id = given.fence
       JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
       JOIN tenure.job ON job.id = s.id
+      LEFT JOIN LATERAL (SELECT kept.fence FROM tenure.kept
+                          WHERE kept.job = s.id AND kept.fence = given.fence LIMIT 1) got_on ON true
      ORDER BY s.id
        FOR UPDATE OF s
 ),
@@ -32,7 +35,8 @@ moved AS (
            n           = s.n + 1,
            mark        = greatest(tenure.mark(), s.mark),
            attempt     = s.attempt - CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
-           hand_backs  = s.hand_backs + CASE WHEN returned.target = 'queued' AND returned.refunded THEN 1 ELSE 0 END,
+           hand_backs  = s.hand_backs
+                         + CASE WHEN returned.target = 'queued' AND returned.refunded AND returned.counts THEN 1 ELSE 0 END,
            failures    = s.failures + CASE WHEN returned.target IN ('buried', 'failed') THEN 1 ELSE 0 END,
            seq         = returned.seq,
            queued_at   = CASE WHEN returned.target = 'queued' THEN returned.at ELSE s.queued_at END,

@@ -1,6 +1,7 @@
 -- Prolong the leases that a worker still holds, and write progress under them.
 -- A lease that has run out is not revived, even if it has not been reaped yet.
--- Answers with the jobs still owned; the worker stops what belongs to every other lease.
+-- Answers with the jobs still owned; the worker stops what belongs to every other lease. Progress of a job whose row another
+-- transaction has locked can wait, and the leases must not: it is passed over, and told.
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :progress::text[]) AS given (job, fence, progress)
@@ -25,7 +26,7 @@ telling AS MATERIALIZED (
       JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
      WHERE given.progress IS NOT NULL
      ORDER BY s.id
-       FOR UPDATE OF s
+       FOR UPDATE OF s SKIP LOCKED
 ),
 told AS (
     UPDATE tenure.job_state s
@@ -52,9 +53,10 @@ swept AS (
                                    WHERE s.id = ANY (lease.jobs) AND s.lease = lease.id)
                   FOR UPDATE SKIP LOCKED))
 )
-SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
+SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling,
+       given.progress IS NOT NULL AND given.job NOT IN (SELECT id FROM telling) AS untold
   FROM given
   JOIN kept ON kept.id = given.fence
   JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
  UNION ALL
-SELECT NULL, NULL, drain FROM seen;
+SELECT NULL, NULL, drain, false FROM seen;

@@ -45,7 +45,9 @@ SELECT tenure.now() AS now_at, asked.id, asked.namespace, asked.definition, aske
                           WHERE ready.line = asked.line AND ready.rank = asked.rank AND ready.seq = asked.seq
                             AND ready.job = asked.id)
             WHEN asked.state IN ('scheduled', 'retrying', 'suspended')
-            THEN EXISTS (SELECT FROM tenure.timer WHERE timer.due_at = asked.due_at AND timer.job = asked.id)
+            THEN EXISTS (SELECT FROM tenure.timer
+                          WHERE timer.due_at = coalesce(asked.due_at, 'infinity') AND timer.job = asked.id
+                            AND (asked.due_at IS NOT NULL OR timer.kind = 'wait'))
             WHEN asked.state IN ('running', 'cancelling') THEN lease.id IS NOT NULL
             ELSE true
        END AS is_placed,
@@ -98,7 +100,7 @@ SELECT tenure.now() AS now_at, asked.id, asked.namespace, asked.definition, aske
                  ORDER BY 1 DESC LIMIT :most_named::integer) others) AS versions,
        (SELECT minute_at FROM tenure.pace ORDER BY minute_at DESC LIMIT 1) AS upkeep_at,
        (SELECT due_at FROM tenure.timer
-         WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS overdue_at
   FROM asked
   LEFT JOIN tenure.lease ON lease.id = asked.lease

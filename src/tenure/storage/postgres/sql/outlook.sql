@@ -26,7 +26,7 @@ SELECT tenure.now() AS now_at,
                                        AND aftermath.version = served.version
                                      ORDER BY queue, definition, version, job LIMIT 1) ended) AS owed,
        (SELECT due_at FROM tenure.timer
-         WHERE due_at < 'infinity' AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at < 'infinity' AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure.lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure.pause WHERE until > tenure.now()) AS next_resume_at,

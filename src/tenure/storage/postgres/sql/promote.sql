@@ -8,7 +8,7 @@ due AS MATERIALIZED (
                    s.due_at = timer.due_at AND s.state IN ('scheduled', 'retrying', 'suspended') AS counts
               FROM tenure.timer
               JOIN tenure.job_state s ON s.id = timer.job
-             WHERE timer.due_at <= tenure.now() AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+             WHERE timer.due_at <= tenure.now() AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
 -- only: named
                AND timer.job = ANY (:named::uuid[])
 -- only: end
@@ -24,7 +24,7 @@ gone AS MATERIALIZED (
      WHERE timer.ctid = ANY (ARRAY(
                SELECT first.tid
                  FROM (SELECT ctid AS tid, job FROM tenure.timer
-                        WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+                        WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
                         ORDER BY due_at, job
                         LIMIT CASE WHEN (SELECT count(*) FROM due) < :limit::integer THEN :limit::integer ELSE 0 END) first
                 WHERE (SELECT s.id FROM tenure.job_state s WHERE s.id = first.job LIMIT 1) IS NULL))

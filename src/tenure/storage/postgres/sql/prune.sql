@@ -46,6 +46,8 @@ found AS MATERIALIZED (
                   AND (looked_at.key IS NULL OR looked_at.asked_by IS NOT NULL
                        OR s.finished_at <= tenure.now() - kept.keyed)
                   AND (:ended_before::timestamptz IS NULL OR s.finished_at < :ended_before::timestamptz)
+                  -- Whether its effect has happened is still to be said.
+                  AND NOT EXISTS (SELECT FROM tenure.step WHERE step.job = looked_at.id AND step.status = 'intended')
                   -- The next attempt of its parent will ask for it again. A parent that has finished stays so.
                   AND NOT EXISTS (SELECT 1 FROM tenure.job_state parent
                                    WHERE parent.id = looked_at.asked_by
@@ -67,6 +69,11 @@ events AS (DELETE FROM tenure.event WHERE job = ANY (ARRAY(SELECT id FROM over))
 attempts AS (DELETE FROM tenure.attempt WHERE job = ANY (ARRAY(SELECT id FROM over))),
 lines AS (DELETE FROM tenure.log WHERE job = ANY (ARRAY(SELECT id FROM over))),
 results AS (DELETE FROM tenure.result WHERE job = ANY (ARRAY(SELECT id FROM over))),
+steps AS (DELETE FROM tenure.step WHERE job = ANY (ARRAY(SELECT id FROM over))),
+kept_steps AS (DELETE FROM tenure.kept WHERE job = ANY (ARRAY(SELECT id FROM over))),
+checkpoints AS (DELETE FROM tenure.checkpoint WHERE job = ANY (ARRAY(SELECT id FROM over))),
+waits AS (DELETE FROM tenure.wait WHERE job = ANY (ARRAY(SELECT id FROM over))),
+signals AS (DELETE FROM tenure.signal WHERE job = ANY (ARRAY(SELECT id FROM over))),
 tags AS (
     DELETE FROM tenure.tag
      WHERE ctid = ANY (ARRAY(

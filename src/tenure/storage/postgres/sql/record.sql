@@ -1,6 +1,12 @@
 -- Append what attempts have said: log lines, and notes, which are events but no steps.
 -- It counts only while the lease holds, and prolongs nothing. Answers with the jobs still owned. A line that is there
--- already was sent before, by a worker that did not hear the answer.
+-- already was sent before, by a worker that did not hear the answer. A job whose row another transaction has locked is
+-- passed over where several come together: nobody waits for the transaction of another one's handler.
+
+-- part: lock
+SELECT id FROM tenure.job_state WHERE id = :job::uuid FOR UPDATE;
+
+-- part: write
 WITH
 given AS MATERIALIZED (
     SELECT * FROM unnest(:jobs::uuid[], :fences::bigint[], :notes::text[]) AS given (job, fence, notes)
@@ -9,16 +15,22 @@ held AS MATERIALIZED (
     SELECT id FROM tenure.lease
      WHERE id = ANY (:held::bigint[]) AND owner = :worker::text AND expires_at > tenure.now()
 ),
+known AS MATERIALIZED (
+    SELECT given.*
+      FROM given
+     CROSS JOIN LATERAL (SELECT FROM tenure.job_state
+                          WHERE job_state.id = given.job AND job_state.lease = given.fence LIMIT 1) s
+     WHERE given.fence IN (SELECT id FROM held)
+),
 -- Locked for the lines alone too: else pruning could pass by in between and leave them behind for ever.
 owned AS MATERIALIZED (
-    SELECT s.id, s.fence, s.state, s.attempt, given.notes, greatest(tenure.now(), s.updated_at) AS at,
-           coalesce(json_array_length(given.notes::json), 0) AS asked,
-           least(coalesce(json_array_length(given.notes::json), 0), :most::integer - s.notes) AS taken
-      FROM given
-      JOIN tenure.job_state s ON s.id = given.job AND s.lease = given.fence
-     WHERE given.fence IN (SELECT id FROM held)
+    SELECT s.id, s.fence, s.state, s.attempt, known.notes, greatest(tenure.now(), s.updated_at) AS at,
+           coalesce(json_array_length(known.notes::json), 0) AS asked,
+           least(coalesce(json_array_length(known.notes::json), 0), :most::integer - s.notes) AS taken
+      FROM known
+      JOIN tenure.job_state s ON s.id = known.job AND s.lease = known.fence
      ORDER BY s.id
-       FOR UPDATE OF s
+       FOR UPDATE OF s SKIP LOCKED
 ),
 counted AS (
     UPDATE tenure.job_state s
@@ -45,4 +57,6 @@ written AS (
      WHERE ((job, fence) IN (SELECT id, fence FROM owned)) IS TRUE   -- IS TRUE keeps this a look-up in a hash
     ON CONFLICT DO NOTHING
 )
-SELECT id AS job, fence, taken < asked AS is_full FROM owned;
+SELECT known.job, known.fence, coalesce(owned.taken < owned.asked, false) AS is_full, owned.id IS NULL AS is_locked
+  FROM known
+  LEFT JOIN owned ON owned.id = known.job AND owned.fence = known.fence;

@@ -314,7 +314,7 @@ started AS (
            n          = s.n + 1,
            mark       = greatest(tenure.mark(), s.mark),
            attempt    = s.attempt + 1,
-           progress   = NULL,
+           progress   = CASE WHEN s.suspensions > 0 THEN s.progress END,
            started_at = taken.at,
            updated_at = taken.at
       FROM taken, leased
@@ -397,7 +397,7 @@ started AS (
            n          = s.n + 1,
            mark       = greatest(tenure.mark(), s.mark),
            attempt    = s.attempt + 1,
-           progress   = NULL,
+           progress   = CASE WHEN s.suspensions > 0 THEN s.progress END,
            started_at = taken.at,
            updated_at = taken.at
       FROM taken, leased

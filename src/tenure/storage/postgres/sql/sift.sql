@@ -30,7 +30,7 @@ SELECT next.job, next.line, next.rank, next.seq
 SELECT timer.job
   FROM tenure.timer
   JOIN tenure.job_state s ON s.id = timer.job
- WHERE timer.due_at <= tenure.now() AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+ WHERE timer.due_at <= tenure.now() AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
  ORDER BY timer.due_at, timer.job
  LIMIT :limit::integer
    FOR UPDATE OF timer, s SKIP LOCKED;
@@ -70,7 +70,7 @@ met AS MATERIALIZED (
     SELECT s.id, s.line, s.rank, s.seq, s.lease, s.slots,
            (SELECT kind FROM tenure.timer
              WHERE timer.due_at = s.due_at AND timer.job = s.id
-               AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up') LIMIT 1) AS kind
+               AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up') LIMIT 1) AS kind
       FROM tenure.job_state s
      WHERE s.id = :job::uuid
 ),
@@ -110,6 +110,6 @@ out_of_line AS (
 ),
 untimed AS (
     DELETE FROM tenure.timer
-     WHERE kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up') AND job = :job::uuid
+     WHERE kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up') AND job = :job::uuid
 )
 SELECT job FROM put;

@@ -17,7 +17,11 @@ class Trails(Database):
     async def record(self, worker: str, trails: Sequence[Trail]) -> Recorded:
         printable("worker", worker, least=1)
         given = mapping.trail_rows(trails)
-        answer = await self._pool.run("record", **rows.trails(given), worker=worker, most=MOST_NOTES)
+        columns: dict[str, object] = {**rows.trails(given), "worker": worker, "most": MOST_NOTES}
+        answer = await self._pool.run("record.write", **columns)
+        if len(given) == 1 and any(row["is_locked"] for row in answer):
+            lock: dict[str, object] = {"job": given[0].lease.job}
+            *_, answer = await self._pool.run_all(("record.lock", lock), ("record.write", columns))
         return mapping.recorded_from(given, answer)
 
     async def annotate(self, lease: Lease, note: Note) -> bool:

@@ -46,7 +46,7 @@ _LARGER_BLOCK = 2**20
 
 
 # Statements of which a worker's turn consists; all others wait behind them for a connection.
-_TURN = ("settle_and_claim", "hand_back", "record")
+_TURN = ("settle_and_claim", "hand_back", "record", "keep_steps", "suspend")
 
 
 class Home(Protocol):

@@ -58,6 +58,15 @@ UPDATE tenure_webhook
 -- part: clock_cursors
 UPDATE tenure_cursor SET held_at = min(held_at, :machine), held_until = min(held_until, :machine);
 
+-- part: clock_queues
+UPDATE tenure_message_queue SET searched_at = min(searched_at, :machine);
+
+-- part: clock_receivers
+UPDATE tenure_receiver SET failing_at = min(failing_at, :machine), noted_at = min(noted_at, :machine);
+
+-- part: clock_reminders
+DELETE FROM tenure_reminder WHERE at > :machine;
+
 -- part: clock_workers
 DELETE FROM tenure_worker WHERE seen_at > :machine;
 

@@ -13,7 +13,7 @@ SELECT s.id, s.line, s.state,
             WHEN s.state = 'running' THEN 'cancelling'
             WHEN s.state IN ('created', 'scheduled', 'queued', 'retrying', 'suspended') THEN 'cancelled'
        END,
-       CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE s.due_at END
+       CASE WHEN s.state = 'created' THEN 9223372036854775807 ELSE coalesce(s.due_at, 9223372036854775807) END
   FROM temp.given CROSS JOIN tenure_job_state s ON s.id = given.job;
 
 -- part: moved
@@ -47,7 +47,10 @@ DELETE FROM tenure_ready
 -- Found by when they are due; `+` keeps SQLite from going through each kind instead.
 DELETE FROM tenure_timer
  WHERE (due_at, job) IN (SELECT due_at, id FROM temp.moving WHERE target IS NOT NULL)
-   AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up');
+   AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up');
+
+-- part: unwaited
+DELETE FROM tenure_wait WHERE job IN (SELECT id FROM temp.moving WHERE source = 'suspended' AND target IS NOT NULL);
 
 -- part: shelved
 INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :now, fingerprint FROM temp.ending;

@@ -30,7 +30,7 @@ SELECT s.id, s.line, s.state, iif(timer.kind = 'give_up', 'failed', 'queued'), t
   FROM json_each(:named) given
  CROSS JOIN tenure_job_state s ON s.id = given.value AND s.state IN ('scheduled', 'retrying', 'suspended')
  CROSS JOIN tenure_timer timer ON timer.due_at = s.due_at AND timer.job = s.id
- WHERE timer.due_at <= :now AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+ WHERE timer.due_at <= :now AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
  ORDER BY timer.due_at, timer.job;
 
 -- part: lost

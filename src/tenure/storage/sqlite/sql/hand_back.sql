@@ -1,21 +1,25 @@
 -- Give jobs back before their leases run out: in line again, the attempt refunded.
--- What was killed and must not run twice is buried. Answers with the jobs that moved.
+-- What was killed and must not run twice is buried. An attempt that has kept a step has got on: giving it back does not
+-- count. Answers with the jobs that moved.
 
 -- part: given
 INSERT INTO temp.given (job, fence, killed) VALUES (?, ?, ?);
 
 -- part: returned
-INSERT INTO temp.moving (id, line, source, fence, attempt, ending, target)
+INSERT INTO temp.moving (id, line, source, fence, attempt, ending, kind, target)
 SELECT s.id, s.line, s.state, s.fence, s.attempt, CASE WHEN given.killed THEN 'killed' ELSE 'handed_back' END,
+       iif(got_on.job IS NULL, NULL, 'got on'),
        CASE WHEN s.state = 'cancelling'                                   THEN 'cancelled'
             WHEN given.killed AND job.on_lost = 'bury'                    THEN 'buried'
-            WHEN s.hand_backs >= :most AND s.attempt >= s.max_attempts    THEN 'failed'
+            WHEN s.hand_backs >= :most AND s.attempt >= s.max_attempts
+                 AND got_on.job IS NULL                                   THEN 'failed'
             ELSE 'queued'
        END
   FROM temp.given
  CROSS JOIN tenure_lease lease ON lease.id = given.fence AND lease.owner = :worker AND lease.expires_at > :now
  CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
  CROSS JOIN tenure_job job ON job.id = s.id
+  LEFT JOIN tenure_kept got_on ON got_on.job = s.id AND got_on.fence = given.fence
  ORDER BY s.id;
 
 -- part: moved
@@ -23,8 +27,8 @@ UPDATE tenure_job_state AS s
    SET state       = m.target,
        lease       = NULL,
        n           = s.n + 1,
-       attempt     = s.attempt - (m.target = 'queued' AND s.hand_backs < :most),
-       hand_backs  = s.hand_backs + (m.target = 'queued' AND s.hand_backs < :most),
+       attempt     = s.attempt - (m.target = 'queued' AND (s.hand_backs < :most OR m.kind IS NOT NULL)),
+       hand_backs  = s.hand_backs + (m.target = 'queued' AND s.hand_backs < :most AND m.kind IS NULL),
        failures    = s.failures + (m.target IN ('buried', 'failed')),
        seq         = m.position + (SELECT n FROM tenure_sequence WHERE name = 'place'),
        queued_at   = CASE WHEN m.target = 'queued' THEN :now ELSE s.queued_at END,

@@ -33,10 +33,10 @@ DELETE FROM tenure_lease
 UPDATE tenure_worker SET seen_at = :now, is_ready = :ready WHERE id = :worker;
 
 -- part: answer
-SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling
+SELECT given.job, given.fence, s.state = 'cancelling' AS cancelling, false AS untold
   FROM temp.given
  CROSS JOIN tenure_lease lease ON lease.id = given.fence
  CROSS JOIN tenure_job_state s ON s.id = given.job AND s.lease = given.fence
  WHERE lease.owner = :worker AND lease.expires_at > :now
  UNION ALL
-SELECT NULL, NULL, drain_requested_at IS NOT NULL FROM tenure_worker WHERE id = :worker;
+SELECT NULL, NULL, drain_requested_at IS NOT NULL, false FROM tenure_worker WHERE id = :worker;

@@ -4,7 +4,7 @@
 -- that it knows nothing of. Reads all there is.
 WITH
 unfinished AS MATERIALIZED (
-    SELECT id, state, line, rank, seq, due_at, lease
+    SELECT id, state, line, rank, seq, due_at, lease, fence
       FROM tenure_job_state
      WHERE state NOT IN ('succeeded', 'failed', 'cancelled', 'buried')
        AND NOT EXISTS (SELECT 1 FROM tenure_aside aside WHERE aside.job = tenure_job_state.id)
@@ -20,7 +20,10 @@ SELECT job, 'aside', NULL FROM tenure_aside
 SELECT s.id, 'no_timer', NULL
   FROM unfinished s
  WHERE s.state IN ('scheduled', 'retrying', 'suspended')
-   AND NOT EXISTS (SELECT 1 FROM tenure_timer timer WHERE timer.due_at = s.due_at AND timer.job = s.id)
+   AND NOT EXISTS (SELECT 1 FROM tenure_timer timer
+                   WHERE timer.due_at = coalesce(s.due_at, 9223372036854775807) AND timer.job = s.id
+                      AND (s.due_at IS NOT NULL OR timer.kind = 'wait'
+                           AND EXISTS (SELECT 1 FROM tenure_wait wait WHERE wait.job = s.id AND wait.fence = s.fence)))
  UNION ALL
 SELECT s.id, 'no_lease', NULL
   FROM unfinished s

@@ -3,7 +3,7 @@
 -- mistake. LIMIT keeps each look a look-up by the index.
 WITH
 portion AS MATERIALIZED (
-    SELECT id, state, line, rank, seq, due_at, lease, updated_at
+    SELECT id, state, line, rank, seq, due_at, lease, fence, updated_at
       FROM tenure_job_state
      WHERE id < :before
      ORDER BY id DESC
@@ -17,7 +17,9 @@ stuck AS (
                                    AND ready.job = s.id LIMIT 1) IS NULL THEN 'no_place' END
                 WHEN s.state IN ('scheduled', 'retrying', 'suspended')
                 THEN CASE WHEN (SELECT 1 FROM tenure_timer timer
-                                 WHERE timer.due_at = s.due_at AND timer.job = s.id LIMIT 1) IS NULL THEN 'no_timer' END
+                                 WHERE timer.due_at = coalesce(s.due_at, 9223372036854775807) AND timer.job = s.id
+                                   AND (s.due_at IS NOT NULL OR timer.kind = 'wait'
+                                        AND EXISTS (SELECT 1 FROM tenure_wait wait WHERE wait.job = s.id AND wait.fence = s.fence)) LIMIT 1) IS NULL THEN 'no_timer' END
                 WHEN s.state IN ('running', 'cancelling')
                 THEN CASE WHEN (SELECT 1 FROM tenure_lease lease WHERE lease.id = s.lease LIMIT 1) IS NULL THEN 'no_lease' END
            END AS kind

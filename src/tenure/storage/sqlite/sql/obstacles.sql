@@ -55,7 +55,9 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                           WHERE ready.line = asked.line AND ready.rank = asked.rank AND ready.seq = asked.seq
                             AND ready.job = asked.id)
             WHEN asked.state IN ('scheduled', 'retrying', 'suspended')
-            THEN EXISTS (SELECT 1 FROM tenure_timer timer WHERE timer.due_at = asked.due_at AND timer.job = asked.id)
+            THEN EXISTS (SELECT 1 FROM tenure_timer timer
+                          WHERE timer.due_at = coalesce(asked.due_at, 9223372036854775807) AND timer.job = asked.id
+                            AND (asked.due_at IS NOT NULL OR timer.kind = 'wait'))
             WHEN asked.state IN ('running', 'cancelling') THEN lease.id IS NOT NULL
             ELSE 1
        END AS is_placed,
@@ -117,7 +119,7 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                  ORDER BY 1 DESC LIMIT :most_named)) AS versions,
        (SELECT max(minute_at) FROM tenure_pace) AS upkeep_at,
        (SELECT due_at FROM tenure_timer
-         WHERE due_at <= :now AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+         WHERE due_at <= :now AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS overdue_at
   FROM asked
   LEFT JOIN tenure_lease lease ON lease.id = asked.lease

@@ -12,7 +12,7 @@ SELECT timer.job, s.line, s.state,
        timer.due_at, timer.kind
   FROM tenure_timer timer
   LEFT JOIN tenure_job_state s ON s.id = timer.job
- WHERE timer.due_at <= :now AND +timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up')
+ WHERE timer.due_at <= :now AND +timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
  ORDER BY timer.due_at, timer.job
  LIMIT :limit;
 

@@ -17,6 +17,8 @@ SELECT s.id, s.line, s.state,
        AND (job.key IS NULL OR job.asked_by IS NOT NULL OR s.finished_at <= :now - coalesce(own.keyed, :keyed))
        AND (:ended_before IS NULL OR s.finished_at < :ended_before)
        AND (:definition IS NULL OR line.definition = :definition)
+       -- Whether its effect has happened is still to be said.
+       AND NOT EXISTS (SELECT 1 FROM tenure_step step WHERE step.job = s.id AND step.status = 'intended')
        -- The next attempt of its parent will ask for it again.
        AND NOT EXISTS (SELECT 1 FROM tenure_job_state parent
                         WHERE parent.id = job.asked_by
@@ -80,6 +82,21 @@ DELETE FROM tenure_timer
                  FROM kinds WHERE kinds.kind IS NOT NULL
            )
            SELECT kinds.kind, pruning.id FROM kinds CROSS JOIN temp.pruning WHERE kinds.kind IS NOT NULL AND is_over);
+
+-- part: steps
+DELETE FROM tenure_step WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: kept
+DELETE FROM tenure_kept WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: checkpoints
+DELETE FROM tenure_checkpoint WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: waits
+DELETE FROM tenure_wait WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+
+-- part: signals
+DELETE FROM tenure_signal WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 
 -- part: results
 DELETE FROM tenure_result WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);

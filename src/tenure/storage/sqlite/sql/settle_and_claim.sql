@@ -160,7 +160,7 @@ UPDATE tenure_job_state AS s
        lease      = lease.n,
        n          = s.n + 1,
        attempt    = s.attempt + 1,
-       progress   = NULL,
+       progress   = CASE WHEN s.suspensions > 0 THEN s.progress END,
        started_at = :now,
        updated_at = :now
   FROM temp.picked, tenure_sequence lease

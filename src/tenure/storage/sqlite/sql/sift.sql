@@ -31,7 +31,7 @@ INSERT INTO tenure_aside (job, fence, verb, code, text, at, by, owner, kind, end
 SELECT s.id, coalesce(s.lease, 0), :verb, :code, :text, :now, :by, :owner,
        (SELECT kind FROM tenure_timer timer
          WHERE timer.due_at = s.due_at AND timer.job = s.id
-           AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up') LIMIT 1),
+           AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up') LIMIT 1),
        :ending, :result, :error, :after, :cpu_ms, :peak_bytes, :exit_code, :signal
   FROM tenure_job_state s
  WHERE s.id = :job
@@ -63,4 +63,4 @@ DELETE FROM tenure_ready
 DELETE FROM tenure_ready WHERE line = :line AND rank = :rank AND seq = :seq AND +job = :job;
 
 -- part: untimed
-DELETE FROM tenure_timer WHERE kind IN ('hold', 'scheduled', 'retry', 'resume', 'give_up') AND job = :job;
+DELETE FROM tenure_timer WHERE kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up') AND job = :job;

@@ -8,6 +8,8 @@ WITH running (worker, jobs) AS (
 )
 SELECT worker.id AS worker, host, pid, version, slots, lines, started_at, seen_at,
        drain_requested_at IS NOT NULL AS draining, is_ready, seen_at >= :now - :alive AS is_alive,
-       coalesce(running.jobs, 0) AS running
-  FROM tenure_worker worker LEFT JOIN running ON running.worker = worker.id
+       coalesce(running.jobs, 0) AS running, receiver.queue, receiver.failing_at, receiver.problem
+  FROM tenure_worker worker
+  LEFT JOIN running ON running.worker = worker.id
+  LEFT JOIN tenure_receiver receiver ON receiver.worker = worker.id
  ORDER BY started_at, worker.id;

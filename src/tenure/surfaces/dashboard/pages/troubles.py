@@ -14,6 +14,7 @@ from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
 _PAGES = {
     "worker-silent": "/ui/workers",
     "worker-unready": "/ui/workers",
+    "messages-away": "/ui/workers",
     "unserved": "/ui/queues",
     "paused": "/ui/queues",
     "aside": "/ui/jobs",

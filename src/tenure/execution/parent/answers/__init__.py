@@ -1,0 +1,1 @@
+"""What the worker answers an attempt that has asked something, and how."""

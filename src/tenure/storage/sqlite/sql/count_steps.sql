@@ -1,0 +1,2 @@
+-- How many steps a job has kept, which nobody counts: it is on record.
+SELECT steps FROM tenure_kept WHERE job = :job;

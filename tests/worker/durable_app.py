@@ -1,0 +1,128 @@
+"""A program whose handlers keep their progress, in every lane of Python; its steps keep a ledger outside."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from tenure import Context, Tenure, backoff
+
+Lane = Literal["process", "spawn", "warm", "async", "thread"]
+LANES: tuple[Lane, ...] = ("process", "spawn", "warm", "async", "thread")
+SOON = backoff(base=0.01, cap=0.05)
+Params = dict[str, Any]
+
+app = Tenure()
+
+
+def enter(ledger: str, what: str) -> str:
+    """Add a line to the ledger: the effect of a step."""
+    descriptor = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(descriptor, f"{what}\n".encode())
+    finally:
+        os.close(descriptor)
+    return f"done {what}"
+
+
+def entries(ledger: Path) -> list[str]:
+    """The lines of a ledger."""
+    return ledger.read_text().splitlines() if ledger.exists() else []
+
+
+async def enter_later(ledger: str, what: str) -> str:
+    """The same as a coroutine."""
+    return enter(ledger, what)
+
+
+async def steps(params: Params, ctx: Context) -> list[str]:
+    """So many steps; it fails after one of them, as often as its params say."""
+    done = []
+    for n in range(params["steps"]):
+        done.append(await ctx.step(f"step {n}", enter_later, params["ledger"], f"step {n}"))
+        if n == params["fails_after"] and ctx.attempt <= params.get("failures", 1):
+            raise ValueError("half-way")
+    return done
+
+
+def steps_plainly(params: Params, ctx: Context) -> list[str]:
+    """The same in plain code."""
+    done = []
+    for n in range(params["steps"]):
+        done.append(ctx.step_sync(f"step {n}", enter, params["ledger"], f"step {n}"))
+        if n == params["fails_after"] and ctx.attempt <= params.get("failures", 1):
+            raise ValueError("half-way")
+    return done
+
+
+async def sleeps(params: Params, ctx: Context) -> list[str]:
+    """A step, a pause, a step; `finally` runs whenever it gives its slot back."""
+    try:
+        before = await ctx.step("before", enter_later, params["ledger"], "before")
+        await ctx.sleep(params["seconds"])
+        after = await ctx.step("after", enter_later, params["ledger"], "after")
+    finally:
+        enter(params["ledger"], "finally")
+    return [before, after, str(ctx.attempt)]
+
+
+def sleeps_plainly(params: Params, ctx: Context) -> list[str]:
+    """The same in plain code."""
+    try:
+        before = ctx.step_sync("before", enter, params["ledger"], "before")
+        ctx.sleep_sync(params["seconds"])
+        after = ctx.step_sync("after", enter, params["ledger"], "after")
+    finally:
+        enter(params["ledger"], "finally")
+    return [before, after, str(ctx.attempt)]
+
+
+async def counts(params: Params, ctx: Context) -> int:
+    """Counts to ten by its state, and fails at each third."""
+    await ctx.recall()
+    while ctx.state.get("count", 0) < 10:
+        ctx.state["count"] = ctx.state.get("count", 0) + 1
+        await ctx.checkpoint()
+        enter(params["ledger"], str(ctx.state["count"]))
+        if ctx.state["count"] % 3 == 0:
+            raise ValueError("one third more")
+    return int(ctx.state["count"])
+
+
+def counts_plainly(params: Params, ctx: Context) -> int:
+    """The same in plain code."""
+    while ctx.state.get("count", 0) < 10:
+        ctx.state["count"] = ctx.state.get("count", 0) + 1
+        ctx.checkpoint_sync()
+        enter(params["ledger"], str(ctx.state["count"]))
+        if ctx.state["count"] % 3 == 0:
+            raise ValueError("one third more")
+    return int(ctx.state["count"])
+
+
+HANDLERS: dict[str, Callable[..., Any]] = {
+    "steps": steps,
+    "steps_plainly": steps_plainly,
+    "sleeps": sleeps,
+    "sleeps_plainly": sleeps_plainly,
+    "counts": counts,
+    "counts_plainly": counts_plainly,
+}
+
+
+def named(what: str) -> list[str]:
+    """The definitions that do this: async functions and plain ones, in the lanes that take them."""
+    awaited = [f"{lane}.{what}" for lane in LANES if lane != "thread"]
+    return [*awaited, *(f"{lane}.{what}_plainly" for lane in LANES if lane != "async")]
+
+
+for lane in LANES:
+    for name, handler in HANDLERS.items():
+        if f"{lane}.{name}" in named(name.removesuffix("_plainly")):
+            app.job(f"{lane}.{name}", lane=lane, max_attempts=6, retry=SOON)(handler)
+
+
+@app.job("plain")
+async def plain(_params: Params, ctx: Context) -> int:
+    """Keeps nothing."""
+    return ctx.attempt
