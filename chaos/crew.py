@@ -74,6 +74,7 @@ class Crew:
         self._size = size
         self._random = random
         self._minding: set[asyncio.Task[None]] = set()
+        self._hired = 0
         self._is_open = True
         self._is_calm = False
 
@@ -143,7 +144,8 @@ class Crew:
             member.is_frozen = False
 
     async def _hire(self, role: str, *, is_first: bool = False) -> None:
-        number = len(self.members) + 1
+        self._hired += 1
+        number = self._hired  # others may be hired before this one is a member
         log, fired = self._folder / f"{role}-{number}.log", self._folder / f"fired-{number}"
         fired.mkdir()
         variables = {failpoints.FIRED: str(fired), "NO_COLOR": "1", **self._trade.variables}
