@@ -25,7 +25,7 @@ check: ## run the checks alone: format, lint, types, import contracts
 long: ## run the tests that take more time the more they are to find
 	TENURE_POWER_CUTS=1000 $(PYTHON) -m pytest tests/storage/faults/test_power_cut.py
 	TENURE_MODEL_EXAMPLES=200 $(PYTHON) -m pytest tests/model
-	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py tests/chaos/test_schedules.py tests/chaos/test_webhooks.py \
+	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py tests/chaos/test_schedules.py tests/chaos/test_webhooks.py tests/chaos/test_messages.py \
 		tests/storage/contract/test_limits_crowded.py tests/storage/contract/test_migrate_killed.py \
 		tests/storage/postgres/claims/test_many_keys.py tests/examples tests/relay tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
 		--deselect tests/surfaces/http/docs/test_document.py

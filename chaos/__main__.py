@@ -87,6 +87,7 @@ def _setups(given: argparse.Namespace, stores: tuple[Kind, ...]) -> Iterator[Set
                 aims=given.aims,
                 slack=given.slack,
                 servers=given.servers,
+                messages=given.messages or "broker" in faults,
             )
         seed += 1
         if time.monotonic() >= ends:
@@ -204,6 +205,9 @@ def _arguments() -> argparse.Namespace:
         type=_some_of(failpoints.PLACES),
         default=(),
         help="failpoints to kill at, with commas between them; else any",
+    )
+    parser.add_argument(
+        "--messages", action="store_true", help="let messages of a broker lead workers to jobs, and no sweeps"
     )
     parser.add_argument("--hostile", action="store_true", help="let jobs attack whoever runs them")
     parser.add_argument(

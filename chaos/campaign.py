@@ -22,7 +22,7 @@ from chaos.faults.fault import Fault, Strike
 from chaos.ground import Kind
 from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
-from chaos.scene import Opened, Scene, left_over, staged, writings
+from chaos.scene import Opened, Scene, left_over, passages_of, staged, writings
 from chaos.staff import Hand, StaffConfig
 from tenure.core.model.lanes import LANES
 from tenure.engine.config import served_lines
@@ -36,6 +36,10 @@ LEASING = "api.answer=kill@7*3"
 
 REST_SECONDS = 90.0
 """How long a run may take to come to rest; one that needs a tenth of it is slow."""
+
+
+LONG_SECONDS = 10.0
+"""From how long on a run waits for messages that workers had when they were killed."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -60,6 +64,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """By how much longer than promised things may take, on a machine that has other things to do."""
     servers: int = 2
     """Through how many servers half of the calls go; with none, all of them go by the library."""
+    messages: bool = False
+    """Whether messages of a broker lead its workers to jobs; sweeps are an hour apart then."""
 
     @property
     def attacks(self) -> Mapping[str, float]:
@@ -69,9 +75,15 @@ class Setup(Struct, frozen=True, kw_only=True):
         return load.HOSTILE if {"kill", "step", "restart-reaping"} & {*self.faults} else load.INSIDIOUS
 
     @property
+    def usual(self) -> Mapping[str, float]:
+        """The harmless jobs. To those under limits no message leads, and sweeps are too far apart."""
+        usual = load.BUSY if self.aims else load.USUAL
+        return {name: weight for name, weight in usual.items() if not self.messages or name != "limited"}
+
+    @property
     def due(self) -> tuple[str, ...]:
         """The faults of these that can happen to the store, or to servers if there are any."""
-        idle = {"api": self.servers < 2, "leasing": not self.foreign}
+        idle = {"api": self.servers < 2, "leasing": not self.foreign, "broker": not self.messages}
         known = [name for name in self.faults if not idle.get(name)]
         return tuple(name for name in known if self.store in FAULTS[name].stores)
 
@@ -83,6 +95,7 @@ class Setup(Struct, frozen=True, kw_only=True):
         words += [f"--workers {self.workers} --lease {self.lease:g} --rate {self.rate:g}"]
         words += [f"--aims {','.join(self.aims)}"] if self.aims else []
         words += ["--hostile"] if self.hostile else []
+        words += ["--messages"] if self.messages else []
         words += [f"--servers {self.servers} --foreign {self.foreign}"]
         return " ".join(words)
 
@@ -112,14 +125,20 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
     began = time.monotonic()
     config = StaffConfig(setup.workers, setup.foreign, setup.slots, setup.lease)
     opened = Opened(
-        setup.servers, ARMED if "api" in setup.due else "", LEASING if "leasing" in setup.due else ""
+        setup.servers,
+        ARMED if "api" in setup.due else "",
+        LEASING if "leasing" in setup.due else "",
+        setup.messages,
     )
     async with staged(setup.store, folder, config, server, opened) as scene:
         scene.aims, scene.ends_at = setup.aims, time.monotonic() + setup.seconds
         strikes, is_quiet = await _play(setup, scene)
         pipes = await scene.pipes_left() if is_quiet else []
+        is_long = setup.seconds >= LONG_SECONDS
+        unread = await scene.broker.left(waits_for_hidden=is_long) if is_quiet and scene.broker else []
         await scene.staff.close()
-        found = await _gathered(setup, scene, strikes, await left_over(scene, pipes), is_quiet=is_quiet)
+        left = await left_over(scene, pipes, unread)
+        found = await _gathered(setup, scene, strikes, left, is_quiet=is_quiet)
         counters = counted(found, scene)
     evidence.save(found, folder / "evidence")
     result = Result(
@@ -151,7 +170,7 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
         setup.seed,
         seconds=setup.seconds,
         calls=setup.calls,
-        usual=load.BUSY if setup.aims else load.USUAL,
+        usual=setup.usual,
         attacks=setup.attacks,
     )
     await scene.scrape()  # who offers it may be the first to go
@@ -284,4 +303,5 @@ async def _gathered(
         marks={tenant.namespace: tenant.mark for tenant in scene.tenants if tenant.namespace},
         writings=writings(scene.folder),
         secrets=scene.secrets,
+        passages=passages_of(scene.folder),
     )

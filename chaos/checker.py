@@ -14,6 +14,7 @@ from chaos.invariants import (
     keys,
     leases,
     leftovers,
+    messages,
     privacy,
     record,
     serving,
@@ -33,6 +34,7 @@ _THEMES = (
     leftovers,
     privacy,
     ticks,
+    messages,
     hooks,
 )
 

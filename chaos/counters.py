@@ -26,6 +26,8 @@ MEANING = {
     "resolved": "of these, cleared up by their key",
     "unanswered": "servers killed at a failpoint, with a job on record of which nobody had heard",
     "untold": "servers of workers in JavaScript killed at a failpoint, with an answer in their hand",
+    "named": "claims to which a message led",
+    "reminded": "jobs that were named once more, as their message seemed lost",
     "over_http": "jobs that were asked for over HTTP",
     "heard": "answers of servers, searched for what is not for the caller",
 }
@@ -46,11 +48,13 @@ def counted(evidence: Evidence, scene: Scene) -> Counter[str]:
     for hand in scene.staff.hands:
         for told in hand.told("AttemptLost"):
             found["fenced" if told.told["fenced"] else "stale"] += 1
+        found["reminded"] += sum(told.told["count"] for told in hand.told("JobsReminded"))
     found["starved"] = excused_by_the_machine(Casebook(evidence))
     found["unknown"] = sum(client.unknown for client in scene.clients)
     found["resolved"] = sum(client.resolved for client in scene.clients)
     found["unanswered"] = len(failpoints.fired(scene.doors.folder)) if scene.doors else 0
     found["untold"] = len(failpoints.fired(leasing.doors.folder)) if (leasing := scene.staff.foreign) else 0
+    found["named"] = sum(one.kind == "led" for one in evidence.passages)
     found["over_http"] = sum(job.namespace != USUAL_NAMESPACE for job in evidence.jobs)
     found["heard"] = len(evidence.replies)
     return found

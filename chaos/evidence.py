@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from chaos.history import Call
 from chaos.ledger import Entry
+from chaos.messages.passages import Passage
 from chaos.schedules.calls import ScheduleCall, TickOf
 from chaos.webhooks.told import Hook, Received
 from tenure.core.model.job import Event, Job
@@ -128,6 +129,7 @@ class Leftovers(Struct, frozen=True, kw_only=True):
     leases: list[str] = []
     folders: list[str] = []
     descriptors: list[str] = []
+    messages: list[str] = []
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -178,6 +180,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """By namespace, a word that stands in its jobs and in no others."""
     writings: list[Writing] = []
     secrets: list[Secret] = []
+    passages: list[Passage] = []
     schedules: list[Schedule] = []
     ticks: list[TickOf] = []
     schedule_calls: list[ScheduleCall] = []
@@ -234,6 +237,7 @@ async def gather(
     marks: Mapping[str, str] | None = None,
     writings: Sequence[Writing] = (),
     secrets: Sequence[Secret] = (),
+    passages: Sequence[Passage] = (),
     schedule_calls: Sequence[ScheduleCall] = (),
     hooks: Sequence[Hook] = (),
     received: Sequence[Received] = (),
@@ -264,6 +268,7 @@ async def gather(
         marks=dict(marks or {}),
         writings=list(writings),
         secrets=list(secrets),
+        passages=list(passages),
         schedules=schedules,
         ticks=[tick for schedule in schedules for tick in await _ticks(store, schedule.name)],
         schedule_calls=list(schedule_calls),

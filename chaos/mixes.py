@@ -17,6 +17,7 @@ MIXES: tuple[tuple[str, ...], ...] = (
     ("clock", "kill"),
     ("step", "pause", "deploy"),
     ("api", "leasing", "kill"),
+    ("api", "broker", "kill"),
 )
 """By seed; what cannot happen to a store is left out, and where nothing is left, workers are killed."""
 

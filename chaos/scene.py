@@ -26,6 +26,9 @@ from chaos.http_store import HttpStore
 from chaos.load import PASSWORD, Wanted
 from chaos.machine import Machine, children
 from chaos.measuring import Measures
+from chaos.messages import passages
+from chaos.messages.broker import Broker
+from chaos.messages.passages import Passage
 from chaos.staff import Staff, StaffConfig
 from chaos.tenants import NAMESPACES, Tenant, with_key
 from tenure.core.errors import StoreError
@@ -59,6 +62,8 @@ class Scene:
     store: Store
     doors: Doors | None = None
     """The servers, if there are any."""
+    broker: Broker | None = None
+    """Whose messages lead workers to jobs, if any do."""
     tenants: list[Tenant] = field(default_factory=list)
     """Those who use them, the operator last."""
     replies: list[Reply] = field(default_factory=list)
@@ -184,6 +189,8 @@ class Opened(NamedTuple):
     servers: int = 0
     armed: str = ""
     leasing: str = ""
+    messages: bool = False
+    """Whether messages lead workers to jobs."""
 
 
 @asynccontextmanager
@@ -204,7 +211,9 @@ async def staged(
     ]
     _, password, private = (secret.text for secret in planted)
     async with prepared(kind, folder, server, password) as ground, AsyncExitStack() as ends:
-        staff = Staff(ground.address, folder, cookie, config, private)
+        broker = await _open_broker(ends) if opened.messages else None
+        led = None if broker is None else broker.variables
+        staff = Staff(ground.address, folder, cookie, config, private, led)
         speaking, looking = await open_store(ground.address), await open_store(ground.direct)
         ends.push_async_callback(looking.close)
         ends.push_async_callback(speaking.close)
@@ -212,12 +221,19 @@ async def staged(
         ends.callback(client.close)
         ends.push_async_callback(staff.close)
         await staff.open()
-        scene = Scene(folder, ground, staff, client, looking, secrets=planted)
+        scene = Scene(folder, ground, staff, client, looking, secrets=planted, broker=broker)
         if opened.servers:
-            await _open_doors(scene, opened, {PRIVATE: private}, ends)
+            await _open_doors(scene, opened, {PRIVATE: private, **(led or {})}, ends)
         if config.foreign:
             scene.secrets.append(await staff.employ(looking, opened.leasing, ends))
         yield scene
+
+
+async def _open_broker(ends: AsyncExitStack) -> Broker:
+    broker = Broker()
+    ends.push_async_callback(broker.close)
+    await broker.open()
+    return broker
 
 
 async def _open_doors(
@@ -259,7 +275,12 @@ def writings(folder: Path) -> list[Writing]:
     return [Writing(str(path.relative_to(folder)), path.read_text(errors="replace")) for path in found]
 
 
-async def left_over(scene: Scene, descriptors: list[str]) -> Leftovers:
+def passages_of(folder: Path) -> list[Passage]:
+    """What the workers of a run did with messages."""
+    return [one for path in sorted(folder.glob("*.passages")) for one in passages.read(path)]
+
+
+async def left_over(scene: Scene, descriptors: list[str], messages: list[str]) -> Leftovers:
     """What is still there after all workers have ended and should not be."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GONE_WITHIN):
@@ -270,6 +291,7 @@ async def left_over(scene: Scene, descriptors: list[str]) -> Leftovers:
         leases=await _leased(scene.store),
         folders=sorted(path.name for path in scene.staff.temporary.iterdir()),
         descriptors=descriptors,
+        messages=messages,
     )
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 from chaos import app, failpoints, foreign
 from chaos.evidence import Secret, Stay
 from chaos.machine import Span
+from chaos.messages import passages
 from chaos.worker import Told
 from tenure.storage.contract.store import Store
 
@@ -123,11 +124,21 @@ class Staff:
     """Keeps as many workers as the run wants, whatever becomes of them."""
 
     def __init__(
-        self, address: str, folder: Path, cookie: str, config: StaffConfig, private: str = ""
+        self,
+        address: str,
+        folder: Path,
+        cookie: str,
+        config: StaffConfig,
+        private: str = "",
+        messages: Mapping[str, str] | None = None,
     ) -> None:
-        """`private` is a secret in the environment of workers, which is not for their jobs."""
+        """`private` is a secret in the environment of workers, which is not for their jobs.
+
+        `messages` are the variables that lead workers to a broker, if there is one.
+        """
         self.config = config
         self._private = private
+        self._messages = messages
         self.cookie = cookie
         self.hands: list[Hand] = []
         self.temporary = folder / "tmp"
@@ -269,7 +280,13 @@ class Staff:
             "TMPDIR": str(self.temporary),
             "NO_COLOR": "1",
             "TENURE_CHILD_SIGNALS": "any",  # some of its jobs kill those above them
+            **self._led(number),
             **{f"TENURE_{lane}_SLOTS": str(self.config.slots) for lane in ("WARM", "ASYNC", "THREAD")},
         }
         names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])
         return {**os.environ, **given, **special, "TENURE_CHILD_ENV": names}
+
+    def _led(self, number: int) -> Mapping[str, str]:
+        if self._messages is None:
+            return {}
+        return {**self._messages, passages.VARIABLE: str(self._folder / f"worker-{number}.passages")}

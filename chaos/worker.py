@@ -8,11 +8,13 @@ FILE takes one line of JSON for each signal. The rest is the product's own comma
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from chaos import failpoints
+from chaos.messages import passages
 from tenure.__main__ import main as main_of_tenure
 from tenure.core.signals import AttemptStarted, Signal
 from tenure.surfaces.cli.process import log_output
@@ -32,6 +34,10 @@ def main() -> None:
     path, *arguments = sys.argv[1:]
     failpoints.arm("worker")
     _keep_signals(path)
+    if told := os.environ.get(passages.VARIABLE):
+        from chaos.messages import tap  # loads what only such a worker needs
+
+        tap.attach(Path(told))
     sys.argv = ["tenure", "worker", *arguments]
     main_of_tenure()
 

@@ -1,8 +1,8 @@
 """How much of what repeats is run: a part of it in every run, and all of it in `make long`.
 
-A surface talks to a store through one contract, which `tests/storage/contract` holds on both. So a test of a
-surface runs on one of the stores, chosen by its name; it runs on both if it is marked `both_stores`, and in
-`make long`. A test that is marked `long` is left to `make long` altogether.
+Surfaces and workers talk to a store through one contract, which `tests/storage/contract` holds on both. So a
+test of them runs on one of the stores, chosen by its name; it runs on both if it is marked `both_stores`, and
+in `make long`. A test that is marked `long` is left to `make long` altogether.
 """
 
 import os
@@ -17,16 +17,12 @@ STORES = ("sqlite", "postgres")
 DEALT = tuple(
     f"tests/{folder}/"
     for folder in (
-        "surfaces/cli",
-        "surfaces/dashboard",
-        "surfaces/http",
-        "telemetry",
-        "relay/messages",
-        "examples",
+        *("surfaces/cli", "surfaces/dashboard", "surfaces/http", "surfaces/remote"),
+        *("telemetry", "relay/messages", "worker", "examples"),
     )
 )
-"""Folders of surfaces: each test, and each case of it, runs on one of the stores in turn."""
-CASES_DEALT = ("tests/surfaces/library/", "tests/worker/")
+"""Folders of surfaces and workers: each test, and each case of it, runs on one of the stores in turn."""
+CASES_DEALT = ("tests/surfaces/library/",)
 """Folders in which a test runs on both stores; if it has several cases, on each of them with some."""
 
 _STORE = re.compile(rf"(?<=[\[-])({'|'.join(STORES)})(?=[\]-])")

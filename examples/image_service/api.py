@@ -32,6 +32,7 @@ class Service(NamedTuple):
     settings: Settings
     storage: Storage
     live: Live
+    in_flight: uploads.InFlight
 
 
 @asynccontextmanager
@@ -39,7 +40,7 @@ async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Service]]:
     settings, live = Settings.from_environment(), Live()
     async with app, opened(settings, METRICS.external) as storage, asyncio.TaskGroup() as tasks:
         followers = [tasks.create_task(kept_running(one)) for one in (live.follow, remove_failed)]
-        yield {"service": Service(settings, storage, live)}
+        yield {"service": Service(settings, storage, live, uploads.InFlight())}
         for one in followers:
             one.cancel()
 
@@ -74,7 +75,8 @@ async def upload(name: str, request: Request, response: Response, on: TheService
     with uploads.temporary_file() as file:
         received = await uploads.receive(request.stream(), named, said_type, on.settings, file)
         METRICS.upload(received.picture.mime_type, received.picture.size)
-        job = await uploads.accept(received, on.storage, on.settings)
+        async with on.in_flight.of(received.picture):
+            job = await uploads.accept(received, on.storage, on.settings)
     view = await views.image_view(job, on.settings)
     response.headers["location"] = view["links"]["self"]
     response.status_code = 202 if view["finished_at"] is None else 200

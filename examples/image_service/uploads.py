@@ -11,6 +11,7 @@ from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import IO
+from weakref import WeakValueDictionary
 
 from examples.image_service.jobs import Picture, PictureRefused, app, process
 from examples.image_service.pictures import HEAD, KINDS, Kind, kind_of
@@ -84,6 +85,17 @@ def temporary_file() -> IO[bytes]:
     return tempfile.SpooledTemporaryFile(IN_MEMORY)
 
 
+class InFlight:
+    """Lets the same content pass once at a time: ten who send it at once need not store it ten times."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, picture: Picture) -> asyncio.Lock:
+        """The lock of a content."""
+        return self._locks.setdefault(picture.sha256, asyncio.Lock())
+
+
 async def accept(upload: Upload, storage: Storage, settings: Settings) -> JobHandle[object]:
     """Record an upload and store it; the same content again leads to the same job.
 
@@ -94,12 +106,16 @@ async def accept(upload: Upload, storage: Storage, settings: Settings) -> JobHan
     job = await _job_for(upload.picture, storage, settings)
     if await job.status() is not State.SCHEDULED:
         return job
+    key = upload_key(str(job.id))
     async with asyncio.timeout(settings.upload_seconds / 2):
-        await storage.put(upload_key(str(job.id)), upload.body, upload.picture.mime_type)
+        await storage.put(key, upload.body, upload.picture.mime_type)
     try:
         await job.run_now()
     except JobNotWaiting:
-        pass  # the same picture was sent twice at once, and the other one was faster
+        # The same content went to another process, which was faster. Its job may have removed the upload
+        # before ours was written: the verdict, or the end of the job, comes before that removal.
+        if await storage.verdict(str(job.id)) or (await job.status()).is_final:
+            await storage.delete(key)
     return job
 
 

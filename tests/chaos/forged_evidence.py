@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from chaos.evidence import Evidence, Reply, Writing
 from chaos.ledger import Entry, Kind
+from chaos.messages.passages import Passage
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,17 @@ class Forger:
     def wrote(self, name: str, text: str) -> "Forger":
         """Something that a process wrote."""
         return self.but(writings=[*self.evidence.writings, Writing(name, text)])
+
+    def led(self, name: str, attempt: int, *, removed_at: float | None, leads: bool = True) -> "Forger":
+        """A message that led to a claim, or a copy of it, and when it was removed."""
+        which: dict[str, Any] = {"process": "worker-1", "job": self.jobs[name]}
+        receipt = f"{name} {len(self.evidence.passages)}"
+        made = [Passage(kind="got", at=0.9, receipt=receipt, **which)]
+        if leads:
+            made.append(Passage(kind="led", at=1.1, fence=self.fence(name, attempt), **which))
+        if removed_at is not None:
+            made.append(Passage(kind="removed", at=removed_at, receipt=receipt, **which))
+        return self.but(passages=[*self.evidence.passages, *made])
 
     def fence(self, name: str, attempt: int) -> int:
         """The fence of an attempt."""

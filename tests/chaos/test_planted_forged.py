@@ -236,6 +236,9 @@ FORGERIES: list[tuple[set[str], str, Forgery]] = [
     ({"I46"}, "an answer with another's job", lambda f: f.heard("theirs", str(f.jobs["good"]))),
     ({"I46"}, "an id without hyphens", lambda f: f.heard("theirs", f.jobs["good"].hex.upper())),
     ({"I46"}, "an answer with another's mark", lambda f: f.heard("theirs", "a mark-of-ours here")),
+    ({"I52"}, "a message gone before the end", lambda f: f.led("good", 1, removed_at=1.2)),
+    ({"I52"}, "a message gone, and the job lost", lambda f: f.led("rescued", 1, removed_at=31.9)),
+    ({"I53"}, "a message left", lambda f: f.but(leftovers=Leftovers(messages=["1"]))),
     ({"I48"}, "a job that is aside", lambda f: f.row("busy", aside_at=LATER)),
     ({"I47"}, "a secret in an answer", lambda f: f.heard(None, f"sent: {CANARY}")),
     ({"I47"}, "a secret in a log", lambda f: f.wrote("worker-1.log", f"on postgres://me:{CANARY}@here")),
@@ -262,6 +265,12 @@ def test_nothing_is_found_where_nothing_is_forged(forger: Forger) -> None:
 def test_a_forgery_breaks_its_invariant_alone(forger: Forger, broken: set[str], forgery: Forgery) -> None:
     found = check(forgery(forger).evidence)
     assert {violation.invariant for violation in found} == broken, found
+
+
+def test_a_message_may_go_with_the_end_or_never_and_copies_at_any_time(forger: Forger) -> None:
+    for removed_at in (1.6, None):
+        with_copy = forger.led("good", 1, removed_at=removed_at).led("good", 1, removed_at=1.2, leads=False)
+        assert check(with_copy.evidence) == []
 
 
 def test_what_the_run_itself_has_spoilt_may_be_aside(forger: Forger) -> None:

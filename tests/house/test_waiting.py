@@ -8,6 +8,7 @@ TESTS = Path(__file__).parent.parent
 
 # Programs under test may sleep. These loops of tests do something each time, or keep a pace that is tested.
 PACED = {
+    "examples/image_service/test_killed.py": 1,  # kills at random times
     "model/trail_requests.py": 1,  # reads to the end, piece by piece
     "relay/receiver.py": 1,  # an answer that comes drop by drop
     "storage/contract/test_listen.py": 1,  # gives up one wait after the other

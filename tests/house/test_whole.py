@@ -22,7 +22,7 @@ def test_of_a_surface_one_of_each_pair_is_left_out() -> None:
 
 
 def test_cases_of_a_test_meet_both_stores() -> None:
-    for test in (HTTP, "tests/worker/test_lanes.py::test_x"):
+    for test in (HTTP, "tests/surfaces/library/test_enqueue.py::test_x"):
         pairs = [f"{test}[{store}-{case}]" for case in ("one", "two") for store in whole.STORES]
         left = whole.not_dealt(pairs)
         assert {"sqlite" in name for name in left} == {"one" in name for name in left} == {True, False}
@@ -41,9 +41,9 @@ def test_both_stores_have_their_turn() -> None:
         [HTTP],
         [f"{HTTP}[sqlite-postgres]", f"{HTTP}[postgres-sqlite]"],
         [f"tests/storage/contract/test_get.py::test_x[{store}]" for store in whole.STORES],
-        [f"tests/worker/test_lanes.py::test_x[{store}]" for store in whole.STORES],
+        [f"tests/surfaces/library/test_enqueue.py::test_x[{store}]" for store in whole.STORES],
     ],
-    ids=["one that was asked for", "one without a store", "two stores in one test", "contract", "worker"],
+    ids=["one that was asked for", "one without a store", "two stores in one test", "contract", "library"],
 )
 def test_the_rest_is_run(names: list[str]) -> None:
     assert whole.not_dealt(names) == set()

@@ -22,6 +22,8 @@ from tests.until import until
 from tests.worker.interfering_store import InterferingStore
 from tests.worker.running_worker import RunningWorker, appear, enqueue, reach, run_worker
 
+pytestmark = pytest.mark.both_stores
+
 NEIGHBOURS = 19
 SHUT = {
     True: (

@@ -13,7 +13,7 @@ from tests.whole import IS_WHOLE
 from tests.worker.running_worker import ROOT, enqueue, reach
 from tests.worker.worker_process import Ledger, worker_process
 
-WRITERS, CALLERS, TIMES = 3, 4, 3 if IS_WHOLE else 2
+WRITERS, CALLERS, TIMES = 3, 4, 3 if IS_WHOLE else 1
 """As many as `make long` takes are known to outlast a lease; the default run has fewer."""
 
 

@@ -21,6 +21,7 @@ BRIEF = ("--lease-seconds", "3")
 """For a worker that will lose its lease soon. The next one keeps its own, however slow the machine is."""
 
 
+@pytest.mark.both_stores
 async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str, tmp_path: Path) -> None:
     """S0.25, S0.74, S1.23: its child dies with it, and another worker runs the job again."""
     ledger = Ledger(tmp_path)
@@ -40,6 +41,7 @@ async def test_a_worker_that_is_killed_loses_nothing(store: Store, address: str,
     assert done.attempt == 2
 
 
+@pytest.mark.both_stores
 async def test_a_worker_killed_between_the_effect_and_its_record_is_followed_by_another(
     store: Store, address: str, tmp_path: Path
 ) -> None:
@@ -70,6 +72,7 @@ async def test_who_is_asked_twice_knows_by_the_key_that_it_is_once(
     assert sorted(requests.read_text() for requests in bank.iterdir()) == ["1\n", "1\n2\n"]
 
 
+@pytest.mark.both_stores
 async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_another(
     store: Store, address: str, tmp_path: Path
 ) -> None:
@@ -96,6 +99,7 @@ async def test_a_worker_killed_between_the_claim_and_the_start_is_followed_by_an
     assert done.attempt == 2
 
 
+@pytest.mark.both_stores
 async def test_a_job_that_must_not_run_twice_is_buried_with_its_worker(
     store: Store, address: str, tmp_path: Path
 ) -> None:
@@ -122,6 +126,7 @@ async def stop_between_writes(worker: Command, store: Store) -> None:
         worker.send(signal.SIGCONT)
 
 
+@pytest.mark.both_stores
 async def test_a_worker_that_slept_through_its_lease_changes_nothing(
     store: Store, address: str, tmp_path: Path
 ) -> None:

@@ -23,6 +23,8 @@ from tests.whole import IS_WHOLE
 from tests.worker.running_worker import enqueue, reach, vanish
 from tests.worker.worker_process import Entry, Ledger, worker_process
 
+pytestmark = pytest.mark.both_stores
+
 LEASE = 4
 SLOTS = 5
 LONG = [f"long-{n}" for n in range(SLOTS + 1)]

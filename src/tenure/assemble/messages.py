@@ -72,3 +72,18 @@ async def with_messages(store: Store, settings: Settings, on_signal: Announce) -
         store_id = await store.store_id()
         sender = await stack.enter_async_context(MessageSender(transport, store_id, on_signal).running())
         yield SendingStore(sending(store, sender), Messages(transport, sender, store, store_id))
+
+
+@asynccontextmanager
+async def with_late_messages(store: Store, settings: Settings, on_signal: Announce) -> AsyncIterator[Store]:
+    """The same for a command: the SDK, slow to load, is loaded when there is something to send."""
+    if settings.transport == "database":
+        yield store
+        return
+    from tenure.relay.messages.late_sender import LateSender
+    from tenure.relay.messages.sending_store import sending
+    from tenure.relay.messages.sqs import open_sqs
+
+    late = LateSender(lambda: open_sqs(settings.sqs_queue_url), store.store_id, on_signal)
+    async with late.running() as sender:
+        yield sending(store, sender)

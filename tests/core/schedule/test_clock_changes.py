@@ -11,7 +11,7 @@ from tenure.core.schedule.recurrence import Recurrence
 from tests.core.schedule.clock_changes import MINUTE, ZONES, Matches, changes, minutes, ticks
 from tests.whole import IS_WHOLE
 
-SPAN = timedelta(hours=50 if IS_WHOLE else 5)
+SPAN = timedelta(hours=50 if IS_WHOLE else 3)
 
 EXPRESSIONS: dict[str, Matches] = {
     "30 2 * * *": lambda t: (t.hour, t.minute) == (2, 30),

@@ -18,6 +18,7 @@ from tests.until import until
 
 ROOT = Path(__file__).parents[3]
 ENDED = ("completed", "failed")
+NONE: Mapping[str, str] = {}
 
 
 class ServiceProcess:
@@ -57,8 +58,10 @@ class ServiceProcess:
 class RunningService:
     """API and worker on one database, and a client of the API."""
 
-    def __init__(self, variables: Mapping[str, str], folder: Path) -> None:
-        self.variables = variables
+    def __init__(
+        self, variables: Mapping[str, str], folder: Path, of_worker: Mapping[str, str] = NONE
+    ) -> None:
+        """`of_worker` are variables that the worker has beside those of both."""
         self.url, self.metrics_url = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         self.api = ServiceProcess(
             ["uvicorn", "examples.image_service.api:web", "--port", self.url.rpartition(":")[2]],
@@ -67,7 +70,7 @@ class RunningService:
         port = self.metrics_url.rpartition(":")[2]
         self.worker = ServiceProcess(
             ["tenure", "worker", "examples.image_service.jobs:app", "--metrics-port", port],
-            *(variables, f"{self.metrics_url}/readyz", folder / "worker.log"),
+            *({**variables, **of_worker}, f"{self.metrics_url}/readyz", folder / "worker.log"),
         )
         self.http = httpx.AsyncClient(base_url=self.url, timeout=60)
 
@@ -105,8 +108,10 @@ class RunningService:
 
 
 @asynccontextmanager
-async def running_service(variables: Mapping[str, str], folder: Path) -> AsyncIterator[RunningService]:
-    service = RunningService(variables, folder)
+async def running_service(
+    variables: Mapping[str, str], folder: Path, of_worker: Mapping[str, str] = NONE
+) -> AsyncIterator[RunningService]:
+    service = RunningService(variables, folder, of_worker)
     try:
         await service.api.start()
         await service.worker.start()

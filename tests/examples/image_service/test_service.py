@@ -47,6 +47,7 @@ async def test_the_same_content_is_one_image(service: RunningService, cloud: Clo
     """S2.30: another name makes no other image, nor does sending it ten times at once."""
     data = encoded(seed=2)
     answers = await asyncio.gather(*(service.upload(data, f"copy {n}.jpg") for n in range(10)))
+    assert {answer.status_code for answer in answers} <= {200, 202}, [answer.text for answer in answers]
     [image] = {answer.json()["job_id"] for answer in answers}
     first = await service.ended(f"/images/{image}")
     assert first["attempts"] == 1

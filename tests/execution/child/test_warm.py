@@ -79,11 +79,11 @@ async def test_too_much_memory_is_named_and_the_next_has_its_own(lane: Lane) -> 
 
 async def test_the_time_of_earlier_attempts_is_nobody_elses(lane: Lane) -> None:
     """Neither counted for the next, nor taken from its limit."""
-    first = await run(lane, "spins", 1.5, limits=ResourceLimits(cpu=3))
-    second = await run(lane, "spins", 1.0, limits=ResourceLimits(cpu=2))
+    first = await run(lane, "spins", 0.7, limits=ResourceLimits(cpu=2))
+    second = await run(lane, "spins", 0.5, limits=ResourceLimits(cpu=1))
     assert value(first) == value(second)
-    assert first.usage.cpu >= timedelta(seconds=1.5)
-    assert timedelta(seconds=1) <= second.usage.cpu < timedelta(seconds=1.5)
+    assert first.usage.cpu >= timedelta(seconds=0.7)
+    assert timedelta(seconds=0.5) <= second.usage.cpu < timedelta(seconds=0.7)
     third = await run(lane, "spins", 60, limits=ResourceLimits(cpu=1))
     assert isinstance(third.end, Crashed)
     assert "SIGXCPU" in third.end.error.message

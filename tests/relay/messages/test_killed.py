@@ -1,4 +1,4 @@
-"""Server and workers as processes, killed at any moment: every job ends, and none is forgotten."""
+"""Server and workers as processes, one of them killed; `tests/chaos/test_messages.py` kills all of them."""
 
 import asyncio
 import os
@@ -14,16 +14,10 @@ import httpx
 
 from tenure.core.model.states import State
 from tenure.storage.contract.store import Store
-from tests.relay.messages.led_worker import finished
 from tests.relay.messages.sqs_server import Queue, SqsServer
 from tests.until import until
-from tests.whole import IS_WHOLE
 from tests.worker.running_worker import ROOT, reach
 from tests.worker.worker_process import Ledger, worker_process
-
-KILLS = 12 if IS_WHOLE else 2
-JOBS_BETWEEN = 20 if IS_WHOLE else 6
-PATIENCE = 600 if IS_WHOLE else 180
 
 
 def variables(server: SqsServer, queue: Queue, sweep: str = "3600") -> dict[str, str]:
@@ -96,34 +90,6 @@ async def test_the_api_sends_what_it_records(
 async def is_read(queue: Queue) -> bool:
     backlog = await queue.transport.backlog()
     return backlog.waiting == backlog.hidden == 0
-
-
-async def test_killed_servers_and_workers_lose_nothing(
-    store: Store, address: str, queue: Queue, shared_server: SqsServer, tmp_path: Path
-) -> None:
-    """S2.30, S2.32: both are killed, again and again; every job ends well, with an effect under its fence."""
-    given, port, ledger = variables(shared_server, queue, sweep="2"), free_port(), Ledger(tmp_path)
-    jobs = list[UUID]()
-    ledger.let_go()
-    for kill in range(KILLS):
-        async with (
-            worker_process(address, "--lease-seconds", "3", **given) as worker,
-            api_process(address, port, given) as api,
-        ):
-            for n in range(JOBS_BETWEEN):
-                jobs.append(
-                    await post(port, f"{kill}-{n}", "short", {**ledger.params, "name": f"{kill}-{n}"})
-                )
-                if n == JOBS_BETWEEN // 2 and kill % 2 == 0:
-                    worker.send(signal.SIGKILL)
-            api.kill()
-            worker.send(signal.SIGKILL)
-    async with worker_process(address, **given):
-        await until(lambda: finished(store, jobs), within=PATIENCE)
-    done = [await store.get(job) for job in jobs]
-    assert [job.state for job in done if job is not None] == [State.SUCCEEDED] * len(jobs)
-    fences = {entry.fence for entry in ledger.every_entry()}
-    assert {job.fence for job in done if job is not None} <= fences
 
 
 async def test_a_worker_that_is_killed_leaves_its_message_to_another(

@@ -18,6 +18,7 @@ import msgspec
 from tenure.core.model.job import NewJob
 from tenure.core.model.policy import Policy
 from tenure.core.model.states import State
+from tenure.core.signals import Troubled
 from tenure.core.values.documents import write
 from tenure.storage.address import store_for
 from tenure.storage.contract.store import Store
@@ -89,7 +90,7 @@ async def test_ten_copies_in_any_order_and_late_change_nothing(
             jobs += [one.id for one in await led.store.enqueue(batch(count, wave))]
             await until(let_go, within=PATIENCE)
             await until(lambda: queue_is_read(queue), within=PATIENCE)
-        assert led.claims()["message"] >= 0.99 * led.claims().total()
+        assert led.claims()["message"] >= 0.99 * led.claims().total(), (led.claims(), led.signals(Troubled))
         assert led.received() >= 10 * len(jobs)
 
     other = store_for(f"sqlite:///{tmp_path / 'plain.db'}")

@@ -1,20 +1,24 @@
 """Sending: after the commit, in batches, bounded, and never in the way of who puts jobs in line."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from tenure.core.errors import InvalidInput
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line, Order
 from tenure.core.model.outcome import Report, Succeeded
 from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.documents import EMPTY
 from tenure.relay.messages import body, sender
+from tenure.relay.messages.late_sender import LateSender
 from tenure.relay.messages.sender import MessageSender
-from tenure.relay.messages.transport import TransportFailed
+from tenure.relay.messages.transport import Transport, TransportFailed
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import sending_to
 from tests.relay.messages.sqs_server import Queue
@@ -30,9 +34,11 @@ class Broker:
     def __init__(self) -> None:
         self.taken: list[list[UUID]] = []
         self.is_away = False
+        self.calls = 0
 
     async def send(self, bodies: Sequence[bytes]) -> int:
         await asyncio.sleep(0)
+        self.calls += 1
         if self.is_away:
             raise TransportFailed("away")
         read = [body.read(one) for one in bodies]
@@ -70,6 +76,60 @@ async def test_what_a_broker_that_is_away_did_not_take_is_sent_later() -> None:
     assert broker.jobs == jobs  # the end waits for what is still to be sent
     assert sum(one.sent for one in told if isinstance(one, MessagesSent)) == 30
     assert sum(one.failed for one in told if isinstance(one, MessagesSent)) == 0
+
+
+async def test_a_broker_that_stays_away_is_told_of_once_and_asked_ever_more_rarely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many senders there are, and however much waits."""
+    monkeypatch.setattr(sender, "AT_ONCE", 4)
+    broker, told = Broker(), list[Signal]()
+    broker.is_away = True
+    async with MessageSender(broker, OURS, told.append).running(last_seconds=0.01) as sends:  # type: ignore[arg-type]
+        sends.send([uuid4() for _ in range(200)])
+        await until(lambda: sends._failures >= 4)
+    assert [one.error for one in told if isinstance(one, MessagesSent)] == ["away"]
+    assert broker.calls <= 4 * sends._failures
+
+
+async def test_a_command_opens_the_broker_only_when_there_is_something_to_send(
+    store: Store, queue: Queue
+) -> None:
+    """What was put in line before it is open is sent, and what comes later, too."""
+    opened: list[str] = []
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Transport]:
+        opened.append(queue.url)
+        yield queue.transport
+
+    async with LateSender(opening, store.store_id, lambda _: None).running():
+        pass
+    assert not opened
+    jobs = sorted(uuid4() for _ in range(15))
+    async with LateSender(opening, store.store_id, lambda _: None).running() as sends:
+        sends.send(jobs[:12])
+        sends.send([])
+        await until(lambda: sends._sender is not None)
+        sends.send(jobs[12:])
+    assert opened == [queue.url]
+    assert await named(queue) == jobs
+
+
+async def test_a_command_whose_sdk_cannot_be_set_up_says_so_and_has_done_its_work() -> None:
+    told: list[Signal] = []
+
+    async def ours() -> UUID:
+        return OURS
+
+    def opening() -> Any:
+        raise InvalidInput("transport", "is sqs, but the SDK cannot be set up", "set AWS_DEFAULT_REGION")
+
+    async with LateSender(opening, ours, told.append).running() as sends:
+        sends.send([uuid4(), uuid4()])
+    [one] = told
+    assert isinstance(one, MessagesSent)
+    assert (one.failed, "AWS_DEFAULT_REGION" in one.error) == (2, True)
 
 
 async def test_no_more_than_so_many_wait_and_those_dropped_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,12 +80,17 @@ async def test_a_queue_that_does_not_exist_is_a_failure_too(queue: Queue) -> Non
             await transport.send([b"x"])
 
 
-async def test_without_a_region_the_address_of_the_queue_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_address_of_the_queue_tells_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where another one is set: there SQS would say that there is no such queue."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     async with open_sqs(URL) as transport:
         assert transport._client.meta.region_name == "eu-central-1"
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    async with open_sqs(URL) as transport:
+        assert transport._client.meta.region_name == "eu-central-1"
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
     with pytest.raises(InvalidInput, match="AWS_DEFAULT_REGION"):
         async with open_sqs("http://localhost:9324/000000000000/jobs"):
             pass

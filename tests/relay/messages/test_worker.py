@@ -62,13 +62,13 @@ async def test_a_message_is_gone_only_when_the_outcome_is_on_record(
 async def test_a_message_stays_hidden_as_long_as_its_job_runs(
     store: Store, queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each heartbeat hides it for two seconds more; nobody else gets it in five."""
-    monkeypatch.setattr(inbox, "LEAST_HIDDEN", 2)
+    """Each heartbeat hides it for four seconds more; nobody else gets it in eight."""
+    monkeypatch.setattr(inbox, "LEAST_HIDDEN", 4)
     async with led_worker(store, queue.transport, hidden_as_for_lease=1) as led:
         job = await enqueue(led.store, "wait", held(tmp_path))
         await appear(tmp_path / "begun")
         async with open_sqs(queue.url) as stranger:
-            assert await stranger.receive(10, wait=5, hide_for=0) == []
+            assert await stranger.receive(10, wait=8, hide_for=0) == []
         (tmp_path / "end").touch()
         await reach(store, job, State.SUCCEEDED)
         assert led.received() == 1
@@ -215,6 +215,8 @@ async def test_without_its_broker_a_worker_goes_on_by_sweeps(store: Store, share
             await queue.client.create_queue(QueueName=name)
             await until(lambda: any(one.loop == "messages" for one in led.signals(Recovered)))
             await until(lambda: is_well(store))
+            # Four receivers, and hundreds of tries at such a pace.
+            assert len([one for one in led.signals(Troubled) if one.loop == "messages"]) == 1
             again = await enqueue(led.store, "echo", ECHO)
             await reach(store, again, State.SUCCEEDED)
         server.stop()

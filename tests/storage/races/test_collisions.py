@@ -20,9 +20,9 @@ from tests.storage.races.verb_pairs import PAIRS
 COLLISIONS = int(os.environ.get("TENURE_TEST_COLLISIONS", "0"))
 """How often each pair collides, in the long form."""
 
-USUALLY = {"postgres": 30, "sqlite": 10}
-"""Locks in no order have met in a circle in every second collision: thirty miss nothing of the kind, and what
-happens once in ten they rarely miss. The long form looks for what is rarer.
+USUALLY = {"postgres": 12, "sqlite": 4}
+"""Locks in no order have met in a circle in every second collision: twelve miss one in thousands.
+The long form looks for what is rarer.
 
 On SQLite there is one writer at a time, so that no process can wait in a circle.
 

@@ -69,6 +69,7 @@ PAST = """
     INSERT INTO tenure.timer (due_at, job, kind)
     SELECT due_at, id, CASE WHEN state = 'retrying' THEN 'retry' ELSE 'scheduled' END
       FROM past WHERE due_at IS NOT NULL;
+    INSERT INTO tenure.timer (due_at, job, kind) SELECT at, id, 'newer' FROM past WHERE rank < 0;
 """
 """What the table `past` says, as the verbs would have written it; each store makes that table in its way."""
 
@@ -92,7 +93,8 @@ RECOUNT = (
 class Past(NamedTuple):
     """How much has gone before: jobs in all states and lines, and a crowd in line.
 
-    A quarter of the crowd stands where jobs are claimed, the others before them where none can be.
+    A quarter of the crowd stands where jobs are claimed, the others before them where none can be. All of
+    them have timers of a kind that only a newer version knows, which were due before all others.
     """
 
     jobs: int

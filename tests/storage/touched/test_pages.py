@@ -17,7 +17,7 @@ from tests.surfaces.read_addresses import addresses
 from tests.whole import IS_WHOLE
 
 # The short one is long enough for whatever is looked at in part: the last events, the newest jobs, lines.
-SHORT, LONG = Past(40_000), Past(200_000 if IS_WHOLE else 100_000)
+SHORT, LONG = Past(40_000), Past(200_000 if IS_WHOLE else 60_000)
 HOOK = NewWebhook(id=UUID(int=7), url="https://example.com/hook", events=("onEnd",))
 MESSAGE = "msg_1"
 NAMES = {

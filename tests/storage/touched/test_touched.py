@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tests.storage.touched.conftest import Made, Make
 from tests.storage.touched.cost import Costs, grown
 from tests.storage.touched.history import Past, PastBackend, Scene
-from tests.storage.touched.workloads import CLAIMS, WORKLOADS, Workload
+from tests.storage.touched.workloads import BESIDE_A_CROWD, WORKLOADS, Workload
 from tests.whole import IS_WHOLE
 
 # The short one is long enough for a page of a list to have all the rows that it may look at.
@@ -17,9 +17,12 @@ async def test_what_a_verb_touches_does_not_grow_with_history(make: Make) -> Non
     assert await growth(await make(SHORT), await make(LONG), WORKLOADS) == {}
 
 
-async def test_a_claim_touches_nothing_of_a_crowd_that_it_does_not_take(make: Make) -> None:
-    """More of the same; and before them others, paused, under a limit that is used up, or not asked for."""
-    assert await growth(await make(EMPTY), await make(CROWDED), CLAIMS) == {}
+async def test_nothing_is_touched_of_a_crowd_that_is_not_taken(make: Make) -> None:
+    """More of the same; and before them others, paused, under a limit that is used up, or not asked for.
+
+    So with timers: those of kinds that this code does not know were due before all others.
+    """
+    assert await growth(await make(EMPTY), await make(CROWDED), BESIDE_A_CROWD) == {}
 
 
 async def growth(

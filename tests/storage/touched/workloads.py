@@ -231,6 +231,14 @@ CLAIMS: dict[str, tuple[Workload, int]] = {
     "a claim under a limit": (claiming((CALL,), 20), 20),
     "a claim by id": (_claim_these, 20),
 }
+_AT_THE_FRONT: dict[str, tuple[Workload, int]] = {
+    "outlook": (_outlook, 1),
+    "what is in the way of a job": (_obstacles, 2),
+    "promote": (_promote, 10),
+}
+BESIDE_A_CROWD = {**CLAIMS, **_AT_THE_FRONT}
+"""Must not see a crowd that is not theirs: before them in line, or with timers of kinds that are unknown."""
+
 _LISTS: dict[str, tuple[Workload, int]] = {
     f"jobs {name}, {order} first, from the {begin}": (
         paging(which, newest_first=order == "newest", from_middle=begin == "middle"),

@@ -83,8 +83,9 @@ def _failing(queue: FailingQueue, now: datetime) -> Symptom:
         what=f"{whose} on the message queue {masked(queue.name)} cannot receive from it, and goes on by "
         f"sweeps alone: {masked_in(queue.problem)}",
         since=queue.since,
-        cure="is the queue there, are TENURE_SQS_QUEUE_URL and the region right, and may the workers use it? "
-        "Jobs are run meanwhile, and nothing is lost; this ends by itself when messages come again",
+        cure="is the queue there, are TENURE_SQS_QUEUE_URL, region and credentials right, and do these "
+        "allow sqs:ReceiveMessage? Jobs are run meanwhile, and nothing is lost; this ends by itself when "
+        "messages come again",
         needs_person=now - queue.since > BRIEF,
     )
 

@@ -10,6 +10,7 @@
 Nothing here decides who owns a job. A message that is lost, comes twice or comes late changes no outcome.
 """
 
+import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
@@ -56,6 +57,8 @@ MOST_UNANSWERED = 10_000
 """How many receipts are kept while the broker is away: their messages come again by themselves."""
 
 IDLE = 1.0
+FIRST_PROBE, LONGEST_PROBE = 0.2, 5.0
+"""Seconds between two questions to a broker that is away."""
 
 
 class Inbox:
@@ -82,6 +85,7 @@ class Inbox:
         self._done: deque[str] = deque(maxlen=MOST_UNANSWERED)
         self._returned: deque[str] = deque(maxlen=MOST_UNANSWERED)
         self._asked = 0
+        self._probing = asyncio.Lock()
         self._foreign: Counter[UUID] = Counter()
         self._warned_at = -WARN_EVERY
         self._receivers: list[Loop] = []
@@ -133,26 +137,49 @@ class Inbox:
 
     async def _receive(self, claims: NamedClaims, on_signal: Announce) -> float:
         """Receive some messages and have their jobs claimed; returns how long to rest."""
+        if self._reception.is_failing:
+            return await self._wait_for_broker(claims, on_signal)
         most = min(MOST_AT_ONCE, claims.room - self._asked)
         if most <= 0:
             return IDLE
         self._asked += most
         try:
-            received = await self._transport.receive(most, wait=WAIT, hide_for=self._hidden_for)
-            self._note(claims, None)
-            if received:
+            if received := await self._ask(claims, most, WAIT):
                 await self._take(received, claims, on_signal)
-        except TransportFailed as error:
-            self._note(claims, str(error))
-            raise
         finally:
             self._asked -= most
         return 0.0
 
-    def _note(self, claims: NamedClaims, problem: str | None) -> None:
+    async def _wait_for_broker(self, claims: NamedClaims, on_signal: Announce) -> float:
+        """Ask a broker that is away until it answers: one receiver asks for all, and tells of it again."""
+        async with self._probing:
+            pause, told_at = FIRST_PROBE, time.monotonic()
+            while self._reception.is_failing:
+                await asyncio.sleep(pause)
+                if received := await self._ask(claims, min(MOST_AT_ONCE, max(1, claims.room)), 0):
+                    await self._take(received, claims, on_signal)
+                pause = min(2 * pause, LONGEST_PROBE)
+                if self._reception.problem is not None and time.monotonic() - told_at >= WARN_EVERY:
+                    raise TransportFailed(self._reception.problem)
+        return 0.0
+
+    async def _ask(self, claims: NamedClaims, most: int, wait: float) -> list[Received] | None:
+        """What the broker has; None if it fails, which is raised only where that is news."""
+        try:
+            received = await self._transport.receive(most, wait=wait, hide_for=self._hidden_for)
+        except TransportFailed as error:
+            if self._note(claims, str(error)):
+                raise
+            return None
+        self._note(claims, None)
+        return received
+
+    def _note(self, claims: NamedClaims, problem: str | None) -> bool:
         claims.sweep_alone(is_blind=problem is not None)
-        if self._reception.note(problem) and self._telling is not None:
+        is_news = self._reception.note(problem)
+        if is_news and self._telling is not None:
             self._telling.poke()
+        return is_news
 
     async def _take(self, received: Sequence[Received], claims: NamedClaims, on_signal: Announce) -> None:
         receipts, foreign, dropped = self._read(received, on_signal)
@@ -207,12 +234,14 @@ class Inbox:
 
     async def _hide(self) -> float:
         """Hide for longer what still runs, as the heartbeat prolongs its lease."""
-        if self._held:
+        if self._held and not self._reception.is_failing:
             await self._transport.hide(list(self._held.values()), self._hidden_for)
         return self._beat
 
     async def _answer(self) -> float:
         """Remove the messages of what is on record, and show those of what was given back."""
+        if self._reception.is_failing:
+            return IDLE
         while self._done:
             some = _first(self._done)
             await self._transport.acknowledge(some)

@@ -18,19 +18,20 @@ class Reception:
         self._store = store
         self._worker = worker
         self._queue = queue
-        self._problem: str | None = None
+        self.problem: str | None = None
+        """Why the last call to the broker has failed, if it has."""
         self._told: str | None = None
         self._told_at: float | None = None
 
     @property
     def is_failing(self) -> bool:
         """Whether the last call to the broker has failed."""
-        return self._problem is not None
+        return self.problem is not None
 
     def note(self, problem: str | None) -> bool:
         """Note how the last call went, with what was wrong; returns whether that is news."""
-        is_news = (problem is None) != (self._problem is None)
-        self._problem = problem
+        is_news = (problem is None) != (self.problem is None)
+        self.problem = problem
         return is_news
 
     async def tell(self) -> float:
@@ -39,12 +40,12 @@ class Reception:
         if self._told_at is not None and now - self._told_at < LEAST_PAUSE:
             return LEAST_PAUSE - (now - self._told_at)
         if self._told_at is None or self._is_other(now):
-            problem = self._problem
+            problem = self.problem
             await self._store.note_receiver(self._worker, self._queue, problem)
             self._told, self._told_at = problem, time.monotonic()
         return OTHER_PROBLEM_AFTER
 
     def _is_other(self, now: float) -> bool:
-        if (self._problem is None) != (self._told is None):
+        if (self.problem is None) != (self._told is None):
             return True
-        return self._problem != self._told and now - (self._told_at or 0.0) >= OTHER_PROBLEM_AFTER
+        return self.problem != self._told and now - (self._told_at or 0.0) >= OTHER_PROBLEM_AFTER

@@ -5,6 +5,7 @@ is away for a moment.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +22,9 @@ AT_ONCE = 4
 """How many calls are under way at a time."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+TELL_EVERY = 60.0
+"""Seconds after which it is told again that the broker fails."""
+
 LAST_SECONDS = 5.0
 """How long the end of a process waits for what is still to be sent."""
 
@@ -37,6 +41,9 @@ class MessageSender:
         self._sending = 0
         self._is_done = asyncio.Event()
         self._is_done.set()
+        self._failures = 0
+        self._goes_on_at = 0.0
+        self._told_at = -TELL_EVERY
 
     @property
     def has_unsent(self) -> bool:
@@ -56,35 +63,33 @@ class MessageSender:
             self._has_more.set()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["MessageSender"]:
+    async def running(self, *, last_seconds: float | None = None) -> AsyncIterator["MessageSender"]:
         """Send while the context lasts; at its end what still waits is sent, for a few seconds."""
         senders = [asyncio.create_task(self._run()) for _ in range(AT_ONCE)]
         try:
             yield self
         finally:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LAST_SECONDS):
+                async with asyncio.timeout(LAST_SECONDS if last_seconds is None else last_seconds):
                     await self._is_done.wait()
             for sender in senders:
                 sender.cancel()
             await asyncio.wait(senders)
 
     async def _run(self) -> None:
-        pause = FIRST_PAUSE
         while True:
             await self._has_more.wait()
+            if (rest := self._goes_on_at - time.monotonic()) > 0:
+                await asyncio.sleep(rest)
             jobs = self._take()
             if not jobs:
                 continue
             self._sending += 1
             try:
-                is_sent = await self._send(jobs)
+                await self._send(jobs)
             finally:
                 self._sending -= 1
                 self._note_done()
-            pause = FIRST_PAUSE if is_sent else min(2 * pause, LONGEST_PAUSE)
-            if not is_sent:
-                await asyncio.sleep(pause)
 
     def _take(self) -> list[UUID]:
         jobs = [self._waiting.popleft() for _ in range(min(MOST_AT_ONCE, len(self._waiting)))]
@@ -92,18 +97,28 @@ class MessageSender:
             self._has_more.clear()
         return jobs
 
-    async def _send(self, jobs: list[UUID]) -> bool:
+    async def _send(self, jobs: list[UUID]) -> None:
         """Send one batch; if the broker fails, the batch waits again, as long as there is room."""
         try:
             sent = await self._transport.send([body.written(job, self._store) for job in jobs])
         except TransportFailed as error:
-            self._on_signal(MessagesSent(0, 0, str(error)))
             self._waiting.extendleft(reversed(jobs))
             self._has_more.set()
-            return False
+            self._pause(str(error))
+            return
+        self._failures = 0
         failed = len(jobs) - sent
         self._on_signal(MessagesSent(sent, failed, f"SQS refused {failed} of a batch" if failed else ""))
-        return True
+
+    def _pause(self, error: str) -> None:
+        """Let all senders rest, longer each time; those that fail together count as one."""
+        now = time.monotonic()
+        if now >= self._goes_on_at:
+            self._goes_on_at = now + min(FIRST_PAUSE * 2.0 ** min(self._failures, 10), LONGEST_PAUSE)
+            self._failures += 1
+        if now - self._told_at >= TELL_EVERY:
+            self._told_at = now
+            self._on_signal(MessagesSent(0, 0, error))
 
     def _note_done(self) -> None:
         if not self._waiting and not self._sending:

@@ -6,27 +6,33 @@ commit.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from uuid import UUID
 
 from tenure.core.model.job import Enqueued, JobStanding, StepTaken
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
-from tenure.relay.messages.sender import MessageSender
 from tenure.storage.contract.store import Store
 
 Queued = Callable[[Any], Iterable[UUID]]
 """The jobs that a verb has put in line, by its answer."""
 
 
-def sending(store: Store, sender: MessageSender) -> Store:
+class SendsMessages(Protocol):
+    """What has messages sent, at once or later."""
+
+    def send(self, jobs: Iterable[UUID]) -> None:
+        """Have messages sent for these jobs. Returns at once, and never fails."""
+
+
+def sending(store: Store, sender: SendsMessages) -> Store:
     """The store, with a message for each job that a verb puts in line."""
     return cast("Store", _SendingStore(store, sender))
 
 
 class _SendingStore:
-    def __init__(self, store: Store, sender: MessageSender) -> None:
+    def __init__(self, store: Store, sender: SendsMessages) -> None:
         self._store = store
         self._sender = sender
 

@@ -1,6 +1,7 @@
 """Amazon SQS as the transport, by aiobotocore.
 
-Region, endpoint and credentials are found as the SDK finds them: environment, profile, role of the machine.
+Endpoint and credentials are found as the SDK finds them: environment, profile, role of the machine. So is the
+region, unless the address of the queue names it: it lies in no other.
 SQS hides a message for 12 hours at most, counted from when it was received: that of a job which runs for
 longer comes again, finds the job owned and is removed.
 """
@@ -74,7 +75,7 @@ class SqsTransport:
         try:
             answer: dict[str, Any] = await getattr(self._client, operation)(QueueUrl=self._url, **given)
         except self._errors as error:
-            raise TransportFailed(f"SQS: {operation}: {error}"[:1000]) from error
+            raise TransportFailed(f"SQS, {operation}: {_said(error)}"[:1000]) from error
         return answer
 
 
@@ -95,7 +96,7 @@ async def open_sqs(url: str) -> AsyncIterator[SqsTransport]:
         max_pool_connections=20,
     )
     session = get_session()
-    region = session.get_config_variable("region") or _region_in(url)
+    region = _region_in(url) or session.get_config_variable("region")
     creating = session.create_client("sqs", region_name=region, config=config)
     try:
         client = await creating.__aenter__()
@@ -106,6 +107,14 @@ async def open_sqs(url: str) -> AsyncIterator[SqsTransport]:
         yield SqsTransport(client, url, (BotoCoreError, ClientError, OSError, TimeoutError))
     finally:
         await creating.__aexit__(None, None, None)
+
+
+def _said(error: Exception) -> str:
+    """What the SDK says; of an answer of SQS its own words, and the code that its documentation lists."""
+    answer = getattr(error, "response", {}).get("Error", {})
+    if not answer.get("Message"):
+        return str(error)
+    return f"{answer['Message'].rstrip('.')} ({answer.get('Code', 'without a code')})"
 
 
 def _received(one: dict[str, Any]) -> Received:

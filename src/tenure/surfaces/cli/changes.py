@@ -11,15 +11,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
-from tenure.assemble.client import client_on
 from tenure.core.reports.access import AuditEntry
 from tenure.core.values.text import plain
 from tenure.engine.client.audit import audited
 from tenure.engine.client.client import JobClient
-from tenure.settings.sources import load
 from tenure.storage.contract.access import AccessStore
 from tenure.storage.contract.store import Store
-from tenure.surfaces.cli.database import Parts, with_verified_store
+from tenure.surfaces.cli.database import Parts, sending_client, with_verified_store
 
 T = TypeVar("T")
 DONE = "done"
@@ -52,11 +50,8 @@ def with_changes(parts: Parts, database: str, work: Callable[[Changes], Coroutin
     """Run `work`, which may change things, on a database that must exist and have this version's schema."""
 
     async def changing(store: Store) -> T:
-        client = client_on(store, settings=load({}).settings)
-        try:
+        async with sending_client(store) as client:
             return await work(Changes(client, store))
-        finally:
-            await client.close()
 
     return with_verified_store(parts, database, changing)
 

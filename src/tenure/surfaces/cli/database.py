@@ -1,15 +1,17 @@
 """The database that a command works on, with a store or a client while the command runs."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
 from tenure.api.redaction import Redaction
 from tenure.assemble.client import client_on
+from tenure.assemble.messages import with_late_messages
 from tenure.core.errors import StoreError
+from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.urls import DEFAULT
 from tenure.engine.client.client import JobClient
 from tenure.settings.sources import load
@@ -60,13 +62,27 @@ def with_client(parts: Parts, database: str, work: Callable[[JobClient], Corouti
     """Run `work` with a client on a database, which must exist and have this version's schema."""
 
     async def with_one(store: Store) -> T:
-        client = client_on(store, settings=load({}).settings)
-        try:
+        async with sending_client(store) as client:
             return await work(client)
+
+    return with_verified_store(parts, database, with_one)
+
+
+@asynccontextmanager
+async def sending_client(store: Store) -> AsyncIterator[JobClient]:
+    """A client on an open store; it sends messages for what it puts in line, where the settings say so."""
+    settings = load({}).settings
+    async with with_late_messages(store, settings, _warn) as sends:
+        client = client_on(sends, settings=settings)
+        try:
+            yield client
         finally:
             await client.close()
 
-    return with_verified_store(parts, database, with_one)
+
+def _warn(signal: Signal) -> None:
+    if isinstance(signal, MessagesSent) and signal.error:
+        click.echo(f"warning: no message sent, so a worker finds the job later: {signal.error}", err=True)
 
 
 def with_verified_store(parts: Parts, database: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:

@@ -5,6 +5,7 @@ small would be read as a whole for every job.
 """
 
 import pytest
+from msgspec.structs import replace
 
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line, Order
@@ -70,3 +71,22 @@ async def test_a_job_costs_the_same_however_many_keys_there_are(
 
     most = MOST_A_KEY + (MOST_IN_FEW_PAGES if pooled and known == "that they held one row" else 0)
     assert {name: rows / KEYS for name, rows in explained.rows.items() if rows > most * KEYS} == {}
+
+
+@pytest.mark.parametrize("waiting", [(0, 1, 2), (0, 49)], ids=["side by side", "far apart"])
+async def test_a_look_knows_the_room_of_keys_however_far_apart_they_are(
+    store: PostgresStore, backend: PostgresBackend, waiting: tuple[int, ...]
+) -> None:
+    """Limits that are nearly all wanted are read in a row, a few of very many are looked up."""
+    jobs = keyed(50)
+    await store.enqueue(jobs)
+    order = Order(worker="a", lines=(MAIL,), limit=50)
+    turn = await store.settle_and_claim([], order)
+    await store.settle_and_claim([succeeded(owned) for owned in turn.claimed], replace(order, limit=0))
+    await store.enqueue([jobs[key] for key in waiting for _ in range(3)])
+
+    new = backend.store()
+    await new.open()
+    assert len((await new.settle_and_claim([], order)).claimed) == 2 * len(waiting)
+    assert not (await new.settle_and_claim([], order)).claimed
+    await new.close()

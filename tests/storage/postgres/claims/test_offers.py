@@ -57,6 +57,16 @@ def test_emptied_places_make_way_for_those_that_were_not_on_offer() -> None:
     assert places.is_doubtful
 
 
+def test_a_claim_is_offered_little_more_room_than_the_last_one_used() -> None:
+    """The slots of all that it is offered are locked: twice as many at first, then by what came of it."""
+    places = looked_up(*(found(line, limits=(line,), free=2) for line in range(1, 100)))
+    assert len(first := claim(places, dict.fromkeys(range(2, 7), 2))) == 11
+    assert len(second := offered(places)) == 7
+    assert set(first) - set(second) >= set(range(2, 7))
+    assert len(claim(places, {second[0]: 2, second[1]: 2, second[2]: 1})) == 7
+    assert len(offered(places)) > 11
+
+
 def test_a_place_without_room_is_not_spent() -> None:
     """It is passed over, and on offer again when room is free."""
     places = looked_up(found(1, limits=(7,), free=2), found(2, limits=(7,), free=2))

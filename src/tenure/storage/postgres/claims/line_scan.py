@@ -10,9 +10,9 @@ The look-up also tells how long the first job of each place has waited, for the 
 that job is claimed, the next one counts as old as the last one claimed there, until the next look-up.
 
 A line whose limits have no room is passed over until some is believed to be free. A turn locks slots of
-each limited line that it is offered, so it is offered only as many as can fill it twice, by how many jobs
-came from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered
-again after jobs were put there or a look-up found some.
+each limited line that it is offered, so it is offered only a few more than fill it, by how many jobs came
+from as much room the last time. A place that gave fewer jobs than it could is spent: it is offered again
+after jobs were put there or a look-up found some.
 
 All of this only saves work. Jobs that were passed over (a transaction committed late, a claim was rolled
 back) are found by the next look-up, which begins at the front. The claim itself finds out which slots are
@@ -46,7 +46,10 @@ SPARSE = 0.8
 """Up to which share of the room that is used fewer jobs are said to wait than there is room for."""
 
 MARGIN = 1.3
-"""How many times the jobs of a claim it is then offered, by what the last offers gave."""
+"""How many times the jobs of a claim it is offered, by what the last offers gave."""
+
+FIRST_MARGIN = 2.0
+"""The same where no offers have shown yet how much of the room is used."""
 
 
 class LineScan:
@@ -72,7 +75,7 @@ class LineScan:
         self._turn = 0
         self._has_passed_over = False  # a line without room, in the last offers
         self._has_more = False  # places that the last offers left out, since they were enough
-        self._used = 1.0  # the share of the room under limits that the last such offers have used
+        self._used: float | None = None  # the share of the room under limits that such offers use
         self._is_unsure = False  # of the room under limits
         self._is_empty = False  # as far as is known, no place holds jobs
         self._open: set[int] = set()  # lines that were not paused, by the last look-up or a claim since
@@ -91,7 +94,7 @@ class LineScan:
     @property
     def is_sparse(self) -> bool:
         """Whether fewer jobs seem to wait than limits have room for."""
-        return self._used < SPARSE
+        return self._used is not None and self._used < SPARSE
 
     @property
     def is_cut(self) -> bool:
@@ -212,7 +215,7 @@ class LineScan:
         self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        limited_room, most_room = 0, limit * (MARGIN if self.is_sparse else 2) / self._used
+        limited_room, most_room = 0, limit * (MARGIN / self._used if self._used else FIRST_MARGIN)
         horizon = self._horizon(returning)
         waited = self._waited if goes_by_age(turn) else {}
         for equals in self._order.by_rank(self._claimed_to, self.known, waited):

@@ -10,8 +10,8 @@ from tenure.storage.postgres.claims.offers import OpenLine
 _MANY = 100
 """From how many places on the order is kept: to sort ten thousand costs more than the claim itself."""
 
-_GONE = 0.1
-"""Which share of the places in an order may be gone before they are left out."""
+_GONE = 0.02
+"""Which share of the places in an order may be gone before they are left out: each claim passes them."""
 
 
 class Equals(NamedTuple):

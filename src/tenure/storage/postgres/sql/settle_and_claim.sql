@@ -495,12 +495,21 @@ held AS MATERIALIZED (
      WHERE (SELECT coalesce(sum(cardinality(jobs)), 0) FROM tenure.lease) >= (SELECT count(*) FROM wanted)
 ),
 -- The sizes of limits, each with the limits that have it, and the slots that are held: who asks takes the one from the
--- other. Limits of one name have one size.
+-- other. Limits of one name have one size. Where most limits between the first and the last are wanted, they are read in
+-- a row, with a few that are not: to look up ten thousand one by one costs a fifth of the whole.
+span AS MATERIALIZED (
+    SELECT min(id) AS first, max(id) AS last, max(id) - min(id) < 4 * count(*) AS is_dense FROM wanted
+),
 named AS MATERIALIZED (
-    SELECT limited.name, array_agg(wanted.id) AS ids
-      FROM wanted
-     CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
-     GROUP BY limited.name
+    SELECT name, array_agg(id) AS ids
+      FROM (SELECT limited.name, wanted.id
+              FROM wanted
+             CROSS JOIN LATERAL (SELECT name FROM tenure.limited WHERE limited.id = wanted.id LIMIT 1) limited
+             WHERE NOT (SELECT is_dense FROM span)
+             UNION ALL
+            SELECT name, id FROM tenure.limited
+             WHERE id BETWEEN (SELECT first FROM span WHERE is_dense) AND (SELECT last FROM span WHERE is_dense)) known
+     GROUP BY name
 ),
 room AS MATERIALIZED (
     SELECT json_build_array(

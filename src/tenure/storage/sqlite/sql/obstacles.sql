@@ -118,8 +118,8 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
                  WHERE queue = asked.queue AND version <> asked.version
                  ORDER BY 1 DESC LIMIT :most_named)) AS versions,
        (SELECT max(minute_at) FROM tenure_pace) AS upkeep_at,
-       (SELECT due_at FROM tenure_timer
-         WHERE due_at <= :now AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
+       (SELECT due_at FROM tenure_timer INDEXED BY tenure_timer_known
+         WHERE due_at <= :now AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS overdue_at
   FROM asked
   LEFT JOIN tenure_lease lease ON lease.id = asked.lease

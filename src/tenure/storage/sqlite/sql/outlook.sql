@@ -42,8 +42,8 @@ SELECT :now AS now_at,
                 CROSS JOIN tenure_aftermath ended ON ended.queue = wanted.value ->> 0
                                                  AND ended.definition = wanted.value ->> 1
                                                  AND ended.version = wanted.value ->> 2) AS owed,
-       (SELECT due_at FROM tenure_timer
-         WHERE due_at < 9223372036854775807 AND +kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
+       (SELECT due_at FROM tenure_timer INDEXED BY tenure_timer_known
+         WHERE due_at < 9223372036854775807 AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
          ORDER BY due_at LIMIT 1) AS next_timer_at,
        (SELECT min(expires_at) FROM tenure_lease) AS next_expiry_at,
        (SELECT min(until) FROM tenure_pause WHERE until > :now) AS next_resume_at,

@@ -1,7 +1,7 @@
 -- Take the steps that the clock has made due: to `queued`, or to `failed` where a worker gave up.
 -- A timer that its job no longer waits for leads nowhere and is dropped, and so is one whose job is gone: it would stay
--- due for ever. Timers of other kinds than these are a newer version's, and are left alone. The others are read by when
--- they are due: `+` keeps SQLite from reading all of a kind, to sort them.
+-- due for ever. Timers of other kinds than these are a newer version's, and are left alone. The others have an index
+-- by when they are due.
 
 -- part: due
 INSERT INTO temp.moving (id, line, source, target, due_at, kind)
@@ -10,9 +10,9 @@ SELECT timer.job, s.line, s.state,
             THEN iif(timer.kind = 'give_up', 'failed', 'queued')
        END,
        timer.due_at, timer.kind
-  FROM tenure_timer timer
+  FROM tenure_timer timer INDEXED BY tenure_timer_known
   LEFT JOIN tenure_job_state s ON s.id = timer.job
- WHERE timer.due_at <= :now AND +timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
+ WHERE timer.due_at <= :now AND timer.kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
  ORDER BY timer.due_at, timer.job
  LIMIT :limit;
 

@@ -1,0 +1,1 @@
+"""Messages that name jobs, in a run: their broker, and what workers got from it and removed."""
