@@ -4,8 +4,13 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-pages bench-rivals \
 	chaos chaos-counts chaos-schedules chaos-webhooks lock clean
+=======
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-messages bench-pages bench-rivals \
+	chaos chaos-counts chaos-schedules lock clean
+>>>>>>> main
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -58,6 +63,9 @@ bench-http: ## measure the HTTP server, about three minutes (BENCH_FLAGS=--quick
 
 bench-schedules: ## measure schedules: ten thousand due at once, about twelve minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.schedules $(BENCH_FLAGS)
+
+bench-messages: ## measure a drain that messages lead, beside one without, about two minutes (BENCH_FLAGS=--quick, too)
+	$(PYTHON) -m bench.messages $(BENCH_FLAGS)
 
 bench-webhooks: ## measure webhooks: how fast they are sent, what a drain pays, about six minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.webhooks $(BENCH_FLAGS)

@@ -171,6 +171,14 @@ WEBHOOK_GOALS: dict[str, Goal] = {
 }
 """Of webhooks."""
 
+MESSAGE_GOALS: dict[str, Goal] = {
+    f"drain-by-messages{suffix}": Goal(
+        f"{store}: drain, lane `async`, led by messages of moto's server / without", 0.01, 0.1
+    )
+    for store, suffix in (("PostgreSQL", ""), ("SQLite", "-sqlite"))
+}
+"""Of messages that lead workers to jobs: low, since the server that stands for SQS is slow."""
+
 ALL_GOALS = {
     **GOALS,
     **WORKER_GOALS,
@@ -178,5 +186,6 @@ ALL_GOALS = {
     **PAGE_GOALS,
     **SCHEDULE_GOALS,
     **WEBHOOK_GOALS,
+    **MESSAGE_GOALS,
     **RIVAL_GOALS,
 }

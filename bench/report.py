@@ -8,7 +8,16 @@ from typing import NamedTuple
 import msgspec
 
 from bench.figures import Figure, Report, Speed
-from bench.goals import GOALS, HTTP_GOALS, PAGE_GOALS, SCHEDULE_GOALS, WEBHOOK_GOALS, WORKER_GOALS, Goal
+from bench.goals import (
+    GOALS,
+    HTTP_GOALS,
+    MESSAGE_GOALS,
+    PAGE_GOALS,
+    SCHEDULE_GOALS,
+    WEBHOOK_GOALS,
+    WORKER_GOALS,
+    Goal,
+)
 
 PAGE = Path(__file__).parent.parent / "docs/reference/benchmarks.md"
 
@@ -36,6 +45,7 @@ HTTP = Section("http figures", HTTP_GOALS)
 PAGES = Section("page figures", PAGE_GOALS)
 SCHEDULES = Section("schedule figures", SCHEDULE_GOALS)
 WEBHOOKS = Section("webhook figures", WEBHOOK_GOALS)
+MESSAGES = Section("message figures", MESSAGE_GOALS)
 
 
 def save(report: Report, path: Path) -> None:

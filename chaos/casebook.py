@@ -9,6 +9,7 @@ from functools import cached_property
 from uuid import UUID
 
 from chaos.evidence import Clocks, Evidence, Outage, Sighting, Stay
+from chaos.kept_progress import JobProgress
 from chaos.ledger import Entry
 from chaos.schedules.lives import ScheduleLife, schedule_lives
 from chaos.webhooks.lives import HookLife, hooks_in
@@ -122,6 +123,11 @@ class Casebook:
         for stay in self.evidence.stays:
             stays[stay.worker].append(stay)
         return dict(stays)
+
+    @cached_property
+    def progress(self) -> dict[UUID, JobProgress]:
+        """What jobs have kept of their progress; those that have kept nothing are left out."""
+        return {one.job: one for one in self.evidence.progress}
 
     @cached_property
     def schedules(self) -> dict[ScheduleName, ScheduleLife]:

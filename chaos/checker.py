@@ -16,6 +16,7 @@ from chaos.invariants import (
     leftovers,
     messages,
     privacy,
+    progress,
     record,
     serving,
     ticks,
@@ -35,7 +36,11 @@ _THEMES = (
     privacy,
     ticks,
     messages,
+<<<<<<< HEAD
     hooks,
+=======
+    progress,
+>>>>>>> main
 )
 
 INVARIANTS = {

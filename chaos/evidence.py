@@ -16,6 +16,13 @@ import msgspec
 from msgspec import Struct
 
 from chaos.history import Call
+from chaos.kept_progress import (
+    FinishedStep,
+    JobProgress,
+    finished_steps,
+    progress_of,
+    those_with_any,
+)
 from chaos.ledger import Entry
 from chaos.messages.passages import Passage
 from chaos.schedules.calls import ScheduleCall, TickOf
@@ -184,11 +191,16 @@ class Evidence(Struct, frozen=True, kw_only=True):
     schedules: list[Schedule] = []
     ticks: list[TickOf] = []
     schedule_calls: list[ScheduleCall] = []
+<<<<<<< HEAD
     hooks: list[Hook] = []
     received: list[Received] = []
     deliveries: list[Delivery] = []
     feed: list[FeedEntry] = []
     """Every event as it came by, where webhooks are judged: its job may be gone since."""
+=======
+    progress: list[JobProgress] = []
+    finished_steps: list[FinishedStep] = []
+>>>>>>> main
 
 
 class Watch:
@@ -199,6 +211,7 @@ class Watch:
         self.feed: list[FeedEntry] = []
         self._keeps_feed = keeps_feed
         self.sightings: list[Sighting] = []
+        self.finished_steps: list[FinishedStep] = []
         self._behind: Position | None = None
 
     async def look(self, store: Store) -> None:
@@ -213,6 +226,8 @@ class Watch:
             touched.update((entry.event.job, None) for entry in entries)
         seen = [job for job in await _each(touched, store.get) if job is not None]
         self.sightings += [Sighting(at, job) for job in seen]
+        for finished in await _each(touched, lambda job: finished_steps(store, job)):
+            self.finished_steps += finished
 
 
 async def read_clocks(store: Store) -> Clocks:
@@ -272,10 +287,15 @@ async def gather(
         schedules=schedules,
         ticks=[tick for schedule in schedules for tick in await _ticks(store, schedule.name)],
         schedule_calls=list(schedule_calls),
+<<<<<<< HEAD
         hooks=list(hooks),
         received=list(received),
         deliveries=[one for hook in hooks for one in await _deliveries(store, hook.asked.id)],
         feed=list(watch.feed),
+=======
+        progress=list(those_with_any(await _each(ids, lambda job: progress_of(store, job)))),
+        finished_steps=list(watch.finished_steps),
+>>>>>>> main
     )
 
 

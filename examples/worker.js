@@ -31,11 +31,33 @@ async function call(method, path, body, { milliseconds = 10_000, isWorthwhile = 
   }
 }
 
+// Makes `step(name, part)` for an attempt: runs a part of its handler and keeps what that returns, unless an earlier
+// attempt has kept it. What was kept is asked for at the first use.
+function stepper(lease, how) {
+  const path = `/v1/leases/${lease.jobId}/steps`;
+  const token = `?token=${encodeURIComponent(lease.token)}`;
+  const sure = ({ status, answer }) => {
+    const retryable = status === 409 || status === 422 ? false : undefined; // it would be refused again
+    if (status !== 200) throw Object.assign(new Error(answer.detail ?? "no answer"), { name: "StepRefused", retryable });
+    return answer;
+  };
+  let known;
+  return async (name, part) => {
+    known ??= call("GET", path + token, undefined, how).then(sure);
+    const kept = (await known).steps.find((one) => one.name === name && one.status === "done");
+    const one = `${path}/${encodeURIComponent(name)}`;
+    if (kept) return kept.isLong ? sure(await call("GET", one + token, undefined, how)).result : kept.result;
+    const result = (await part()) ?? null;
+    sure(await call("PUT", one, { token: lease.token, result }, how));
+    return result;
+  };
+}
+
 // Runs a handler; returns its ending as a call of the protocol.
-async function ending(run, lease, signal) {
+async function ending(run, lease, signal, step) {
   if (signal.aborted) return ["release", { started: false }];
   try {
-    const result = (await run(lease.params, { ...lease, signal })) ?? null;
+    const result = (await run(lease.params, { ...lease, signal, step })) ?? null;
     JSON.stringify(result); // a result that is not JSON fails this attempt, not the worker
     return ["complete", { result }];
   } catch (error) {
@@ -51,7 +73,8 @@ async function ending(run, lease, signal) {
 async function attempt(run, lease, stop, heldUntil) {
   const over = new AbortController();
   const left = () => heldUntil - performance.now(); // by our own clock: the server may not answer
-  const send = (verb, body, how = { isWorthwhile: () => left() > 0 }) =>
+  const whileHeld = { isWorthwhile: () => left() > 0 };
+  const send = (verb, body, how = whileHeld) =>
     call("POST", `/v1/leases/${lease.jobId}/${verb}`, { token: lease.token, ...body }, how);
 
   async function keep() {
@@ -70,7 +93,7 @@ async function attempt(run, lease, stop, heldUntil) {
   }
 
   keep();
-  const [verb, body] = await ending(run, lease, stop.signal);
+  const [verb, body] = await ending(run, lease, stop.signal, stepper(lease, whileHeld));
   over.abort();
   const { status, answer } = await send(verb, body);
   if (status !== 413 && status !== 422) return;
@@ -116,6 +139,9 @@ async function work(kinds) {
 module.exports = { work, WORKER };
 
 if (require.main === module) {
-  const count = async ({ text = "" }) => ({ words: text.split(/\s+/).filter(Boolean).length });
+  const count = async ({ text = "" }, { step }) => {
+    const words = await step("split", () => text.split(/\s+/).filter(Boolean));
+    return { words: words.length };
+  };
   work({ "text.count": { terms: { timeoutSeconds: 60 }, run: count } });
 }

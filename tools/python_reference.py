@@ -9,7 +9,7 @@ from tenure import Client, Context, JobHandle, State, Tenure, TenureError, backo
 from tenure.api.job_options import Options
 from tenure.core import errors as core_errors
 from tenure.core.errors import Directive
-from tenure.core.model import aside, step_errors
+from tenure.core.model import aside, signal_errors, step_errors
 from tenure.core.model.job import Enqueued
 from tenure.core.model.lease import Progress
 from tenure.core.reports.why import Why
@@ -94,6 +94,10 @@ REMEDIES = {
     "StepChanged": "give what has changed another name; catch it to run the step anew under one",
     "StepResultRefused": "return less, or a reference to where it is",
     "TooManySteps": "do more in each step, or call `ctx.forget(prefix)`",
+    "JobEnded": "nothing: the job does not wait any more; `state` says how it ended",
+    "SignalDiffers": "send what is new under another name; the first payload stands",
+    "TooManySignals": "send one signal with all that there is to tell",
+    "NotInDoubt": "look at `job.steps()`: somebody has answered, or the name is another one",
     "RemoteError": "catch it to catch all errors of clients",
     "Unreachable": "try again; with `unknown` the server may have done it",
     "Untrusted": "check the address, or name your authority in `SSL_CERT_FILE`",
@@ -150,7 +154,7 @@ def undescribed() -> Iterator[str]:
 
 def errors() -> list[type[TenureError]]:
     """The public errors, each behind the one that it is derived from."""
-    modules = (core_errors, aside, step_errors, remote_errors)
+    modules = (core_errors, aside, step_errors, signal_errors, remote_errors)
     named = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
     public = [kind for kind in named if kind.__name__ in tenure.__all__ and issubclass(kind, TenureError)]
     kinds = sorted(dict.fromkeys(public), key=lambda kind: not issubclass(kind, Directive))

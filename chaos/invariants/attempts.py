@@ -35,7 +35,7 @@ def i21_charged_at_claim(book: Casebook) -> Iterator[Finding]:
                     break
             elif step.type == "suspended" or (step.type == "handed_back" and hand_backs < MOST_HAND_BACKS):
                 number -= 1
-                hand_backs += step.type == "handed_back"
+                hand_backs += step.type == "handed_back" and job.id not in book.progress
             elif (wrong := _wrongly_decided(job, life, step)) is not None:
                 yield job.id, f"step {step.n}: {wrong}"
 

@@ -62,7 +62,9 @@ def i8_row_is_the_sum_of_its_events(book: Casebook) -> Iterator[Finding]:
         if not _is_whole(job, life.events):
             continue  # I10 and I11 speak of those
         for name, folded in _fold(life.steps).items():
-            if getattr(job, name) != folded:
+            # What has kept steps is given back without being counted, and begins anew when it waits.
+            is_judged = name != "hand_backs" or job.id not in book.progress
+            if is_judged and getattr(job, name) != folded:
                 yield job.id, f"{name} is {getattr(job, name)}, and its events make it {folded}"
         yield from _steps_agree(life)
         yield from _attempts_agree(life)

@@ -20,7 +20,7 @@ from tenure.execution.lanes import Lane
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, StopRequest
 from tenure.execution.parent.process_lane import ProcessLane
 from tenure.execution.protocol.assignment import Assignment, ResourceLimits
-from tenure.execution.protocol.durable import Answer, Question
+from tenure.execution.protocol.durable import Answer, Question, Recall, Recalled
 from tenure.execution.protocol.environment import ChildEnvironment
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,9 @@ class Recorder:
         return [Enqueued(UUID(int=first + n), State.QUEUED, True) for n in range(len(jobs))]
 
     async def durable(self, question: Question) -> Answer:
-        raise LeaseLost(f"nothing answers {question}")
+        if not isinstance(question, Recall):
+            raise LeaseLost(f"nothing answers {question}")
+        return Recalled([])
 
     def texts(self, level: str) -> list[str]:
         return [line.text for line in self.lines if line.level == level]

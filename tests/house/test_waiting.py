@@ -10,6 +10,7 @@ TESTS = Path(__file__).parent.parent
 PACED = {
     "examples/image_service/test_killed.py": 1,  # kills at random times
     "model/trail_requests.py": 1,  # reads to the end, piece by piece
+    "relay/messages/test_post_to_start.py": 1,  # calls at a pace of their own
     "relay/receiver.py": 1,  # an answer that comes drop by drop
     "storage/contract/test_listen.py": 1,  # gives up one wait after the other
     "storage/faults/disks.py": 1,  # fills a disk

@@ -134,6 +134,8 @@ async def test_the_example_runs_as_its_page_says(migrated: str, start: Start) ->
             job = (await client.post("/v1/jobs", json=sent)).json()["jobId"]
             answer = (await client.get(f"/v1/jobs/{job}/result?waitSeconds=30")).json()
             assert answer["result"] == {"words": 6}
+            [step] = (await client.get(f"/v1/jobs/{job}/steps")).json()["items"]
+            assert (step["name"], step["result"]) == ("split", ["to", "be", "or", "not", "to", "be"])
             [worker] = (await client.get("/v1/workers")).json()["items"]
             assert (worker["status"], worker["slots"]) == ("ready", 4)
             await workers.stop()
@@ -165,6 +167,26 @@ async def test_a_handler_that_ends_oddly_harms_its_own_job_alone(migrated: str, 
         "bad-name": ("recoverable", "ReportRefused"),
         "fine": ("succeeded", None),
     }
+
+
+@pytest.mark.parametrize("migrated", dealt(1), indirect=True)
+async def test_steps_that_a_killed_worker_has_kept_are_not_run_again(
+    migrated: str, start: Start, tmp_path: Path
+) -> None:
+    """S0.7, S2.30: the next attempt finds their results, long ones too, and goes on behind them."""
+    ledger = tmp_path / "parts"
+    async with served(start, migrated) as client:
+        program = ROOT / "tests/surfaces/stepping.js"
+        with JsWorkers(program, client, STEPS_LEDGER=str(ledger), TENURE_SLOTS="1").running(2):
+            await until_known(client, "large")
+            job = (await client.post("/v1/jobs", json={"definitionKey": "parts"})).json()["jobId"]
+            answer = (await client.get(f"/v1/jobs/{job}/result?waitSeconds=30")).json()
+            assert answer["result"] == [5000, 1, 2, 3]
+            job = (await client.post("/v1/jobs", json={"definitionKey": "large"})).json()["jobId"]
+            await client.get(f"/v1/jobs/{job}/result?waitSeconds=30")
+            [attempt] = (await client.get(f"/v1/jobs/{job}/attempts")).json()["items"]
+    assert ledger.read_text().split() == ["0", "1", "2", "3"]
+    assert (attempt["outcome"], attempt["error"]["kind"]) == ("unrecoverable", "StepRefused")
 
 
 @pytest.mark.parametrize("migrated", dealt(1), indirect=True)

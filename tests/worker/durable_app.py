@@ -1,11 +1,13 @@
 """A program whose handlers keep their progress, in every lane of Python; its steps keep a ledger outside."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from tenure import Context, Tenure, backoff
+from tenure.execution.handler import program_process
 
 Lane = Literal["process", "spawn", "warm", "async", "thread"]
 LANES: tuple[Lane, ...] = ("process", "spawn", "warm", "async", "thread")
@@ -126,3 +128,42 @@ for lane in LANES:
 async def plain(_params: Params, ctx: Context) -> int:
     """Keeps nothing."""
     return ctx.attempt
+
+
+@app.job("async.steps_together", lane="async")
+async def steps_together(params: Params, ctx: Context) -> str:
+    """Waits until all of them are there, then takes a step."""
+    await ctx.recall()
+    enter(params["ledger"], "there")
+    while len(entries(Path(params["ledger"]))) < params["count"]:  # noqa: ASYNC110  (a file is no event)
+        await asyncio.sleep(0.01)
+    return await ctx.step("step", enter_later, params["ledger"] + ".done", "done")
+
+
+@app.job("effect", retry=SOON)
+async def effect(params: Params, ctx: Context) -> str:
+    """One step with an effect."""
+    done = await ctx.step("effect", enter_later, params["ledger"], "effect")
+    enter(params["ledger"], "after")
+    return done
+
+
+COUNT = """
+n=$(cat "$TENURE_STATE" 2>/dev/null || echo 0)
+n=$((n + 1))
+echo "$n" > "$TENURE_STATE"
+echo "$n" >> "$(cat | sed 's/.*"ledger":"\\([^"]*\\)".*/\\1/')"
+[ "$n" -ge 3 ] && echo "$n" || exit 75
+"""
+WAIT = """
+ledger=$(cat | sed 's/.*"ledger":"\\([^"]*\\)".*/\\1/')
+if [ -s "$TENURE_STATE" ]; then cat "$TENURE_STATE"; exit; fi
+echo '{"page":7}' > "$TENURE_STATE"
+until [ -e "$ledger" ]; do sleep 0.02; done
+kill -9 $PPID
+"""
+program_process.TICK = 0.05  # in the zygote, which imports this
+
+app.command("program.counts", ["sh", "-c", COUNT], max_attempts=6, retry=SOON)
+app.command("program.waits", ["sh", "-c", WAIT], max_attempts=6, retry=SOON)
+app.command("program.scribbles", ["sh", "-c", 'echo "no json" > "$TENURE_STATE"'], max_attempts=6, retry=SOON)

@@ -1,19 +1,26 @@
 """Handlers that keep their progress go on where they were: in every lane, on both stores."""
 
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
+from tenure.core.errors import StoreUnavailable
 from tenure.core.model.job import NewJob
 from tenure.core.model.policy import Policy
 from tenure.core.model.states import State
+from tenure.core.signals import AttemptLost
 from tenure.core.values.documents import write
 from tenure.storage.contract.store import Store
+from tests.until import until
 from tests.worker.durable_app import Params, entries, named
+from tests.worker.interfering_store import Interference, InterferingStore
 from tests.worker.running_worker import QUICK, reach
 from tests.worker.serving_app import serving_app
 
 TARGET = "tests.worker.durable_app:app"
+Verb = Callable[..., Awaitable[Any]]
 POLICY = Policy(max_attempts=6, retry=QUICK)
 
 
@@ -66,3 +73,118 @@ async def test_a_handler_that_sleeps_runs_again_from_the_top_with_its_steps(
             assert (done.state, done.error) == (State.SUCCEEDED, None), ledger.name
             assert json.loads(done.result or "") == ["done before", "done after", "1"]
             assert entries(ledger) == ["before", "finally", "after", "finally"]
+
+
+async def test_a_job_that_sleeps_holds_no_slot(store: Store, tmp_path: Path) -> None:
+    """S2.30: with one slot, what comes later runs meanwhile."""
+    async with serving_app(store, TARGET, slots=1):
+        asleep = await enqueue(store, "process.sleeps", {"ledger": str(tmp_path / "one"), "seconds": 3600})
+        await reach(store, asleep, State.SUSPENDED)
+        plain = await enqueue(store, "plain", {})
+        await reach(store, plain, State.SUCCEEDED)
+        found = await store.get(asleep)
+    assert found is not None
+    assert (found.state, found.attempt) == (State.SUSPENDED, 0)
+
+
+async def test_handlers_without_steps_ask_nothing(store: Store) -> None:
+    """What is not used costs nothing: no question, no write, no module."""
+    asked: list[str] = []
+    interfering = InterferingStore(store)
+    for verb in ("recall", "keep_steps", "save_checkpoints", "suspend"):
+        interfering.interferences[verb] = _noting(asked, verb)
+    async with serving_app(interfering.store, TARGET):
+        await reach(store, await enqueue(store, "plain", {}), State.SUCCEEDED)
+        assert asked == []
+        job = await enqueue(store, "effect", {"ledger": "/dev/null"})
+        await reach(store, job, State.SUCCEEDED)
+    assert asked == ["recall", "keep_steps"]
+
+
+async def test_a_hundred_handlers_that_step_share_their_commits(store: Store, tmp_path: Path) -> None:
+    """S2.30: what is kept while a write is under way goes along with the next."""
+    count = 100
+    sizes: list[int] = []
+    interfering = InterferingStore(store)
+    interfering.interferences["keep_steps"] = _measuring(sizes)
+    params = {"ledger": str(tmp_path / "ledger"), "count": count}
+    async with serving_app(interfering.store, TARGET, slots=count):
+        jobs = [await enqueue(store, "async.steps_together", params) for _ in range(count)]
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+    assert sum(sizes) == count
+    assert len(sizes) <= count / 4
+    assert len(entries(tmp_path / "ledger.done")) == count
+
+
+async def test_a_handler_waits_while_the_store_is_away(store: Store, tmp_path: Path) -> None:
+    """S0.6: its effect is done; it is told no error, and does not do it again."""
+    interfering = InterferingStore(store)
+    tries = 0
+
+    def away(call: Verb) -> Verb:
+        async def keep(*given: Any) -> Any:
+            nonlocal tries
+            tries += 1
+            if tries < 4:
+                raise StoreUnavailable("away", unknown=tries == 2)
+            return await call(*given)
+
+        return keep
+
+    interfering.interferences["keep_steps"] = away
+    ledger = tmp_path / "ledger"
+    async with serving_app(interfering.store, TARGET):
+        done = await reach(store, await enqueue(store, "effect", {"ledger": str(ledger)}), State.SUCCEEDED)
+    assert (done.attempt, tries, entries(ledger)) == (1, 4, ["effect", "after"])
+
+
+async def test_an_attempt_that_has_lost_its_lease_keeps_nothing_and_is_halted(
+    store: Store, tmp_path: Path
+) -> None:
+    """S0.14: the one that owns the job now runs the step itself, and its own is kept."""
+    interfering = InterferingStore(store)
+    refused = 0
+
+    def lost(call: Verb) -> Verb:
+        async def keep(worker: str, steps: Any) -> Any:
+            nonlocal refused
+            if refused == 0:
+                refused += 1
+                [(lease, _)] = steps
+                await store.hand_back(worker, unstarted=[], killed=[lease])
+            return await call(worker, steps)
+
+        return keep
+
+    interfering.interferences["keep_steps"] = lost
+    ledger = tmp_path / "ledger"
+    async with serving_app(interfering.store, TARGET) as running:
+        job = await enqueue(store, "effect", {"ledger": str(ledger)})
+        done = await reach(store, job, State.SUCCEEDED)
+        await until(lambda: bool(running.signals(AttemptLost)))
+    assert entries(ledger) == ["effect", "effect", "after"]
+    [kept] = await store.steps(job)
+    assert (kept.fence, done.attempt) == (2, 1)
+
+
+def _noting(asked: list[str], verb: str) -> Interference:
+    def noted(call: Verb) -> Verb:
+        async def noting(*given: Any) -> Any:
+            asked.append(verb)
+            return await call(*given)
+
+        return noting
+
+    return noted
+
+
+def _measuring(sizes: list[int]) -> Interference:
+    def measured(call: Verb) -> Verb:
+        async def measuring(worker: str, steps: Any) -> Any:
+            sizes.append(len(steps))
+            return await call(worker, steps)
+
+        return measuring
+
+    return measured

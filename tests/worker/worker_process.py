@@ -96,11 +96,11 @@ class Command:
 
 @asynccontextmanager
 async def worker_process(
-    address: str, *flags: str, target: str = PROGRAM, **variables: str
+    address: str, *flags: str, target: str = PROGRAM, module: str = "tenure", **variables: str
 ) -> AsyncIterator[Command]:
     """A worker's process, from its start on; killed at the end if it still runs."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tenure", "worker", target, "--database", address, *flags),
+        *(sys.executable, "-m", module, "worker", target, "--database", address, *flags),
         cwd=ROOT,
         # Some of their jobs kill the processes above them.
         env={**os.environ, "NO_COLOR": "1", "TENURE_CHILD_SIGNALS": "any", **variables},

@@ -10,8 +10,10 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tenure.api.durable_shapes import EffectItem, WaitItem, effect_item, wait_item
 from tenure.api.redaction import USUAL, Redaction
 from tenure.core.model.child_keys import given_key
+from tenure.core.model.durable import ProgressSummary
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line, Progress
 from tenure.core.model.outcome import Attempt, Ending
@@ -60,7 +62,11 @@ class JobItem(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class JobDetail(JobItem, frozen=True, kw_only=True, rename="camel"):
-    """One job, with its documents, its worker and its progress."""
+    """One job, with its documents, its worker and its progress.
+
+    `keptSteps` is how many steps it has kept, `waitingFor` what it is suspended for. These and
+    `effectsInDoubt` are left out where only changes of the job are told.
+    """
 
     params: Raw
     result: Raw | None
@@ -72,6 +78,9 @@ class JobDetail(JobItem, frozen=True, kw_only=True, rename="camel"):
     cancel_requested_at: datetime | None
     concurrency_keys: tuple[str, ...]
     created_by: str | None
+    kept_steps: int | UnsetType = UNSET
+    waiting_for: WaitItem | UnsetType | None = UNSET
+    effects_in_doubt: Sequence[EffectItem] | UnsetType = UNSET
 
 
 class JobPage(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -204,8 +213,8 @@ def job_item(listed: Listed | Job) -> JobItem:
     )
 
 
-def job_detail(job: Job, redaction: Redaction = USUAL) -> JobDetail:
-    """Everything that operators see of one job."""
+def job_detail(job: Job, redaction: Redaction = USUAL, kept: ProgressSummary | None = None) -> JobDetail:
+    """Everything that operators see of one job; what it has kept, if that is given."""
     return JobDetail(
         **msgspec.structs.asdict(job_item(job)),
         params=Raw(redaction.document(job.params)),
@@ -218,6 +227,9 @@ def job_detail(job: Job, redaction: Redaction = USUAL) -> JobDetail:
         cancel_requested_at=job.cancel_requested_at,
         concurrency_keys=tuple(redaction.derived_key(key, job.params) for key in job.concurrency_keys),
         created_by=job.creator,
+        kept_steps=UNSET if kept is None else kept.steps,
+        waiting_for=UNSET if kept is None else None if kept.wait is None else wait_item(kept.wait),
+        effects_in_doubt=UNSET if kept is None else [effect_item(effect) for effect in kept.in_doubt],
     )
 
 

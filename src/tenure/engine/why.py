@@ -14,6 +14,7 @@ from tenure.core.reports.obstacles import LimitStanding, LiveWorkers, Obstacles
 from tenure.core.reports.operations import Pause, PauseScope
 from tenure.core.reports.why import Obstacle, Why, WhyCode, WhyData
 from tenure.engine.phrases import counted, duration, error_text, joined, moment
+from tenure.engine.waits import awaited, doubts
 
 LATE = timedelta(seconds=5)
 """How late a step of the clock may be before it counts as missed."""
@@ -58,12 +59,14 @@ def _in_order(
     job = found.job
     if job.state.is_final:
         yield _finished(found)
+        yield from doubts(found)
         return
     yield from _aside(found)
     yield from _stuck(found)
     if job.state.is_owned:
         yield from _lapsed(found)
         yield _owned(found, is_fenced=is_fenced)
+        yield from doubts(found)
         return
     yield from _missed(found)
     yield from _waiting(found)
@@ -74,6 +77,7 @@ def _in_order(
         yield from _served(found, flows)
     elif job.due_at is not None and not _is_due(found) and not found.is_upkept:
         yield Obstacle(WhyCode.NOTHING_PROMOTES, f"{_NO_ONE}, so nothing will queue it in time. {_START_ANY}")
+    yield from doubts(found)
 
 
 def _finished(found: Obstacles) -> Obstacle:
@@ -183,8 +187,10 @@ def _waiting(found: Obstacles) -> Iterator[Obstacle]:
             failed = f"Attempt {job.attempt} of {job.max_attempts} failed{error}."
             yield Obstacle(WhyCode.BACKING_OFF, f"{failed} {text}", job.updated_at, until)
         case State.SUSPENDED:
-            text = soon if _is_due(found) else f"It gave its slot back and sleeps until {when}."
-            yield Obstacle(WhyCode.SLEEPING, text, job.updated_at, until)
+            if _is_due(found):
+                yield Obstacle(WhyCode.SLEEPING, soon, job.updated_at, until)
+            else:
+                yield awaited(found)
 
 
 def _run_now(job: UUID) -> str:

@@ -22,7 +22,7 @@ FILE_VARIABLE = "TENURE_CONFIG"
 """Names a file to read in place of the one in the current folder."""
 
 ATTEMPT_VARIABLES = frozenset(
-    {"TENURE_JOB_ID", "TENURE_ATTEMPT", "TENURE_FENCE", "TENURE_DEFINITION", "TENURE_RESULT"}
+    {"TENURE_JOB_ID", "TENURE_ATTEMPT", "TENURE_FENCE", "TENURE_DEFINITION", "TENURE_RESULT", "TENURE_STATE"}
 )
 """Given to a program that runs as a job. They are not settings: the program may use Tenure itself."""
 

@@ -19,10 +19,8 @@ def test_the_end_of_a_program_is_seen_on_every_kernel(monkeypatch: pytest.Monkey
         monkeypatch.setattr(os, "pidfd_open", refuse)
     script = "sleep 1000 & echo $!; exec >&- 2>&-; sleep 0.2; exit 7"
     heard = bytearray()
-    assert (
-        ProgramProcess.start(("sh", "-c", script), dict(os.environ), b"").follow(heard.extend, heard.extend)
-        == 7
-    )
+    started = ProgramProcess.start(("sh", "-c", script), dict(os.environ), b"")
+    assert started.follow(heard.extend, heard.extend, lambda: None) == 7
     os.kill(int(heard), 9)
 
 
@@ -35,7 +33,7 @@ def test_a_program_does_not_outlive_whoever_follows_it() -> None:
 
     started = ProgramProcess.start(("sh", "-c", "echo $$; exec sleep 1000"), dict(os.environ), b"")
     with pytest.raises(ConnectionError):
-        started.follow(fail, fail)
+        started.follow(fail, fail, lambda: None)
     assert not Path(f"/proc/{pids[0]}").exists()
 
 

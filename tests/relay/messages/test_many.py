@@ -33,7 +33,7 @@ from tests.worker.running_worker import QUICK, enqueue, reach, run_worker
 
 WAVES = 25 if IS_WHOLE else 1
 WAVE = 200 if IS_WHOLE else 60
-PATIENCE = 120
+PATIENCE = 300
 TRIES = 3
 
 

@@ -107,6 +107,21 @@ async def test_a_message_that_comes_after_the_end_changes_nothing(store: Store, 
         assert await store.events(job) == before
 
 
+async def test_to_cancel_is_a_row_and_no_message(store: Store, queue: Queue, tmp_path: Path) -> None:
+    """C19: the owner sees it at its heartbeat; who gets a message of the job later sees that it has ended."""
+    async with led_worker(store, queue.transport, heartbeat=0.5) as led:
+        job = await enqueue(led.store, "wait", held(tmp_path))
+        await appear(tmp_path / "begun")
+        await store.cancel([job])  # by somebody who sends no messages
+        await reach(store, job, State.CANCELLED)
+        await until(lambda: settled_queue(queue))
+        assert led.sent() == 1
+        gone = await enqueue(store, "echo", ECHO)
+        await store.cancel([gone])
+        await queue.transport.send([body.written(gone, await store.store_id())])
+        await until(lambda: led.dropped()["finished"] == 1)
+
+
 async def test_a_job_of_a_paused_line_starts_with_the_resume(store: Store, queue: Queue) -> None:
     """Its message is removed; the worker remembers the line and looks there as soon as it hears of it."""
     await store.pause("default")

@@ -14,13 +14,13 @@ from msgspec import Struct
 
 from tenure.core import errors
 from tenure.core.errors import StoreError
-from tenure.core.model import aside, claim_by_id, job, lease, limit, outcome, policy, turn
+from tenure.core.model import aside, claim_by_id, durable, job, lease, limit, outcome, policy, turn
 from tenure.core.reports import operations, reading, retention
 from tenure.core.schedule import schedule
 from tenure.core.webhooks import delivery, webhook
 
 _MICROSECOND = timedelta(microseconds=1)
-_MODEL = (aside, claim_by_id, job, lease, limit, outcome, policy, turn)
+_MODEL = (aside, claim_by_id, durable, job, lease, limit, outcome, policy, turn)
 _MODULES = (*_MODEL, operations, reading, retention, schedule, delivery, webhook, errors)
 _ERRORS = (errors.__name__, aside.__name__)
 _KNOWN: dict[str, Callable[[Any], Any]] = {

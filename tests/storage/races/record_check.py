@@ -13,8 +13,18 @@ _STRAYS = {
             ON r.line = s.line AND r.rank = s.rank AND r.seq = s.seq AND r.job = s.id
          WHERE s.state = 'queued' AND r.job IS NULL""",
     "waits for the clock, but has no timer": """
-        SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.timer t ON t.job = s.id AND t.due_at = s.due_at
+        SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.timer t
+            ON t.job = s.id AND (t.due_at = s.due_at OR s.due_at IS NULL AND t.kind = 'wait')
          WHERE s.state IN ('scheduled', 'retrying', 'suspended') AND t.job IS NULL""",
+    "suspended, though it was told what it waits for": """
+        SELECT s.id FROM tenure.job_state s JOIN tenure.wait w ON w.job = s.id AND w.fence = s.fence
+          JOIN tenure.signal g ON g.job = s.id AND g.name = w.signal
+         WHERE s.state = 'suspended'""",
+    "suspended, but waits for no effect in doubt": """
+        SELECT s.id FROM tenure.job_state s JOIN tenure.wait w ON w.job = s.id AND w.fence = s.fence
+         WHERE s.state = 'suspended' AND w.kind = 'answer'
+           AND NOT EXISTS (SELECT 1 FROM tenure.step p
+                            WHERE p.job = s.id AND p.name = w.step AND p.status = 'intended')""",
     "owned, but under no lease": """
         SELECT s.id FROM tenure.job_state s LEFT JOIN tenure.lease l ON l.id = s.lease
          WHERE s.state IN ('running', 'cancelling') AND l.id IS NULL""",
@@ -30,7 +40,10 @@ _STRAYS = {
     **{
         f"gone, but for what {table} holds": f"""
         SELECT t.job FROM tenure.{table} t LEFT JOIN tenure.job_state s ON s.id = t.job WHERE s.id IS NULL"""
-        for table in ("event", "attempt", "result", "tag", "finished", "timer")
+        for table in (
+            *("event", "attempt", "result", "tag", "finished", "timer"),
+            *("step", "kept", "checkpoint", "wait", "signal"),
+        )
     },
 }
 _MISCOUNTED = """

@@ -3,7 +3,8 @@
 Each prepares a batch of its own, names the two calls, with ids in random order, and what both answers must
 have in common, whichever was first. Every verb that moves jobs belongs into some pair here. Pairs that want
 slots of limits are in `limit_pairs`, those that prune in `prune_pairs`, those that fire schedules in
-`schedule_pairs`, those that fan out and deliver in `webhook_pairs`, claims by id in `by_id_pairs`.
+`schedule_pairs`, those that fan out and deliver in `webhook_pairs`, claims by id in `by_id_pairs`,
+those about durable steps in `durable_pairs`.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ from tenure.core.model.job import NewJob
 from tenure.core.model.states import State
 from tests.storage.races import (
     by_id_pairs,
+    durable_pairs,
     limit_pairs,
     mend_pairs,
     prune_pairs,
@@ -191,6 +193,7 @@ PAIRS: tuple[Pair, ...] = (
     rescheduling_and_promoting,
     rescheduling_and_giving_up,
     a_turn_and_a_bulk_cancel,
+    *durable_pairs.PAIRS,
     *by_id_pairs.PAIRS,
     *limit_pairs.PAIRS,
     *mend_pairs.PAIRS,

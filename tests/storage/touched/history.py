@@ -64,6 +64,14 @@ PAST = """
     SELECT state, id, at, CASE CAST(state AS text) WHEN 'failed' THEN 'mail:000000000001'
                                                    WHEN 'buried' THEN 'mail:000000000002' END
       FROM past WHERE state IN ('failed', 'cancelled', 'buried');
+    INSERT INTO tenure.step (job, name, kind, status, fence, at, size, body)
+    SELECT id, 'fetch', 'step', 'done', fence, at, 1, '1' FROM past WHERE fence > 0 AND i % 4 = 0;
+    INSERT INTO tenure.kept (job, fence, steps, bytes)
+    SELECT id, fence, 1, 1 FROM past WHERE fence > 0 AND i % 4 = 0;
+    INSERT INTO tenure.wait (job, fence, at, kind, step, signal)
+    SELECT id, fence, at, 'signal', 'wait:approved', 'approved' FROM past WHERE fence > 0 AND i % 4 = 0;
+    INSERT INTO tenure.signal (job, name, at, by, body)
+    SELECT id, 'approved', at, 'ann', '1' FROM past WHERE fence > 0 AND i % 4 = 0;
     INSERT INTO tenure.tag (name, job) SELECT 'red', id FROM past WHERE tags IS NOT NULL;
     INSERT INTO tenure.ready (line, rank, seq, job) SELECT line, rank, i, id FROM past WHERE state = 'queued';
     INSERT INTO tenure.timer (due_at, job, kind)

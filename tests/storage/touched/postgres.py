@@ -6,9 +6,9 @@ Counted are the tables that grow with history, and their indexes.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 from uuid import uuid4
 
 import asyncpg
@@ -24,6 +24,8 @@ from tests.storage.backends import PostgresBackend
 from tests.storage.clock import START
 from tests.storage.touched.cost import Cost, Costs, add
 from tests.storage.touched.history import LINES, PAST, Past, states_in_sql
+
+T = TypeVar("T")
 
 # The feed ends before the oldest transaction in flight: marks must be those of transactions that are over.
 _USE_UP_TRANSACTIONS = """
@@ -131,15 +133,18 @@ class WatchedPool(Pool):
         [answer] = await self.run_all((statement, values))
         return answer
 
-    async def run_all(self, *steps: tuple[str, dict[str, object]]) -> list[list[asyncpg.Record]]:
-        async def undone(connection: Connection) -> list[list[asyncpg.Record]]:
+    async def transact(self, task: Callable[[Any], Awaitable[T]]) -> T:
+        async def undone(connection: Connection) -> T:
+            async def run(statement: str, /, **values: object) -> list[asyncpg.Record]:
+                return await self._counted(connection, statement, values)
+
             transaction = connection.transaction()
             await transaction.start()
             # Where a plan wants other processes to help it gets none: they would count for themselves.
             await connection.execute("SET LOCAL max_parallel_workers = 0")
-            answers = [await self._counted(connection, statement, values) for statement, values in steps]
+            answer = await task(run)
             await transaction.rollback()
-            return answers
+            return answer
 
         return await self.run_task(undone)
 

@@ -8,12 +8,14 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from tenure.core.model.durable import Keeping, Suspension
 from tenure.core.model.job import KeysTaken, NewJob
 from tenure.core.model.lease import Lease, Line, Order, Progress, Pulse
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
 from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
+from tests.storage.durable_verbs import approval, done, for_signal
 from tests.storage.touched.history import CALL, FULL, KEYED, LINES, MAIL, PAUSED, REPORT, Scene
 from tests.storage.verbs import EVERY_JOB, line, note, succeeded, trail
 
@@ -223,6 +225,35 @@ async def _claim_these(store: Store, scene: Scene) -> int:
     return len((await store.claim_these(order, scene.in_line)).claimed)
 
 
+async def _keep_steps(store: Store, scene: Scene) -> int:
+    kept = await store.keep_steps("a", [(lease, done()) for lease in scene.leases])
+    return kept.count(Keeping.KEPT)
+
+
+async def _recall(store: Store, scene: Scene) -> int:
+    return sum([await store.recall("a", lease) is not None for lease in scene.leases])
+
+
+async def _forget(store: Store, scene: Scene) -> int:
+    return sum([await store.forget_steps("a", lease, "") is not None for lease in scene.leases])
+
+
+async def _suspend(store: Store, scene: Scene) -> int:
+    return len(await store.suspend("a", [Suspension(lease, for_signal()) for lease in scene.leases]))
+
+
+async def _signal(store: Store, scene: Scene) -> int:
+    return sum([await store.signal(job, approval()) is not None for job in scene.held])
+
+
+async def _progress(store: Store, scene: Scene) -> int:
+    """The one step of a job, and what jobs wait for: nothing, though rows of old waits are there."""
+    seen = [*await store.steps(scene.middle), *await store.open_waits(scene.failed)]
+    return (
+        len(seen) + len(await store.effects_in_doubt()) + len(await store.effects_in_doubt(job=scene.middle))
+    )
+
+
 CLAIMS: dict[str, tuple[Workload, int]] = {
     "a claim": (claiming((MAIL,), _MANY), _MANY),
     "a claim beside a line that is paused": (claiming((PAUSED, MAIL), _MANY), _MANY),
@@ -281,6 +312,12 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "give up": (_give_up, 20),
     "reschedule": (_reschedule, 20),
     "replay": (_replay, 20),
+    "steps are kept": (_keep_steps, 20),
+    "steps are recalled": (_recall, 20),
+    "steps are forgotten": (_forget, 20),
+    "a suspension": (_suspend, 20),
+    "a signal": (_signal, 20),
+    "what jobs have kept": (_progress, 1),
     "enqueue": (_enqueue, _MANY),
     "enqueue all or none": (_strictly, _MANY + len(KEYED)),
     "spawn": (_spawn, _MANY),

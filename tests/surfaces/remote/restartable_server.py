@@ -306,7 +306,7 @@ class Threaded:
             finally:
                 items.close()
 
-        return each if name in {"list", "events"} else call
+        return each if name in {"list", "events", "steps"} else call
 
 
 @asynccontextmanager

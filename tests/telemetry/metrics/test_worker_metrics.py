@@ -230,7 +230,7 @@ async def test_many_who_scrape_cost_the_store_no_more_than_one(
     metrics.on(timed(store, lambda verb, _seconds, _error: verbs.append(verb)))
     scrapes = await asyncio.gather(*(scraped(metrics) for _ in range(5)))
     assert [each.value("tenure_store_up") for each in scrapes] == [1] * 5
-    assert verbs == ["lines", "now", "webhooks"]
+    assert verbs == ["lines", "now", "webhooks", "effects_in_doubt"]
 
 
 async def test_the_store_s_verbs_are_timed_and_their_failures_named(store: Store) -> None:

@@ -1,6 +1,6 @@
 """The words of a worker: a job is queued or processed; one that was claimed before may be retried."""
 
-from tenure.api.dialects.dialect import Dialect, Foreign, moves, stopped
+from tenure.api.dialects.dialect import CoreStep, Dialect, Foreign, moves, stopped
 from tenure.core.model.states import State
 
 WORKER = Dialect(
@@ -36,6 +36,11 @@ WORKER = Dialect(
             why="a job that no worker owns is stopped by the request itself. The description leaves every "
             "end to a worker and forbids `queued` to `failed`, but has no other word for an end without "
             "success",
+        ),
+        Foreign(
+            steps=(CoreStep(State.SUSPENDED, "resumed", State.QUEUED),),
+            why="a job that waits for a signal, or for an answer, is in line again by that request. The "
+            "description lets the API lead to nothing but `queued`, for jobs that were never claimed",
         ),
     ),
     fields={"id": "job_id", "started_at": "locked_at"},

@@ -326,6 +326,14 @@ class DoubtfulEffect(Struct, frozen=True, kw_only=True):
     since: datetime
 
 
+class ProgressSummary(Struct, frozen=True, kw_only=True):
+    """What operators see of a job's progress at a glance: how many steps, its wait, its effects in doubt."""
+
+    steps: int = 0
+    wait: OpenWait | None = None
+    in_doubt: Sequence[DoubtfulEffect] = ()
+
+
 class Forgotten(Struct, frozen=True):
     """How many steps were removed, and how many are left."""
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from tenure.core.model.durable import OpenWait
 from tenure.core.model.limit import LimitUse
 from tenure.core.reports.failures import Count
 from tenure.core.reports.operations import Pause
@@ -16,7 +17,7 @@ MOST_HOLDERS = 10
 """How many of the jobs that run under a limit are named."""
 
 MOST_NAMED = 10
-"""How many queues, and how many versions, are named."""
+"""How many queues, versions and effects in doubt are named."""
 
 UPKEEP_SEEN = timedelta(minutes=2)
 """A process that does the upkeep records a minute at least as often as this."""
@@ -79,9 +80,10 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     """All that may keep a job from running, from one look at the store.
 
     `is_placed` says that the row exists which lets the job go on: its place in line, its timer or its lease.
-    `ahead` is how many jobs stand before a queued one in its line. `upkeep_at` is the last minute in which a
-    process recorded the pace, a sign that it does the upkeep; `overdue_at` is the time of the oldest timer
-    that is due.
+    `ahead` is how many jobs stand before a queued one in its line. `wait` is what a suspended one waits for;
+    `doubts` are steps of effects in doubt, with the time that each was begun. `upkeep_at` is the last minute
+    in which a process recorded the pace, a sign that it does the upkeep; `overdue_at` is the time of the
+    oldest timer that is due.
     """
 
     now: datetime
@@ -101,6 +103,8 @@ class Obstacles(Struct, frozen=True, kw_only=True):
     workers: LiveWorkers
     upkeep_at: datetime | None
     overdue_at: datetime | None
+    wait: OpenWait | None = None
+    doubts: Sequence[tuple[str, datetime]] = ()
 
     @property
     def is_upkept(self) -> bool:

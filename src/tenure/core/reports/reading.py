@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import step_named
 from tenure.core.model.job import Event
 from tenure.core.model.lease import Line
 from tenure.core.model.states import STEPS, State
@@ -26,7 +27,10 @@ _POSITION = re.compile(r"([0-9]{1,19})\.([0-9a-f]{32})\.([0-9]{1,19})")
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which jobs to list. A field left out does not filter; of several states any one matches."""
+    """Which jobs to list. A field left out does not filter; of several states any one matches.
+
+    `waiting_for` names the signal that a suspended job waits for.
+    """
 
     states: frozenset[State] = frozenset()
     definition: str | None = None
@@ -34,6 +38,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     queue: str | None = None
     tag: str | None = None
     fingerprint: str | None = None
+    waiting_for: str | None = None
     namespace: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
@@ -46,6 +51,8 @@ class Filter(Struct, frozen=True, kw_only=True):
             whole("version", self.version, 1, 2**31 - 1)
         if self.fingerprint is not None:
             fingerprint.check("fingerprint", self.fingerprint)
+        if self.waiting_for is not None:
+            step_named("waiting_for", self.waiting_for)
         for field in ("created_after", "created_before"):
             if (moment := getattr(self, field)) is not None:
                 if moment.utcoffset() is None:

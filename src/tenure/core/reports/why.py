@@ -12,7 +12,10 @@ from tenure.core.values.plain_fields import PlainFields
 
 
 class WhyCode(StrEnum):
-    """What keeps a job from running, in the order in which it is told; the last four are no obstacles."""
+    """What keeps a job from running, in the order in which it is told; the last four are no obstacles.
+
+    An effect in doubt that the job does not wait for is told behind all others.
+    """
 
     ASIDE = "aside"
     STUCK = "stuck"
@@ -21,6 +24,8 @@ class WhyCode(StrEnum):
     SCHEDULED = "scheduled"
     BACKING_OFF = "backing-off"
     SLEEPING = "sleeping"
+    AWAITING_SIGNAL = "awaiting-signal"
+    IN_DOUBT = "in-doubt"
     PAUSED_QUEUE = "paused-queue"
     PAUSED_DEFINITION = "paused-definition"
     LIMIT_FULL = "limit-full"
@@ -45,6 +50,7 @@ _FOR_PEOPLE = frozenset(
         WhyCode.STUCK,
         WhyCode.NOTHING_PROMOTES,
         WhyCode.HELD,
+        WhyCode.IN_DOUBT,
         WhyCode.PAUSED_QUEUE,
         WhyCode.PAUSED_DEFINITION,
         WhyCode.UNSERVED_DEFINITION,

@@ -33,6 +33,8 @@ from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
+from tenure.engine.durable.durable_jobs import DurableJobs
+from tenure.engine.durable.lease_progress import LeaseProgress
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
@@ -66,7 +68,9 @@ class JobClient:
         self.flow_cache = FlowCache(store)
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
+        self.lease_progress = LeaseProgress(store)
         self.aside_jobs = AsideJobs(store)
+        self.durable = DurableJobs(store)
         self.pauses = OperatorPauses(store)
         self.limits = OperatorLimits(store)
         self.retention = RetentionSettings(store)

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from tenure.core.errors import InvalidInput, JobNotFound, StoreError
 from tenure.core.model.aside import JobsAside
+from tenure.core.model.durable import Suspension, Wait
 from tenure.core.model.job import Job
 from tenure.core.model.lease import Claimed, Lease, Line, Order, Progress, Pulse, RemoteClaim, Stop
 from tenure.core.model.outcome import Ending, Report
@@ -41,6 +42,7 @@ MOST_NAMES = 1000
 _MOST_INTRODUCED = 10_000
 _SUCCEEDED = frozenset({Ending.SUCCEEDED})
 _FAILED = frozenset({Ending.RECOVERABLE, Ending.UNRECOVERABLE, Ending.STOPPED})
+_SUSPENDED = frozenset({Ending.SUSPENDED})
 _RETURNED = frozenset({Ending.HANDED_BACK, Ending.KILLED, Ending.STOPPED})
 
 
@@ -214,6 +216,20 @@ class RemoteLeases:
         )
         state = answer.accepted.get(held.lease)
         return await self._ended(held, _RETURNED) if state is None else ReportAnswer(state)
+
+    async def suspend(self, held: RemoteLease, wait: Wait) -> ReportAnswer | None:
+        """Let a job wait; None if the lease does not hold and did not suspend it before.
+
+        One that was asked to stop, or has run too long, ends instead.
+        """
+        job = await self._get(held)
+        if not _is_owner(held, job):
+            return await self._ended(held, _SUSPENDED)
+        if job.state is State.CANCELLING or _is_late(job, await self._store.now()):
+            return await self.end(held, WasStopped())
+        standings = await self._store.suspend(held.worker, [Suspension(held.lease, wait)])
+        state = standings.get(held.lease)
+        return await self._ended(held, _SUSPENDED) if state is None else ReportAnswer(state)
 
     async def _take(self, order: Order) -> list[RemoteClaim]:
         taken: list[RemoteClaim] = []

@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from tenure.core.model.aside import Aside
+from tenure.core.model.durable import DoubtfulEffect
 from tenure.core.model.lease import Line
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, Struggling
@@ -72,8 +73,9 @@ class Attention(Struct, frozen=True, kw_only=True):
     are not reaped yet; `dead` is how many dead letters the last hour brought; `aside` are jobs that the
     database refuses to move; `unready` are live workers that cannot run jobs; `schedules` are those
     that fail, or that nothing fires; `webhooks` those that fail, paused themselves or cannot be read;
-    `queues` are those of a broker that live workers cannot receive from; `ahead` is how far the store's clock
-    is ahead of this machine's.
+    `queues` are those of a broker that live workers cannot receive from; `doubts` are the oldest effects that
+    may or may not have happened, and `has_more_doubts` says that there are others; `ahead` is how far the
+    store's clock is ahead of this machine's.
     """
 
     at: datetime
@@ -95,6 +97,8 @@ class Attention(Struct, frozen=True, kw_only=True):
     schedules: Sequence[TroubledSchedule] = ()
     webhooks: Sequence[TroubledWebhook | UnreadableWebhook] = ()
     queues: Sequence[FailingQueue] = ()
+    doubts: Sequence[DoubtfulEffect] = ()
+    has_more_doubts: bool = False
 
 
 class AttentionCheck:
@@ -124,6 +128,7 @@ class AttentionCheck:
         silent = [worker for worker in workers if not worker.is_alive]
         paused = _paused(line for line in filled if line.pause is not None)
         unserved = [Unserved(line.line, _jobs(line), line.oldest) for line in filled if not line.workers]
+        doubts = await self._store.effects_in_doubt(limit=MOST_NAMED + 1)
         waiting = [
             LongestWait(line.line, line.oldest)
             for line in filled
@@ -148,6 +153,8 @@ class AttentionCheck:
             queues=_failing(workers)[:MOST_NAMED],
             aside=aside.jobs,
             aside_in_all=aside.in_all,
+            doubts=doubts[:MOST_NAMED],
+            has_more_doubts=len(doubts) > MOST_NAMED,
             unready=[worker for worker in workers if _is_unready(worker, trouble.at)],
         )
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from shlex import quote
 
 from tenure.core.model.aside import Aside
+from tenure.core.model.durable import DoubtfulEffect
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.reports.failures import Struggling
 from tenure.core.reports.health import Symptom
@@ -21,6 +23,7 @@ BRIEF = timedelta(minutes=1)
 
 DEAD_LETTERS = "dead-letters"
 STRUGGLING = "struggling"
+IN_DOUBT = "effect-in-doubt"
 
 
 def symptoms_of(attention: Attention) -> list[Symptom]:
@@ -37,6 +40,8 @@ def symptoms_of(attention: Attention) -> list[Symptom]:
         *_more("paused", "pauses", attention.paused_in_all - len(attention.paused)),
         *map(_aside, attention.aside),
         *_more("aside", "jobs", attention.aside_in_all - len(attention.aside)),
+        *map(_doubt, attention.doubts),
+        *_more_doubts(attention),
         *map(_schedule, attention.schedules),
         *map(webhook_symptom, attention.webhooks),
         *_overdue(attention),
@@ -133,6 +138,24 @@ def _aside(job: Aside) -> Symptom:
         job=job.job,
         cure=f"mend its rows, then `tenure jobs put-back {job.job}`",
     )
+
+
+def _doubt(effect: DoubtfulEffect) -> Symptom:
+    answer = f"tenure jobs answer {effect.job} {quote(effect.step)}"
+    return Symptom(
+        kind=IN_DOUBT,
+        what=f"the effect {effect.step} of job {effect.job} of {effect.definition}, which is {effect.state}, "
+        "may or may not have happened",
+        since=effect.since,
+        job=effect.job,
+        definition=effect.definition,
+        cure=f"look whether it has happened, then `{answer} --happened`, or `{answer} --did-not-happen`",
+    )
+
+
+def _more_doubts(attention: Attention) -> Iterator[Symptom]:
+    if attention.has_more_doubts:
+        yield Symptom(kind=IN_DOUBT, what="and further effects of other jobs are in doubt", cure="the same")
 
 
 def _overdue(attention: Attention) -> Iterator[Symptom]:

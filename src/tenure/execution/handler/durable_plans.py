@@ -173,6 +173,10 @@ class DurablePlans:
         memory: StepMemory = yield Remember()
         yield Save(_written(memory))
 
+    def save(self, document: Document) -> Plan[None]:
+        """Replace the checkpoint by this document."""
+        yield Save(document)
+
     def forget(self, prefix: str) -> Plan[None]:
         """Remove finished steps and replace the checkpoint, in one write."""
         if prefix:

@@ -21,13 +21,18 @@ from tenure.core.model.retry import unkept_kind
 from tenure.core.values.document_faults import LARGEST_DOCUMENT
 from tenure.core.values.documents import read, write
 from tenure.execution.handler.context import Context
+from tenure.execution.handler.program_files import contents, remove
 from tenure.execution.handler.program_process import ProgramProcess
+from tenure.execution.handler.program_state import ProgramState
 from tenure.execution.handler.stdout_result import StdoutResult
 from tenure.execution.protocol.limits import ENDED_BY
 from tenure.execution.protocol.variables import NEVER
 
 RESULT = "TENURE_RESULT"
 """The variable that names a file for the result."""
+
+STATE = "TENURE_STATE"
+"""The variable that names the file with the checkpoint of the job."""
 
 TRACEPARENT = "TRACEPARENT"
 """The variable with the parent of the program's spans, as other tools use it too."""
@@ -49,6 +54,7 @@ class Program:
     def run(self, params: object = None, ctx: Context | None = None) -> Any:
         """Run the program to its end and return its result; raises ProgramFailed."""
         path = f"{environ.get('TMPDIR', '/tmp')}/tenure-result-{uuid4().hex}"  # noqa: S108
+        state = ProgramState(f"{path}-state", ctx)
         document = write({} if params is None else params, limit=_LARGEST_PARAMS)
         stdout = StdoutResult(lambda data: _write_all(1, data))
         last_errors = bytearray()
@@ -61,13 +67,16 @@ class Program:
         if ctx is not None:
             ctx.check_cancelled()  # a request to stop before there is a program would reach none
         try:
-            code = self._started(f"{document}\n".encode(), _environment(ctx, path)).follow(
-                stdout.feed, on_error
-            )
+            state.place()
+            environment = _environment(ctx, path) | {STATE: state.path}
+            started = self._started(f"{document}\n".encode(), environment)
+            code = started.follow(stdout.feed, on_error, state.save_if_whole)
             stdout.close()
-            written = _contents(path)
+            state.save()
+            written = contents(path, RESULT, LARGEST_DOCUMENT)
         finally:
-            _remove(path)
+            remove(path)
+            remove(state.path)
         if code != 0 or written is not None:
             stdout.withdraw()
         if code != 0:
@@ -131,33 +140,6 @@ def _value(text: bytes, where: str) -> Any:
         return read(text)
     except InvalidJson as error:
         raise ProgramFailed(f"{where}: {error}", [unkept_kind(error)]) from None
-
-
-def _contents(path: str) -> bytes | None:
-    """What the program wrote there, up to the largest result; None if it wrote nothing."""
-    try:
-        # Without waiting for a writer, should it be a pipe.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ProgramFailed(f"the file that {RESULT} names: {error}", ["ResultNotJson"]) from None
-    try:
-        content = b""
-        while len(content) <= LARGEST_DOCUMENT and (more := os.read(descriptor, LARGEST_DOCUMENT)):
-            content += more
-        return content
-    except OSError as error:  # it is a folder
-        raise ProgramFailed(f"the file that {RESULT} names: {error}", ["ResultNotJson"]) from None
-    finally:
-        os.close(descriptor)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)  # noqa: PTH108
-    except OSError:  # there is none, or it is a folder, which is removed with the attempt's own
-        pass
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

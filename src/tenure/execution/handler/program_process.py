@@ -7,6 +7,7 @@ import os
 import select
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from typing import Self
 
 _AT_ONCE = 65_536
@@ -18,6 +19,9 @@ _LOOK_EVERY_MS = 50
 """How often to check whether the program has ended, where the kernel cannot notify."""
 
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+TICK = 5.0
+"""Seconds after which the caller may look after something else."""
 
 OnOutput = Callable[[bytes], None]
 
@@ -56,15 +60,16 @@ class ProgramProcess:
             _close(theirs)
         return cls(pid, *ours)
 
-    def follow(self, on_output: OnOutput, on_error: OnOutput) -> int:
+    def follow(self, on_output: OnOutput, on_error: OnOutput, on_tick: Callable[[], object]) -> int:
         """Pass on its output until it ends; returns its exit code, or minus the signal that killed it.
 
+        `on_tick` is called from time to time.
         Processes that it started may hold its pipes open beyond its end: they are not waited for.
         """
         callbacks = {self._output: on_output, self._errors: on_error}
         is_over = False
         try:
-            self._read(callbacks)
+            self._read(callbacks, on_tick)
             _, status = os.waitpid(self._pid, 0)
             is_over = True
             for pipe, callback in callbacks.items():
@@ -76,7 +81,7 @@ class ProgramProcess:
             _close([self._output, self._errors])
         return os.waitstatus_to_exitcode(status)
 
-    def _read(self, callbacks: Mapping[int, OnOutput]) -> None:
+    def _read(self, callbacks: Mapping[int, OnOutput], on_tick: Callable[[], object]) -> None:
         """Pass on its output until it ends."""
         watched = select.poll()
         for pipe in callbacks:
@@ -84,9 +89,14 @@ class ProgramProcess:
         end = _watch_for_end(self._pid)
         if end is not None:
             watched.register(end, select.POLLIN)
+        tick_at = monotonic() + TICK
         try:
             while True:
-                ready = [found for found, _ in watched.poll(None if end is not None else _LOOK_EVERY_MS)]
+                longest = TICK * 1000 if end is not None else _LOOK_EVERY_MS
+                ready = [found for found, _ in watched.poll(longest)]
+                if monotonic() >= tick_at:
+                    on_tick()
+                    tick_at = monotonic() + TICK
                 if end in ready or (end is None and self._has_ended()):
                     return
                 for pipe in ready:

@@ -17,7 +17,7 @@ from tenure.core.model.durable import (
     turn_named,
 )
 from tenure.core.model.step_errors import StepChanged, TooManySteps
-from tenure.core.values.documents import read
+from tenure.core.values.documents import Document, read
 from tenure.execution.protocol.durable import Recalled, RecalledStep
 
 FINISHED = frozenset({StepStatus.DONE, StepStatus.SKIPPED})
@@ -34,13 +34,14 @@ class StepMemory:
         self._size = sum(step.size or 0 for step in recalled.steps)
         self._begun: set[str] = set()
         self._state: dict[str, Any] | None = None
-        self._checkpoint = recalled.checkpoint
+        self.checkpoint = None if recalled.checkpoint is None else Document(recalled.checkpoint)
+        """The last one that an earlier attempt has kept."""
 
     @property
     def state(self) -> dict[str, Any]:
         """The checkpoint as the handler changes it."""
         if self._state is None:
-            kept = {} if self._checkpoint is None else read(self._checkpoint)
+            kept = {} if self.checkpoint is None else read(self.checkpoint)
             if not isinstance(kept, dict):
                 problem = f"the checkpoint is no object but of type {type(kept).__name__}"
                 raise StepChanged("state", f"cannot be read: {problem}")

@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from tenure.core.model.durable import OpenWait, WaitKind
 from tenure.core.model.limit import LimitUse
 from tenure.core.reports.failures import MOST_COUNTED, Count
 from tenure.core.reports.obstacles import (
@@ -63,6 +64,7 @@ class _LimitRow(Struct, frozen=True):
 
 _pauses = msgspec.json.Decoder(list[_PauseRow]).decode
 _limits = msgspec.json.Decoder(list[_LimitRow]).decode
+_doubts = msgspec.json.Decoder(list[tuple[str, datetime]]).decode
 _names = msgspec.json.Decoder(list[str]).decode
 _numbers = msgspec.json.Decoder(list[int]).decode
 
@@ -90,6 +92,21 @@ def obstacles_from(row: Row) -> Obstacles:
         ),
         upkeep_at=row["upkeep_at"],
         overdue_at=row["overdue_at"],
+        wait=_wait(row),
+        doubts=_some(_doubts, row["doubts"]),
+    )
+
+
+def _wait(row: Row) -> OpenWait | None:
+    if row["wait_kind"] is None:
+        return None
+    return OpenWait(
+        job=row["id"],
+        kind=WaitKind(row["wait_kind"]),
+        step=row["wait_step"],
+        signal=row["wait_signal"],
+        since=row["wait_at"],
+        until=row["due_at"],
     )
 
 

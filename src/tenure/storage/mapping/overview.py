@@ -37,7 +37,8 @@ _lengths = msgspec.json.Decoder(dict[int, int]).decode
 
 def is_of_lines(which: Filter) -> bool:
     """Whether a filter selects whole lines, apart from states."""
-    rest = (which.tag, which.fingerprint, which.namespace, which.created_after, which.created_before)
+    words = (which.tag, which.fingerprint, which.waiting_for, which.namespace)
+    rest = (*words, which.created_after, which.created_before)
     return all(part is None for part in rest)
 
 

@@ -1,9 +1,9 @@
 """How a page of jobs is found: by which table, between which ids, and where the next page begins.
 
 Jobs are listed by id. The way there depends on the filter, so that a page never costs more than its budget of
-rows: by tag or by fingerprint if one is given; by state if small tables hold all jobs in those states; by
-namespace if it is not the default one, so that a tenant finds its jobs however many others have; by line if
-few lines match; else through all jobs by id.
+rows: by tag, by fingerprint or by the signal waited for if one is given; by state if small tables hold all
+jobs in those states; by namespace if it is not the default one, so that a tenant finds its jobs however many
+others have; by line if few lines match; else through all jobs by id.
 """
 
 from collections.abc import Sequence
@@ -35,10 +35,11 @@ _ENDED = frozenset({State.FAILED, State.CANCELLED, State.BURIED})
 
 
 class Way(Struct, frozen=True):
-    """How to find jobs: exactly one of the ways by tag, fingerprint, state, namespace, line or id."""
+    """How to find jobs: exactly one of the ways by tag, fingerprint, signal, state, namespace, line or id."""
 
     by_tag: bool = False
     by_fingerprint: bool = False
+    by_signal: bool = False
     by_namespace: bool = False
     by_line: bool = False
     by_id: bool = False
@@ -59,6 +60,8 @@ def way(which: Filter, *, lines: int | None, queued: int) -> Way:
         return Way(by_tag=True)
     if which.fingerprint is not None:
         return Way(by_fingerprint=True)
+    if which.waiting_for is not None:
+        return Way(by_signal=True)
     small = which.states and State.SUCCEEDED not in which.states
     if small and (State.QUEUED not in which.states or queued <= FEW_QUEUED):
         return Way(

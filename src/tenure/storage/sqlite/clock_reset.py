@@ -36,6 +36,7 @@ def reset(
     leases = run("after_restore.clock_leases", machine=machine)
     waits = run("after_restore.clock_timers", machine=machine, by=by)
     run("after_restore.clock_waits", machine=machine, by=by)
+    run("after_restore.clock_steps", machine=machine, by=by)
     schedules = 0
     for row in run("after_restore.clock_schedules", machine=machine):
         known = schedule_from(row)

@@ -64,17 +64,22 @@ def params_option(text: str, default: str | None = None) -> Callable[[Any], Any]
 
 def read_params(given: str) -> Document:
     """Read params: JSON text, @ and the name of a file, or - for standard input."""
+    return read_document("params", given)
+
+
+def read_document(field: str, given: str) -> Document:
+    """Read a document: JSON text, @ and the name of a file, or - for standard input."""
     try:
-        return check(_contents(given))
+        return check(_contents(field, given))
     except InvalidJson as error:
-        raise InvalidInput(f"params{error.pointer}", error.problem, error.remedy) from None
+        raise InvalidInput(f"{field}{error.pointer}", error.problem, error.remedy) from None
 
 
-def _contents(given: str) -> str | bytes:
+def _contents(field: str, given: str) -> str | bytes:
     if given == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise InvalidInput(
-                "params", "cannot be read: standard input is a terminal or closed", "pipe the JSON in"
+                field, "cannot be read: standard input is a terminal or closed", "pipe the JSON in"
             )
         return sys.stdin.buffer.read(LARGEST_DOCUMENT + 1)
     if not given.startswith("@"):
@@ -84,4 +89,4 @@ def _contents(given: str) -> str | bytes:
             return file.read(LARGEST_DOCUMENT + 1)
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput("params", f"cannot be read from {given[1:]!r:.200}: {cause}") from None
+        raise InvalidInput(field, f"cannot be read from {given[1:]!r:.200}: {cause}") from None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
-from tenure.surfaces.dashboard.actions import many_jobs, one_job
+from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
     definitions,
@@ -134,6 +134,8 @@ PAGES = (
     _of_job(
         "reschedule", one_job.reschedule, "Move a job that waits to another time", one_job.RescheduleForm
     ),
+    _of_job("signal", progress.signal, "Send a job a signal", progress.SignalForm),
+    _of_job("answer", progress.answer, "Say whether an effect in doubt has happened", progress.AnswerForm),
     page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
     page(
         "/ui/schedules",

@@ -12,6 +12,7 @@ from tenure.api.job_options import Options, checked
 from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.model.job import NewJob
 from tenure.core.model.spec import Spec
+from tenure.core.model.states import State
 from tenure.core.reports.reading import Position
 from tenure.core.values.bounds import named
 from tenure.core.values.documents import EMPTY, write
@@ -196,6 +197,14 @@ class Tenure:
     def handle(self, job: UUID | str) -> JobHandle[Any]:
         """A handle for a job's id. If there is no such job, its methods raise JobNotFound."""
         return JobHandle(id_of(job), self._runtimes)
+
+    async def signal(self, job: UUID | str, name: str, payload: object = None) -> State:
+        """Tell a job something that its handler waits for, or will wait for: `signal` of its handle."""
+        return await self.handle(job).signal(name, payload)
+
+    def signal_sync(self, job: UUID | str, name: str, payload: object = None) -> State:
+        """`signal` for plain synchronous code."""
+        return self.handle(job).signal_sync(name, payload)
 
     def events(
         self,

@@ -1,7 +1,9 @@
 """`app.metrics`: what a program that enqueues measures of itself, under the names of Tenure's own server."""
 
 import asyncio
+from functools import partial
 from threading import Lock
+from typing import Any
 
 from tenure.core.signals import Signal
 from tenure.execution.handler import metrics as measurements
@@ -10,7 +12,7 @@ from tenure.storage.contract.store import Store
 from tenure.telemetry.metrics.api_metrics import RequestMetrics
 from tenure.telemetry.metrics.exposition import MEDIA_TYPE, expose
 from tenure.telemetry.metrics.instruments import FamilySnapshot
-from tenure.telemetry.metrics.timed_store import timed
+from tenure.telemetry.metrics.timed_store import OnAnswer, timed
 
 
 class AppMeter:
@@ -22,7 +24,10 @@ class AppMeter:
 
     def on(self, store: Store) -> Store:
         """The store, with each of its calls counted."""
-        return timed(store, self._called)
+        counts = self._counted.durable.by_verb
+        return timed(
+            store, self._called, {verb: partial(self._told, count) for verb, count in counts.items()}
+        )
 
     def announced(self, signal: Signal) -> None:
         """Count messages that were sent."""
@@ -47,6 +52,10 @@ class AppMeter:
         """A copy of all families."""
         with self._lock:
             return self._counted.snapshots()
+
+    def _told(self, count: OnAnswer, given: tuple[Any, ...], answer: Any) -> None:
+        with self._lock:
+            count(given, answer)
 
     def _called(self, verb: str, seconds: float, error: Exception | None) -> None:
         with self._lock:

@@ -7,15 +7,17 @@ from uuid import UUID
 
 from tenure.api.job_options import Duration, duration, new_time
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import EffectAnswer, Signal
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
 from tenure.core.reports.why import Why
+from tenure.core.values.documents import write
 from tenure.core.values.other_words import answering_other_words, taking_nothing
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.sync_methods import sync_method
 
 if TYPE_CHECKING:
-    from tenure.surfaces.library.records import EventRecord, JobRecord
+    from tenure.surfaces.library.records import EventRecord, JobRecord, StepRecord
 
 R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
@@ -107,6 +109,32 @@ class JobHandle(Generic[R_co]):
         standing = await self._runtimes.here().call(lambda client: client.aside_jobs.put_back(self.id))
         return standing.state
 
+    async def signal(self, name: str, payload: object = None) -> State:
+        """Tell the job something that its handler waits for, or will wait for, and return its new state.
+
+        The first payload of a name stands; the same one again changes nothing. Raises SignalDiffers for
+        another payload, JobEnded if the job has ended.
+        """
+        told = Signal(name=name, by="library", body=write(payload))
+        done = await self._runtimes.here().call(lambda client: client.durable.signal(self.id, told))
+        return done.state
+
+    async def answer(self, effect: str, *, happened: bool, result: object = None) -> State:
+        """Say whether an effect in doubt has happened, with its result if so, and return the job's new state.
+
+        Raises NotInDoubt if there is no such effect, or it is not in doubt.
+        """
+        said = EffectAnswer(step=effect, happened=happened, by="library", result=write(result))
+        done = await self._runtimes.here().call(lambda client: client.durable.answer(self.id, said))
+        return done.state
+
+    async def steps(self) -> "list[StepRecord]":
+        """The steps that the job has kept, in the order in which they were first kept."""
+        from tenure.surfaces.library.records import step_record
+
+        kept = await self._runtimes.here().call(lambda client: client.durable.all_steps(self.id))
+        return [step_record(step) for step in kept]
+
     async def events(self) -> "list[EventRecord]":
         """The history of the job, from its creation; payloads are plain values."""
         from tenure.surfaces.library.records import event_record
@@ -123,6 +151,9 @@ class JobHandle(Generic[R_co]):
     reschedule_sync = sync_method(reschedule)
     run_now_sync = sync_method(run_now)
     put_back_sync = sync_method(put_back)
+    signal_sync = sync_method(signal)
+    answer_sync = sync_method(answer)
+    steps_sync = sync_method(steps)
     events_sync = sync_method(events)
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import structs
 
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import KeptStep
 from tenure.core.model.job import Event, Job
 from tenure.core.reports.reading import FeedEntry
 from tenure.core.values.documents import Document, read
@@ -49,6 +50,12 @@ class FeedRecord(PlainFields, FeedEntry, frozen=True):
     event: EventRecord
 
 
+class StepRecord(PlainFields, KeptStep, frozen=True, kw_only=True):
+    """A step that a job has kept, with its result as plain values; None also where it has none."""
+
+    body: Any = None
+
+
 def job_record(job: Job) -> JobRecord:
     """A job with values for documents."""
     fields = structs.asdict(job)
@@ -58,6 +65,11 @@ def job_record(job: Job) -> JobRecord:
 def event_record(event: Event) -> EventRecord:
     """An event with a value for its payload."""
     return EventRecord(**{**structs.asdict(event), "payload": _value(event.payload)})
+
+
+def step_record(step: KeptStep) -> StepRecord:
+    """A step with a value for its result."""
+    return StepRecord(**{**structs.asdict(step), "body": _value(step.body)})
 
 
 def feed_record(entry: FeedEntry) -> FeedRecord:

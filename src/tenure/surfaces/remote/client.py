@@ -5,7 +5,7 @@ from typing import Self
 
 from tenure.api.job_options import Duration, duration
 from tenure.core.errors import InvalidInput
-from tenure.surfaces.remote import job_list, streams, verbs
+from tenure.surfaces.remote import job_list, step_list, streams, verbs
 from tenure.surfaces.remote.async_wire import AsyncWire, awaiting, following
 from tenure.surfaces.remote.sync_wire import SyncWire, blocking, iterating
 from tenure.surfaces.remote.transport import ServerAddress
@@ -39,6 +39,9 @@ class Client:
     run_now = blocking(verbs.run_now)
     put_back = blocking(verbs.put_back)
     replay = blocking(verbs.replay)
+    signal = blocking(verbs.signal)
+    answer = blocking(verbs.answer)
+    steps = iterating(step_list.steps)
     events = iterating(streams.events)
     queues = blocking(verbs.queues)
     workers = blocking(verbs.workers)
@@ -79,6 +82,9 @@ class AsyncClient:
     run_now = awaiting(verbs.run_now)
     put_back = awaiting(verbs.put_back)
     replay = awaiting(verbs.replay)
+    signal = awaiting(verbs.signal)
+    answer = awaiting(verbs.answer)
+    steps = following(step_list.steps)
     events = following(streams.events)
     queues = awaiting(verbs.queues)
     workers = awaiting(verbs.workers)

@@ -22,13 +22,15 @@ def jobs(
     queue: str | None = None,
     tag: str | None = None,
     fingerprint: str | None = None,
+    waiting_for: str | None = None,
     created_after: datetime | None = None,
     created_before: datetime | None = None,
     newest_first: bool = True,
 ) -> AsyncGenerator[views.JobItem, None]:
     """Iterate over the jobs that match every filter given; of several states any one matches.
 
-    Pages are fetched as needed. A job that changes meanwhile may be missed; none comes twice.
+    `waiting_for` is the name of a signal. Pages are fetched as needed. A job that changes meanwhile may be
+    missed; none comes twice.
     """
     which = Filter(
         states=frozenset(_state(one) for one in ([status] if isinstance(status, str) else status)),
@@ -36,6 +38,7 @@ def jobs(
         queue=queue,
         tag=tag,
         fingerprint=fingerprint,
+        waiting_for=waiting_for,
         created_after=created_after,
         created_before=created_before,
     )
@@ -60,6 +63,7 @@ def _query(which: Filter, newest_first: bool) -> Query:
         "queue": which.queue,
         "tag": which.tag,
         "fingerprint": which.fingerprint,
+        "waitingFor": which.waiting_for,
         "createdAfter": _written(which.created_after),
         "createdBefore": _written(which.created_before),
     }

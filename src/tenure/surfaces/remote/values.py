@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from tenure.api import inputs, views
+from tenure.api.durable_shapes import StepItem
 from tenure.core.errors import InvalidInput
 
 
@@ -27,6 +28,12 @@ class RemoteEvent(views.EventItem, frozen=True, kw_only=True, rename="camel"):
     definition_version: int | None = None
     queue: str | None = None
     position: str = ""
+
+
+class RemoteStep(StepItem, frozen=True, kw_only=True, rename="camel"):
+    """A step that a job has kept; the server hides the values of secret names in its result."""
+
+    result: Any
 
 
 JobId = UUID | str | views.Accepted | views.JobItem

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Unpack
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec import UNSET, Raw, Struct
 from tenure.api import shapes, views, why_shapes
 from tenure.api.job_options import Duration, Options, checked, duration, new_time
 from tenure.core.errors import NoResult, TenureError
+from tenure.core.model.durable import kept_named, step_named
 from tenure.core.model.job import check_time
 from tenure.core.model.states import State
 from tenure.core.reports.results import no_result
@@ -158,6 +160,27 @@ async def run_now(wire: Wire, job: JobId) -> State:
     Raises Conflict if it waits for no time.
     """
     return await _change(wire, job, "reschedule", {"delaySeconds": 0}, met_by=_STARTED)
+
+
+async def signal(wire: Wire, job: JobId, name: str, payload: object = None) -> State:
+    """Tell a job something that its handler waits for, or will wait for; returns its state after that.
+
+    The first payload of a name stands; the same one again changes nothing. Raises Conflict for another
+    payload, and if the job has ended.
+    """
+    step_named("name", name)
+    body = {"payload": Raw(write(payload))}
+    return await _change(wire, job, f"signals/{quote(name, safe='')}", body)
+
+
+async def answer(wire: Wire, job: JobId, effect: str, *, happened: bool, result: object = None) -> State:
+    """Say whether an effect in doubt has happened, with its result if so; returns the job's state after that.
+
+    Raises Conflict if there is no such effect, or it is not in doubt.
+    """
+    kept_named("effect", effect)
+    body = {"happened": happened, **({"result": Raw(write(result))} if happened else {})}
+    return await _change(wire, job, f"effects/{quote(effect, safe='')}", body)
 
 
 async def replay(

@@ -3,6 +3,7 @@
 import asyncio
 
 from tenure.storage.contract.store import Store
+from tenure.telemetry.metrics.durable_metrics import DurableMetrics
 from tenure.telemetry.metrics.exposition import expose
 from tenure.telemetry.metrics.handler_metrics import CALLS, ExternalCalls
 from tenure.telemetry.metrics.instruments import OTHER, Counter, FamilySnapshot, Histogram, Instrument
@@ -39,6 +40,7 @@ class RequestMetrics:
         )
         self.external = ExternalCalls()
         self.messages = SentMessages()
+        self.durable = DurableMetrics()
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; `route` is the path in the route table, not the requested path."""
@@ -48,7 +50,7 @@ class RequestMetrics:
 
     def on(self, store: Store) -> Store:
         """The store, timed."""
-        return timed(store, self.called)
+        return timed(store, self.called, self.durable.by_verb)
 
     async def text(self) -> bytes:
         """All metrics, for a scrape."""
@@ -60,7 +62,7 @@ class RequestMetrics:
 
     def _instruments(self) -> list[Instrument]:
         own = [value for value in vars(self).values() if isinstance(value, Counter | Histogram)]
-        return [*own, *self.external.instruments, *self.messages.instruments]
+        return [*own, *self.external.instruments, *self.messages.instruments, *self.durable.instruments]
 
     def called(self, verb: str, seconds: float, error: Exception | None) -> None:
         """Count a call of the store."""

@@ -34,6 +34,9 @@ class QueueGauges:
         self._oldest_delivery = Gauge(
             "tenure_webhook_oldest_seconds", "How long ago the first of them was noted."
         )
+        self._doubts = Gauge(
+            "tenure_effects_in_doubt", "Effects that may or may not have happened, up to 200."
+        )
         self._up = Gauge("tenure_store_up", "Whether the store answered this scrape.")
         self._looking = asyncio.Lock()
         self._look_at = 0.0
@@ -60,7 +63,7 @@ class QueueGauges:
             self._look_at = began + max(FRESH, (loop.time() - began) / SHARE)
 
     def _of_the_store(self) -> tuple[Gauge, ...]:
-        return (self._depth, self._oldest, self._jobs, self._deliveries, self._oldest_delivery)
+        return (self._depth, self._oldest, self._jobs, self._deliveries, self._oldest_delivery, self._doubts)
 
     async def _read(self, store: Store) -> None:
         lines, now = await store.lines(), await store.now()
@@ -79,6 +82,7 @@ class QueueGauges:
         self._oldest.set(oldest)
         self._jobs.set(jobs)
         await self._read_webhooks(store, now)
+        self._doubts.set({(): len(await store.effects_in_doubt(limit=LARGEST_PAGE))})
         self._up.set({(): 1})
 
     async def _read_webhooks(self, store: Store, now: datetime) -> None:

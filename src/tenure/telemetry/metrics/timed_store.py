@@ -1,6 +1,6 @@
 """A store whose verbs are timed: how long each call took, and what it raised."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any, cast
@@ -10,10 +10,18 @@ from tenure.storage.contract.store import Store
 OnCall = Callable[[str, float, Exception | None], None]
 """Runs after each call, with the verb, the seconds that it took, and the error if it failed."""
 
+OnAnswer = Callable[[tuple[Any, ...], Any], None]
+"""Runs after a call that has succeeded, with what it was given, and its answer."""
+
+OnAnswers = Mapping[str, OnAnswer]
+"""What runs after calls of some verbs, by verb."""
+
+_NONE: OnAnswers = {}
+
 TABLES = {
     "add_lines": "log",
-    "answer": "step",
     "annotate": "event",
+    "answer": "step",
     "attempts": "attempt",
     "count_steps": "step",
     "definitions": "definition",
@@ -25,8 +33,8 @@ TABLES = {
     "enlist": "worker",
     "events": "event",
     "feed": "event",
-    "forget_steps": "step",
     "flows": "event",
+    "forget_steps": "step",
     "heartbeat": "lease",
     "inspect": "job_state",
     "inspect_jobs": "job_state",
@@ -35,25 +43,25 @@ TABLES = {
     "limit_page": "limit",
     "limits": "limit",
     "lines": "line",
-    "loose_slots": "limit",
     "logs": "log",
+    "loose_slots": "limit",
     "mend_slots": "limit",
     "migrate": "schema",
     "migration_sql": "schema",
     "note_pace": "pace",
-    "paces": "pace",
     "open_waits": "wait",
+    "paces": "pace",
     "pause": "pause",
     "pauses": "pause",
-    "put_definitions": "definition",
     "prune_logs": "log",
+    "put_definitions": "definition",
     "recall": "step",
     "recall_signal": "signal",
     "recall_step": "step",
     "record": "log",
+    "reset_clock": "schema",
     "resume": "pause",
     "resume_after_restore": "schema",
-    "reset_clock": "schema",
     "retention": "retention",
     "save_checkpoints": "checkpoint",
     "set_limit": "limit",
@@ -62,6 +70,7 @@ TABLES = {
     "signals": "signal",
     "steps": "step",
     "store_id": "store",
+    "suspend": "wait",
     "tidy": "tally",
     "verify": "schema",
     "vitals": "store",
@@ -74,22 +83,23 @@ _LABELS = {"prune_audit_entries": "prune_deeds"}
 """Verbs that metrics have always shown under another name."""
 
 
-def timed(store: Store, on_call: OnCall) -> Store:
-    """The store, with `on_call` run after each call of a verb."""
-    return cast("Store", _TimedStore(store, on_call))
+def timed(store: Store, on_call: OnCall, on_answers: OnAnswers = _NONE) -> Store:
+    """The store, with `on_call` run after each call of a verb, and `on_answers` after answers of some."""
+    return cast("Store", _TimedStore(store, on_call, on_answers))
 
 
 class _TimedStore:
-    def __init__(self, store: Store, on_call: OnCall) -> None:
+    def __init__(self, store: Store, on_call: OnCall, on_answers: OnAnswers) -> None:
         self._store = store
         self._on_call = on_call
+        self._on_answers = on_answers
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._store, name)
         if not iscoroutinefunction(verb):
             return verb
 
-        label = _LABELS.get(name, name)
+        label, on_answer = _LABELS.get(name, name), self._on_answers.get(name)
 
         async def run(*given: Any, **named: Any) -> Any:
             began = perf_counter()
@@ -99,6 +109,8 @@ class _TimedStore:
                 self._on_call(label, perf_counter() - began, error)
                 raise
             self._on_call(label, perf_counter() - began, None)
+            if on_answer is not None:
+                on_answer(given, answer)
             return answer
 
         self.__dict__[name] = run  # later lookups find it without `__getattr__`

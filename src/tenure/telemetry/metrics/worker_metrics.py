@@ -23,6 +23,7 @@ from tenure.core.signals import (
     WorkerReady,
 )
 from tenure.storage.contract.store import Store
+from tenure.telemetry.metrics.durable_metrics import DurableMetrics
 from tenure.telemetry.metrics.exposition import expose
 from tenure.telemetry.metrics.handler_metrics import HandlerMetrics
 from tenure.telemetry.metrics.instruments import Counter, Gauge, Histogram, Instrument, Names
@@ -74,6 +75,7 @@ class WorkerMetrics:
         self.lag = Histogram("tenure_loop_lag_seconds", "How late the event loop comes round.", bounds=FINE)
         self.handlers = HandlerMetrics(self.names)
         self.messages = MessageMetrics()
+        self.durable = DurableMetrics()
         self._queues = QueueGauges(self.names)
         self._attempts: AttemptCounts | None = None
         self._children: ChildCounts | None = None
@@ -179,7 +181,7 @@ class WorkerMetrics:
     def on(self, store: Store) -> Store:
         """The store, timed; a scrape reads it, too."""
         self._store = store
-        return timed(store, self._on_call)
+        return timed(store, self._on_call, self.durable.by_verb)
 
     async def text(self) -> bytes:
         """All metrics, for a scrape."""
@@ -195,7 +197,8 @@ class WorkerMetrics:
 
     def _instruments(self) -> list[Instrument]:
         own = [value for value in vars(self).values() if isinstance(value, Counter | Gauge | Histogram)]
-        return [*own, *self.handlers.instruments, *self._queues.instruments, *self.messages.instruments]
+        parts = (self.handlers, self._queues, self.messages, self.durable)
+        return [*own, *(one for part in parts for one in part.instruments)]
 
     def _on_settled(self, signal: AttemptSettled) -> None:
         name, state = self.names.of(signal.claimed.definition), signal.state

@@ -26,6 +26,7 @@ BODIES: dict[str, Any] = {
     "/v1/jobs/cancel": {"all": True},
     "/v1/jobs/replay": {"all": True},
     "/v1/jobs/purge": {"endedBefore": "2030-01-31T08:30:00Z"},
+    "/v1/jobs/{jobId}/effects/{effect}": {"happened": True},
 }
 """What routes take that need more than an empty object."""
 
@@ -47,7 +48,8 @@ def bearing(key: str) -> dict[str, Any]:
 async def call(api: Api, route: Route, key: str | None = None, job: str = NOBODY) -> Reply:
     """Use a route, with whatever it takes."""
     places = dict.fromkeys(route.names, "1") | {"jobId": job}
-    path = route.path.format(**places)
+    needed = "&".join(f"{one.name}=1.a" for one in route.parameters if one.is_required)
+    path = f"{route.path.format(**places)}?{needed}".rstrip("?")
     body = None if route.body is None else BODIES.get(route.path, {})
     return await api.call(route.method, path, body, **(bearing(key) if key else {}))
 

@@ -59,6 +59,9 @@ ONLY_REFUSED = {
     "POST /v1/jobs/{jobId}/reschedule": "and so may those whose time is ahead",
     "POST /v1/jobs/{jobId}/put-back": "no job is aside",
     "POST /tasks/{jobId}/abort": "and so may those whose time is ahead",
+    "POST /v1/jobs/{jobId}/effects/{effect}": "no effect of such a name is in doubt",
+    "GET /v1/leases/{jobId}/steps/{step}": "no step of such a name is kept",
+    "GET /v1/leases/{jobId}/signals/{signal}": "no signal of such a name was sent",
     "POST /v1/schedules": "of `cron` and `everySeconds` it takes one, and random bodies mostly have both",
     **dict.fromkeys(
         (name for name in BY_NAME if "/v1/schedules/{name}" in name),
@@ -149,7 +152,8 @@ def settings(key: str, known: Filled, leases: Mapping[str, Claimed], group: Coll
         if name in leases:
             n = list(leases).index(name)
             yield f'parameters."path.jobId" = {_drawn(f"leased{n}")}'
-            yield f'parameters."body.token" = {_drawn(f"token{n}")}'
+            place = "query" if route.method == "GET" else "body"
+            yield f'parameters."{place}.token" = {_drawn(f"token{n}")}'
 
 
 def _of_route(name: str, route: Route, *, is_asked: bool) -> Iterator[str]:

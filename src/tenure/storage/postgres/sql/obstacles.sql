@@ -7,7 +7,7 @@ asked AS MATERIALIZED (
     SELECT job.id, job.line, job.namespace, job.priority, job.tags, job.key, job.parent, job.replay_of, job.max_attempts,
            job.created_at, job.run_at, job.grace_ms, line.queue, line.definition, line.version,
            CASE WHEN s.finished_at IS NULL AND s.lease IS NULL THEN line.limits ELSE '{}' END AS limits,
-           s.state, s.attempt, s.rank, s.seq, s.lease, s.failures, s.due_at, s.queued_at, s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at
+           s.state, s.attempt, s.rank, s.seq, s.lease, s.fence, s.failures, s.due_at, s.queued_at, s.started_at, s.finished_at, s.updated_at, s.cancel_requested_at
       FROM tenure.job
       JOIN tenure.line ON line.id = job.line
       JOIN tenure.job_state s ON s.id = job.id
@@ -101,7 +101,13 @@ SELECT tenure.now() AS now_at, asked.id, asked.namespace, asked.definition, aske
        (SELECT minute_at FROM tenure.pace ORDER BY minute_at DESC LIMIT 1) AS upkeep_at,
        (SELECT due_at FROM tenure.timer
          WHERE due_at <= tenure.now() AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
-         ORDER BY due_at LIMIT 1) AS overdue_at
+         ORDER BY due_at LIMIT 1) AS overdue_at,
+       wait.kind AS wait_kind, wait.step AS wait_step, wait.signal AS wait_signal, wait.at AS wait_at,
+       (SELECT json_agg(json_build_array(name, at) ORDER BY at, name)::text
+          FROM (SELECT name, at FROM tenure.step
+                 WHERE step.job = asked.id AND status = 'intended' AND step.fence IS DISTINCT FROM asked.lease
+                 ORDER BY at, name LIMIT :most_named::integer) doubtful) AS doubts
   FROM asked
   LEFT JOIN tenure.lease ON lease.id = asked.lease
-  LEFT JOIN tenure.aside ON aside.job = asked.id;
+  LEFT JOIN tenure.aside ON aside.job = asked.id
+  LEFT JOIN tenure.wait ON wait.job = asked.id AND wait.fence = asked.fence AND asked.state = 'suspended';

@@ -67,6 +67,16 @@ looked_at AS MATERIALIZED (
             AND job >= :low::uuid AND job <= :high::uuid
           ORDER BY job DESC LIMIT :budget::integer)
         UNION ALL
+        (SELECT job FROM tenure.wait
+          WHERE :by_signal::boolean AND :ascending::boolean AND signal = :waiting_for::text
+            AND job >= :low::uuid AND job <= :high::uuid
+          ORDER BY job LIMIT :budget::integer)
+        UNION ALL
+        (SELECT job FROM tenure.wait
+          WHERE :by_signal::boolean AND NOT :ascending::boolean AND signal = :waiting_for::text
+            AND job >= :low::uuid AND job <= :high::uuid
+          ORDER BY job DESC LIMIT :budget::integer)
+        UNION ALL
         SELECT found.job FROM unnest(:kinds::text[]) AS wanted (kind) CROSS JOIN LATERAL (
             (SELECT job FROM tenure.timer
               WHERE :ascending::boolean AND timer.kind = wanted.kind AND job >= :low::uuid AND job <= :high::uuid
@@ -114,10 +124,14 @@ SELECT looked_at.id, s.state,
        AND (:created_before::timestamptz IS NULL OR job.created_at < :created_before::timestamptz)
        AND (:fingerprint::text IS NULL
             OR (SELECT fingerprint = :fingerprint::text FROM tenure.finished
-                 WHERE finished.state = s.state AND finished.job = looked_at.id)), false) AS matches
+                 WHERE finished.state = s.state AND finished.job = looked_at.id))
+       AND (:waiting_for::text IS NULL
+            OR (s.state = 'suspended'
+                AND (SELECT signal = :waiting_for::text FROM tenure.wait
+                      WHERE wait.job = looked_at.id AND wait.fence = s.fence))), false) AS matches
   FROM looked_at
   -- LIMIT keeps these look-ups. What was asked is read only where something is compared with it.
-  LEFT JOIN LATERAL (SELECT state, line FROM tenure.job_state WHERE job_state.id = looked_at.id LIMIT 1) s ON true
+  LEFT JOIN LATERAL (SELECT state, line, fence FROM tenure.job_state WHERE job_state.id = looked_at.id LIMIT 1) s ON true
   LEFT JOIN LATERAL (SELECT namespace, created_at FROM tenure.job
                       WHERE job.id = looked_at.id
                         AND (:namespace::text IS NOT NULL OR :created_after::timestamptz IS NOT NULL

@@ -69,10 +69,11 @@ events AS (DELETE FROM tenure.event WHERE job = ANY (ARRAY(SELECT id FROM over))
 attempts AS (DELETE FROM tenure.attempt WHERE job = ANY (ARRAY(SELECT id FROM over))),
 lines AS (DELETE FROM tenure.log WHERE job = ANY (ARRAY(SELECT id FROM over))),
 results AS (DELETE FROM tenure.result WHERE job = ANY (ARRAY(SELECT id FROM over))),
-steps AS (DELETE FROM tenure.step WHERE job = ANY (ARRAY(SELECT id FROM over))),
-kept_steps AS (DELETE FROM tenure.kept WHERE job = ANY (ARRAY(SELECT id FROM over))),
+-- Most jobs have kept nothing, and one look-up says so: who has steps, or has waited, is counted there.
+stepped AS (DELETE FROM tenure.kept WHERE job = ANY (ARRAY(SELECT id FROM over)) RETURNING job),
+steps AS (DELETE FROM tenure.step WHERE job = ANY (ARRAY(SELECT job FROM stepped))),
+waits AS (DELETE FROM tenure.wait WHERE job = ANY (ARRAY(SELECT job FROM stepped))),
 checkpoints AS (DELETE FROM tenure.checkpoint WHERE job = ANY (ARRAY(SELECT id FROM over))),
-waits AS (DELETE FROM tenure.wait WHERE job = ANY (ARRAY(SELECT id FROM over))),
 signals AS (DELETE FROM tenure.signal WHERE job = ANY (ARRAY(SELECT id FROM over))),
 tags AS (
     DELETE FROM tenure.tag

@@ -56,7 +56,7 @@ moved AS (
               d.kind, d.step, d.signal, d.was, d.until_at, d.cpu_ms, d.peak_bytes, d.exit_code, d.exit_signal,
               CASE WHEN s.state = 'failed'
                    THEN '{"kind":"SuspendedTooOften","message":"it was suspended too often",'
-                        '"fingerprint":"95401287e6f7"}'
+                        || '"fingerprint":"95401287e6f7"}'
               END AS error
 ),
 recorded AS (

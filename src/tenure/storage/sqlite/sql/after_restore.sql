@@ -39,6 +39,11 @@ UPDATE tenure_job_state
  WHERE due_at > :machine AND due_at < 9223372036854775807 AND updated_at > :machine
    AND state IN ('scheduled', 'retrying', 'suspended');
 
+-- part: clock_steps
+UPDATE tenure_step
+   SET until_at = max(:machine, until_at - :by)
+ WHERE status = 'waiting' AND until_at > :machine AND at > :machine;
+
 -- part: clock_schedules
 SELECT * FROM tenure_schedule WHERE next_at > :machine;
 

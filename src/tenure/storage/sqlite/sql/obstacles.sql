@@ -8,7 +8,7 @@ asked AS MATERIALIZED (
     SELECT job.id, job.line, job.namespace, job.priority, job.tags, job.key, job.parent, job.replay_of, job.max_attempts,
            job.created_at, job.run_at, job.grace_ms, line.queue, line.definition, line.version,
            CASE WHEN s.finished_at IS NULL AND s.lease IS NULL THEN line.limits ELSE '[]' END AS limits,
-           s.state, s.attempt, s.rank, s.seq, s.lease, s.failures, s.due_at, s.queued_at, s.started_at, s.finished_at,
+           s.state, s.attempt, s.rank, s.seq, s.lease, s.fence, s.failures, s.due_at, s.queued_at, s.started_at, s.finished_at,
            s.updated_at, s.cancel_requested_at
       FROM tenure_job job
       JOIN tenure_line line ON line.id = job.line
@@ -120,7 +120,14 @@ SELECT :now AS now_at, asked.id, asked.namespace, asked.definition, asked.versio
        (SELECT max(minute_at) FROM tenure_pace) AS upkeep_at,
        (SELECT due_at FROM tenure_timer INDEXED BY tenure_timer_known
          WHERE due_at <= :now AND kind IN ('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')
-         ORDER BY due_at LIMIT 1) AS overdue_at
+         ORDER BY due_at LIMIT 1) AS overdue_at,
+       wait.kind AS wait_kind, wait.step AS wait_step, wait.signal AS wait_signal, wait.at AS wait_at,
+       (SELECT json_group_array(json_array(name, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch')
+                                                 || printf('.%06dZ', at % 1000000)))
+          FROM (SELECT name, at FROM tenure_step step
+                 WHERE step.job = asked.id AND status = 'intended' AND step.fence IS NOT asked.lease
+                 ORDER BY at, name LIMIT :most_named)) AS doubts
   FROM asked
   LEFT JOIN tenure_lease lease ON lease.id = asked.lease
-  LEFT JOIN tenure_aside aside ON aside.job = asked.id;
+  LEFT JOIN tenure_aside aside ON aside.job = asked.id
+  LEFT JOIN tenure_wait wait ON wait.job = asked.id AND wait.fence = asked.fence AND asked.state = 'suspended';

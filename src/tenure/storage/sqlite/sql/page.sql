@@ -27,7 +27,7 @@ SELECT * FROM (
 
 -- part: scan
 -- Each stream is a sorted list of ids: the jobs of a tag, a line or a namespace, the timers of a kind, those that ended in
--- a state, or of the same, those that were put aside, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so
+-- a state, or of the same, those that wait for a signal, those that were put aside, or all jobs. They are walked side by side, a hop at a time, always the one that comes first: so
 -- a page looks at no more rows than its budget, however many streams there are. `up` is the id where the walk goes up,
 -- `down` where it goes down. Owned jobs and those in line are few, and sorted here.
 WITH RECURSIVE
@@ -51,6 +51,8 @@ walk (stream, name, up, down) AS (
                 WHEN stream = 'fingerprint'
                 THEN (SELECT min(job) FROM tenure_finished
                        WHERE fingerprint = walk.name AND job > walk.up AND job < :below)
+                WHEN stream = 'signal'
+                THEN (SELECT min(job) FROM tenure_wait WHERE signal = walk.name AND job > walk.up AND job < :below)
                 WHEN stream = 'aside'
                 THEN (SELECT min(job) FROM tenure_aside WHERE job > walk.up AND job < :below)
                 ELSE (SELECT min(id) FROM tenure_job WHERE id > walk.up AND id < :below)
@@ -70,6 +72,8 @@ walk (stream, name, up, down) AS (
                 WHEN stream = 'fingerprint'
                 THEN (SELECT max(job) FROM tenure_finished
                        WHERE fingerprint = walk.name AND job < walk.down AND job > :above)
+                WHEN stream = 'signal'
+                THEN (SELECT max(job) FROM tenure_wait WHERE signal = walk.name AND job < walk.down AND job > :above)
                 WHEN stream = 'aside'
                 THEN (SELECT max(job) FROM tenure_aside WHERE job < walk.down AND job > :above)
                 ELSE (SELECT max(id) FROM tenure_job WHERE id < walk.down AND id > :above)
@@ -106,7 +110,12 @@ SELECT looked_at.id, s.state,
        AND (:fingerprint IS NULL
             OR EXISTS (SELECT 1 FROM tenure_finished ended
                         WHERE ended.state = s.state AND ended.job = looked_at.id
-                          AND ended.fingerprint = :fingerprint)) AS matches
+                          AND ended.fingerprint = :fingerprint))
+       AND (:waiting_for IS NULL
+            OR (s.state = 'suspended'
+                AND EXISTS (SELECT 1 FROM tenure_wait wait
+                             WHERE wait.job = looked_at.id AND wait.fence = s.fence AND wait.signal = :waiting_for)))
+       AS matches
   FROM looked_at
  CROSS JOIN tenure_job_state s ON s.id = looked_at.id
  CROSS JOIN tenure_line line ON line.id = s.line

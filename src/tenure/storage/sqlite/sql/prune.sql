@@ -84,16 +84,19 @@ DELETE FROM tenure_timer
            SELECT kinds.kind, pruning.id FROM kinds CROSS JOIN temp.pruning WHERE kinds.kind IS NOT NULL AND is_over);
 
 -- part: steps
-DELETE FROM tenure_step WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
+-- Most jobs have kept nothing, and one look-up says so: who has steps, or has waited, is counted there.
+DELETE FROM tenure_step
+ WHERE job IN (SELECT kept.job FROM temp.pruning CROSS JOIN tenure_kept kept ON kept.job = pruning.id WHERE is_over);
+
+-- part: waits
+DELETE FROM tenure_wait
+ WHERE job IN (SELECT kept.job FROM temp.pruning CROSS JOIN tenure_kept kept ON kept.job = pruning.id WHERE is_over);
 
 -- part: kept
 DELETE FROM tenure_kept WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 
 -- part: checkpoints
 DELETE FROM tenure_checkpoint WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
-
--- part: waits
-DELETE FROM tenure_wait WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);
 
 -- part: signals
 DELETE FROM tenure_signal WHERE job IN (SELECT id FROM temp.pruning WHERE is_over);

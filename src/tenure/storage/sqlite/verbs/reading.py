@@ -216,6 +216,8 @@ def _streams(which: Filter, way: paging.Way, lines: list[int]) -> list[Stream]:
         return [("tag", which.tag)]
     if way.by_fingerprint:
         return [("fingerprint", which.fingerprint)]
+    if way.by_signal:
+        return [("signal", which.waiting_for)]
     if way.by_namespace:
         return [("namespace", which.namespace)]
     if way.by_line:
@@ -236,6 +238,7 @@ def _narrowing(which: Filter) -> dict[str, str | int | None]:
         "version": which.version,
         "namespace": which.namespace,
         "fingerprint": which.fingerprint,
+        "waiting_for": which.waiting_for,
         "created_after": None if after is None else rows.micros(after),
         "created_before": None if before is None else rows.micros(before),
     }

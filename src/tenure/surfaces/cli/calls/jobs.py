@@ -26,6 +26,7 @@ from tenure.surfaces.cli.job_ids import JobName, NoSuchEnding, SeveralEndings, f
 from tenure.surfaces.cli.options import jobs_argument, moment_option, params_option, read_by, read_params
 from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.surfaces.cli.output import json_option, print_json, styled
+from tenure.surfaces.cli.progress.commands import answer, signal, steps
 
 T = TypeVar("T")
 ACTOR = "cli"
@@ -44,6 +45,8 @@ _REFUSALS = (JobIsAside, JobNotFound, JobNotWaiting, NoResult, NoSuchEnding, Sev
 def jobs() -> None:
     """List, show, follow, cancel, reschedule, give up, replay and purge jobs, and say why one does not run.
 
+    A job may wait for a signal, or for an answer about an effect: `signal` and `answer` send these.
+
     An ID is the full id of a job, as `tenure enqueue` and `tenure jobs list` print it, or its last eight
     characters, as logs and pages show them: these are looked for among the newest 100,000 jobs.
     """
@@ -55,6 +58,9 @@ jobs.add_command(why)
 jobs.add_command(watch)
 jobs.add_command(logs)
 jobs.add_command(purge)
+jobs.add_command(steps)
+jobs.add_command(signal)
+jobs.add_command(answer)
 
 
 @jobs.command(short_help="Cancel jobs.")

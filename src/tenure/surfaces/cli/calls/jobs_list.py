@@ -34,6 +34,9 @@ ASIDE = ", aside"
 @click.option("--queue", metavar="NAME", help="Only jobs in this queue.")
 @click.option("--tag", metavar="NAME", help="Only jobs with this tag.")
 @click.option("--fingerprint", metavar="TEXT", help="Only dead letters with this fingerprint of their error.")
+@click.option(
+    "--waiting-for", metavar="NAME", help="Only jobs that are suspended until they are sent this signal."
+)
 @click.option("--namespace", metavar="NAME", help="Only jobs in this namespace.")
 @moment_option("--created-after", "Only jobs created after this time, such as 2030-01-31T08:30:00Z.")
 @moment_option("--created-before", "Only jobs created before this time.")
@@ -63,6 +66,7 @@ def list_jobs(
     queue: str | None,
     tag: str | None,
     fingerprint: str | None,
+    waiting_for: str | None,
     namespace: str | None,
     created_after: datetime | None,
     created_before: datetime | None,
@@ -80,6 +84,7 @@ def list_jobs(
         queue=queue,
         tag=tag,
         fingerprint=fingerprint,
+        waiting_for=waiting_for,
         namespace=namespace,
         created_after=created_after,
         created_before=created_before,

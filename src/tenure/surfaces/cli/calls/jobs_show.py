@@ -1,14 +1,17 @@
 """`tenure jobs show`: the whole record of one job."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import click
 import msgspec
 
 from tenure.api import views
+from tenure.api.durable_shapes import StepItem, step_item
 from tenure.api.redaction import Redaction
 from tenure.api.why_shapes import WhyItem, why_item
 from tenure.core.model.child_keys import given_key
+from tenure.core.model.durable import KeptStep, ProgressSummary
 from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.trail import Usage
@@ -19,9 +22,13 @@ from tenure.surfaces.cli.database import Parts, database_option, redaction_in_fo
 from tenure.surfaces.cli.job_ids import JobName, full_id
 from tenure.surfaces.cli.options import job_argument
 from tenure.surfaces.cli.output import json_option, moment, print_json, styled, table
+from tenure.surfaces.cli.progress.commands import IN_DOUBT, step_lines
 
 MOST_EVENTS = 100
 """How many events are shown to people; handlers may emit thousands."""
+
+MOST_STEPS = 50
+"""How many steps are shown to people."""
 
 WIDTH = 15
 """Width of the column of names."""
@@ -32,11 +39,23 @@ _TO_THE_RIGHT = frozenset({"n", "fence", "took", "cpu", "memory", "attempt"})
 
 
 class ShownJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
-    """A job with its attempts, its events and why it does not run: separate calls of the HTTP API."""
+    """A job with its steps, attempts and events, and why it does not run: separate calls of the HTTP API."""
 
+    step_list: Sequence[StepItem]
     attempt_list: Sequence[views.AttemptItem]
     event_list: Sequence[views.EventItem]
     why: WhyItem
+
+
+class _Record(NamedTuple):
+    """All that is shown of a job."""
+
+    job: Job
+    kept: ProgressSummary
+    steps: list[KeptStep]
+    attempts: list[Attempt]
+    events: list[Event]
+    why: Why
 
 
 @click.command(short_help="Show one job: its state, attempts and history.")
@@ -45,26 +64,31 @@ class ShownJob(views.JobDetail, frozen=True, kw_only=True, rename="camel"):
 @json_option
 @click.pass_obj
 def show(parts: Parts, job: JobName, database: str, as_json: bool) -> None:
-    """Show one job: its state and why it does not run, its attempts with what they used, and its history.
+    """Show one job: its state and why it does not run, its steps, its attempts, and its history.
 
-    --json prints the job as the HTTP API returns it, with `attemptList`, `eventList` and `why` added.
+    --json prints the job as the HTTP API returns it, with `stepList`, `attemptList`, `eventList` and `why`
+    added.
     """
 
-    async def work(client: JobClient) -> tuple[Job, list[Attempt], list[Event], Why]:
+    async def work(client: JobClient) -> _Record:
         found = await client.get(await full_id(client, job))
-        return (
+        return _Record(
             found,
+            await client.durable.kept(found),
+            await client.durable.all_steps(found.id),
             await client.attempts(found.id),
             await client.events(found.id),
             await client.why(found.id),
         )
 
-    found, attempts, events, why = with_client(parts, database, work)
+    found, kept, steps, attempts, events, why = with_client(parts, database, work)
     redaction = redaction_in_force()
+    step_list = [step_item(step, found, redaction) for step in steps]
     if as_json:
         print_json(
             ShownJob(
-                **msgspec.structs.asdict(views.job_detail(found, redaction)),
+                **msgspec.structs.asdict(views.job_detail(found, redaction, kept)),
+                step_list=step_list,
                 attempt_list=[views.attempt_item(attempt, redaction) for attempt in attempts],
                 event_list=[views.event_item(event, redaction) for event in events],
                 why=why_item(why, redaction),
@@ -73,8 +97,14 @@ def show(parts: Parts, job: JobName, database: str, as_json: bool) -> None:
         return
     for name, text in _facts(views.redacted(found, redaction), why_item(why, redaction)):
         click.echo(f"{name.ljust(WIDTH)}{text}")
+    if step_list:
+        click.echo(f"\n{click.style('steps', bold=True)}")
+        for line in step_lines(step_list[-MOST_STEPS:]):
+            click.echo(line)
     _print_table("attempts", _ATTEMPTS, [_attempt_cells(attempt, redaction) for attempt in attempts])
     _print_table("history", _EVENTS, [_event_cells(event, redaction) for event in events[-MOST_EVENTS:]])
+    if len(steps) > MOST_STEPS:
+        click.echo(f"the last {MOST_STEPS} of {len(steps)} steps; `tenure jobs steps` prints all", err=True)
     if len(events) > MOST_EVENTS:
         click.echo(f"the last {MOST_EVENTS} of {len(events)} events; --json prints all", err=True)
 
@@ -84,6 +114,9 @@ def _facts(job: Job, why: WhyItem) -> Iterator[tuple[str, str]]:
     yield "state", styled(job.state)
     if why.code is not WhyCode.FINISHED:
         yield "why", plain(why.sentence)
+    for one in why.data.also:
+        if one.code is WhyCode.IN_DOUBT:
+            yield IN_DOUBT, plain(one.sentence)
     yield "definition", f"{job.definition}@{job.version}"
     yield "queue", f"{job.queue}, priority {job.priority}"
     yield "attempts", f"{job.attempt} of {job.policy.max_attempts}"

@@ -18,6 +18,7 @@ from tenure.engine.client.reschedule import WAITING
 from tenure.surfaces.dashboard.formats import preview
 from tenure.surfaces.dashboard.pages import timeline
 from tenure.surfaces.dashboard.pages.addresses import schedule_address
+from tenure.surfaces.dashboard.pages.steps import steps_view
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -71,6 +72,7 @@ async def job(context: AppContext, request: Request) -> Response:
         events=[views.event_item(event, context.redaction) for event in reversed(events)],
         first_event=first,
         log=await _log(context, request, found),
+        progress=await steps_view(context, request, found),
         actions=_actions(found),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import kept_named
 from tenure.core.values.bounds import LARGEST_NUMBER
 from tenure.engine.client.statistics import PERIODS
 from tenure.surfaces.http.app.parameters import CURSOR, DELIVERY_STATE, OF_LISTS
@@ -26,6 +27,11 @@ def _place(text: str) -> tuple[int, int]:
     if not found or int(found[1]) > LARGEST_NUMBER or int(found[2]) >= 2**31:
         raise InvalidInput("place", f"is {text!r:.64}", "begin at 0.0")
     return int(found[1]), int(found[2])
+
+
+def _step(text: str) -> str:
+    kept_named("step", text)
+    return text
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -54,6 +60,7 @@ OF_JOB = (
     _parameter("events", _count, "events after this number"),
     _parameter("attempts", _count, "attempts after this fence"),
     _parameter("log", _place, "log lines after this fence and number"),
+    _parameter("steps", _step, "steps behind the one of this name"),
 )
 OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)
 OF_SCHEDULES = (_parameter("definition", str, "schedules of this definition"), CURSOR)

@@ -21,6 +21,7 @@ _FIELDS = {
     "queue": "queue",
     "tag": "tag",
     "fingerprint": "fingerprint",
+    "signal": "waiting_for",
     "after": "created_after",
     "before": "created_before",
 }

@@ -72,6 +72,9 @@ def read_query(parameters: Iterable[Parameter], query: bytes) -> dict[str, Any]:
             raise invalid("validation", "is given twice; give it once", parameter=name)
         else:
             found[name] = value
+    for name, parameter in known.items():
+        if parameter.is_required and name not in found:
+            raise invalid("validation", "is missing; give it in the address", parameter=name)
     return found
 
 

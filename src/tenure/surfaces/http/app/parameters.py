@@ -4,14 +4,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import structs
+from msgspec import json, structs
 
 from tenure.api import inputs
 from tenure.api.dialects.dialect import Dialect
 from tenure.api.dialects.known import DIALECTS
+from tenure.api.durable_shapes import KeptName, StepName
+from tenure.api.lease_shapes import Token
 from tenure.api.shapes import CURSOR as CURSOR_SCHEMA
 from tenure.api.shapes import MOMENT
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import step_named
 from tenure.core.model.states import State
 from tenure.core.reports.reading import EVENT_TYPES, Interest
 from tenure.core.values import fingerprint
@@ -29,6 +32,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?")
 _NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
 _CUSTOM_TYPE = {"pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._:-]{0,119}$"}
 _MOMENT = {"type": "string", **MOMENT}
+_TOKEN = json.schema(Token)
 
 IN_PATH: dict[str, dict[str, Any]] = {
     "jobId": {"type": "string", "format": "uuid"},
@@ -39,6 +43,8 @@ IN_PATH: dict[str, dict[str, Any]] = {
     "workerId": {"type": "string", "minLength": 1},
     "webhookId": {"type": "string", "format": "uuid"},
     "message": {"type": "string", "minLength": 1, "maxLength": 255},
+    "signal": json.schema(StepName),
+    **dict.fromkeys(("step", "effect"), json.schema(KeptName)),
 }
 """What the variable parts of paths may be."""
 
@@ -68,6 +74,17 @@ def _event_type(text: str) -> str:
 
 def _name(text: str) -> str:
     named("name", text)
+    return text
+
+
+def _signal(text: str) -> str:
+    step_named("name", text)
+    return text
+
+
+def _token(text: str) -> str:
+    if not re.fullmatch(_TOKEN["pattern"].strip("^$"), text):
+        raise InvalidInput("token", f"is {text!r:.64}", "give the token of the lease as it was received")
     return text
 
 
@@ -151,6 +168,13 @@ WAIT = Parameter(
     text="how long to wait for the job to end",
 )
 WAIT_FOR_JOBS = structs.replace(WAIT, text="how long to wait for a job to claim, when none is queued")
+WAITING_FOR = Parameter(
+    name="waitingFor",
+    read=_signal,
+    schema=json.schema(StepName),
+    text="suspended until it is sent this signal",
+)
+TOKEN = Parameter(name="token", read=_token, schema=_TOKEN, text="the token of the lease", is_required=True)
 OF_LISTS = (
     Parameter(
         name="status",
@@ -168,6 +192,7 @@ OF_LISTS = (
         schema={"type": "string", "pattern": fingerprint.PATTERN},
         text="dead letters with this cause, as `/v1/dead-letters` names it",
     ),
+    WAITING_FOR,
     Parameter(name="createdAfter", read=inputs.bound, schema=_MOMENT, text="recorded at this time or later"),
     Parameter(name="createdBefore", read=inputs.bound, schema=_MOMENT, text="recorded before this time"),
     Parameter(name="sort", read=_read_sort, schema=_sort_schema, text="newest first, unless `createdAt`"),

@@ -59,6 +59,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     schema: Mapping[str, Any]
     text: str
     many: bool = False
+    is_required: bool = False
 
 
 class Header(Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ worker's id together with the key's, so that no other key can act for it, whatev
 
 import asyncio
 from datetime import timedelta
-from typing import Any
 
 from msgspec import UnsetType
 
+from tenure.api.lease_progress_shapes import SuspendBody
 from tenure.api.lease_shapes import (
     AttemptEnded,
     CompleteBody,
@@ -24,6 +24,7 @@ from tenure.api.lease_shapes import (
 )
 from tenure.api.shapes import given
 from tenure.core.errors import InvalidInput, JobNotFound
+from tenure.core.model.durable import Wait, WaitKind, step_named
 from tenure.core.model.lease import Lease, Line, Order, Progress, RemoteClaim
 from tenure.core.model.retry import Asked as Wish
 from tenure.core.model.retry import FatalAsked, Raised, RetryAsked, Returned, failure_of
@@ -47,6 +48,9 @@ LEASE_SECONDS = 30
 
 VERSION = "http"
 """Shown for such a worker in place of a version of Tenure."""
+
+SLEEP, WAIT = "sleep:", "wait:"
+"""What the names of steps of pauses and waits begin with, if the worker gives none."""
 
 _NO_KEY = "http"
 
@@ -90,7 +94,7 @@ def _lease_for(context: AppContext, body: LeaseOrder) -> timedelta:
 async def heartbeat(context: AppContext, request: Request) -> Response:
     """Prolong a lease, and store progress and logs; the answer says whether the job is to stop, and why."""
     body: HeartbeatBody = request.body
-    held = await _held(context, request)
+    held = await held_lease(context, request)
     progress = given(body.progress)
     kept = await context.client.remote_leases.keep(
         held,
@@ -99,7 +103,7 @@ async def heartbeat(context: AppContext, request: Request) -> Response:
         [SentLine(int(line.n), line.level, line.text) for line in body.logs],
     )
     if kept is None:
-        raise _lost()
+        raise lost()
     item = KeptLease(
         job_id=request.job,
         lease_expires_at=kept.expires_at,
@@ -113,27 +117,36 @@ async def heartbeat(context: AppContext, request: Request) -> Response:
 async def complete(context: AppContext, request: Request) -> Response:
     """Report that the attempt succeeded; a repeated report, after a lost answer, changes nothing."""
     body: CompleteBody = request.body
-    held = await _held(context, request)
+    held = await held_lease(context, request)
     result = NULL if isinstance(body.result, UnsetType) else document(body.result, "/result")
-    return _answered(request, await context.client.remote_leases.end(held, Returned(result)))
+    return answered(request, await context.client.remote_leases.end(held, Returned(result)))
 
 
 async def fail(context: AppContext, request: Request) -> Response:
     """Report that the attempt failed; the body, or else the job's policy, decides whether it is retried."""
     body: FailBody = request.body
-    held = await _held(context, request)
+    held = await held_lease(context, request)
     error = body.error
     printable("type", error.type, least=1)
     failure = failure_of(error.type, error.message, error.traceback)
     end = Raised(failure, (error.type,), _wish(body))
-    return _answered(request, await context.client.remote_leases.end(held, end))
+    return answered(request, await context.client.remote_leases.end(held, end))
 
 
 async def release(context: AppContext, request: Request) -> Response:
     """Give a job back, which costs it no attempt; one that was asked to stop counts as stopped."""
     body: ReleaseBody = request.body
-    held = await _held(context, request)
-    return _answered(request, await context.client.remote_leases.release(held, has_started=body.started))
+    held = await held_lease(context, request)
+    return answered(request, await context.client.remote_leases.release(held, has_started=body.started))
+
+
+async def suspend(context: AppContext, request: Request) -> Response:
+    """Let a job wait for a time or for a signal; this costs it no attempt, and another one goes on later.
+
+    If the signal is there already, the job is in line again at once.
+    """
+    held = await held_lease(context, request)
+    return answered(request, await context.client.remote_leases.suspend(held, _wait(request.body, held)))
 
 
 async def leave(context: AppContext, request: Request) -> Response:
@@ -205,15 +218,35 @@ def _owner(caller: Caller, worker: str) -> str:
     return f"{worker}@{caller.key or _NO_KEY}"
 
 
-async def _held(context: AppContext, request: Request) -> RemoteLease:
+async def held_lease(context: AppContext, request: Request) -> RemoteLease:
     """The lease of the token. Raises JobNotFound for a job that the caller may not see."""
-    body: Any = request.body
+    token: str = request.query["token"] if request.body is None else request.body.token
     if request.caller.definitions:
         job = await context.client.get(request.job)
         if not request.caller.knows(job.definition):
             raise JobNotFound(job.id)
-    fence, _, worker = body.token.partition(".")
+    fence, _, worker = token.partition(".")
     return RemoteLease(_owner(request.caller, worker), Lease(request.job, int(fence)))
+
+
+def _wait(body: SuspendBody, held: RemoteLease) -> Wait:
+    pause, signal, timeout = given(body.for_seconds), given(body.signal), given(body.timeout_seconds)
+    if (pause is None) == (signal is None):
+        problem = "is missing; give it, or signal" if pause is None else "does not go with signal; give one"
+        raise invalid("validation", problem, pointer="/forSeconds")
+    if pause is not None and timeout is not None:
+        raise invalid("validation", "belongs to a signal; leave it out", pointer="/timeoutSeconds")
+    if signal is not None:
+        step_named("signal", signal)
+        return Wait(
+            kind=WaitKind.SIGNAL,
+            step=given(body.name) or f"{WAIT}{signal}",
+            signal=signal,
+            timeout=None if timeout is None else timedelta(seconds=timeout),
+        )
+    # A name of its own for each attempt: a pause that was repeated under one name would be over already.
+    name = given(body.name) or f"{SLEEP}{held.lease.fence}"
+    return Wait(kind=WaitKind.TIME, step=name, timeout=timedelta(seconds=pause or 0))
 
 
 def _wish(body: FailBody) -> Wish | None:
@@ -225,15 +258,17 @@ def _wish(body: FailBody) -> Wish | None:
     return RetryAsked() if body.retryable is True else None
 
 
-def _answered(request: Request, answer: ReportAnswer | None) -> Response:
+def answered(request: Request, answer: ReportAnswer | None) -> Response:
+    """The answer to a report that an attempt has ended."""
     if answer is None:
-        raise _lost()
+        raise lost()
     if answer.is_late:
         detail = "the attempt exceeded the job's timeout and was ended as timed out; discard its result"
         raise Refusal("lease-lost", detail, job_status=answer.state)
     return Response(200, AttemptEnded(job_id=request.job, status=answer.state))
 
 
-def _lost() -> Refusal:
+def lost() -> Refusal:
+    """The refusal where the lease does not hold."""
     detail = "the lease has expired or belongs to another worker; stop the attempt and discard its result"
     return Refusal("lease-lost", detail)

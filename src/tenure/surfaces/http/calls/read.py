@@ -36,6 +36,7 @@ async def jobs(context: AppContext, request: Request) -> Response:
         queue=query.get("queue"),
         tag=query.get("tag"),
         fingerprint=query.get("fingerprint"),
+        waiting_for=query.get("waitingFor"),
         namespace=request.caller.namespace,
         created_after=query.get("createdAfter"),
         created_before=query.get("createdBefore"),
@@ -59,9 +60,9 @@ async def jobs(context: AppContext, request: Request) -> Response:
 async def job(context: AppContext, request: Request) -> Response:
     """Everything that operators may see of one job."""
     found = await context.client.get(request.job)
-    return Response(
-        200, _worded(views.job_detail(found, context.redaction), found, request.query.get("vocabulary"))
-    )
+    kept = await context.client.durable.kept(found)
+    detail = views.job_detail(found, context.redaction, kept)
+    return Response(200, _worded(detail, found, request.query.get("vocabulary")))
 
 
 async def why(context: AppContext, request: Request) -> Response:

@@ -6,6 +6,7 @@ from tenure.surfaces.http.calls.tables import (
     leases,
     platform,
     process,
+    progress,
     retention,
     schedules,
     webhooks,
@@ -14,6 +15,7 @@ from tenure.surfaces.http.calls.tables import (
 ROUTES = (
     *clients.ROUTES,
     *jobs.ROUTES,
+    *progress.ROUTES,
     *leases.ROUTES,
     *schedules.ROUTES,
     *webhooks.ROUTES,

@@ -70,6 +70,17 @@ _TOGETHER: dict[str, Schema] = {
     },
     "PurgeBody": {"allOf": [_only(DEAD_LETTERS)]},
     "RescheduleBody": {"oneOf": [{"required": ["runAt"]}, {"required": ["delaySeconds"]}]},
+    "EffectBody": {"not": {"required": ["result"], "properties": {"happened": {"const": False}}}},
+    "StepBody": {
+        "not": {
+            "required": ["result", "status"],
+            "properties": {"status": {"enum": ["intended", "skipped"]}},
+        }
+    },
+    "SuspendBody": {
+        "oneOf": [{"required": ["forSeconds"]}, {"required": ["signal"]}],
+        "dependentRequired": {"timeoutSeconds": ["signal"]},
+    },
     "ReplayAllBody": {"allOf": [_only(FINAL)], "anyOf": _NAMES_SOMETHING},
 }
 """Rules between the fields of a body, by its name, which their types cannot express."""
@@ -139,7 +150,14 @@ def _in_query(parameter: Parameter) -> Schema:
     schema: Mapping[str, Any] = parameter.schema
     if parameter.many:
         schema = {"type": "array", "items": schema, "maxItems": MOST_REPEATS}
-    return {"name": parameter.name, "in": "query", "description": parameter.text, "schema": schema}
+    required = {"required": True} if parameter.is_required else {}
+    return {
+        "name": parameter.name,
+        "in": "query",
+        **required,
+        "description": parameter.text,
+        "schema": schema,
+    }
 
 
 def _in_head(route: Route) -> list[dict[str, Any]]:
