@@ -4,13 +4,8 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-pages bench-rivals \
-	chaos chaos-counts chaos-schedules chaos-webhooks lock clean
-=======
 .PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-messages bench-pages bench-rivals \
-	chaos chaos-counts chaos-schedules lock clean
->>>>>>> main
+	chaos chaos-counts chaos-schedules chaos-webhooks lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16

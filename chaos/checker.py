@@ -36,11 +36,8 @@ _THEMES = (
     privacy,
     ticks,
     messages,
-<<<<<<< HEAD
     hooks,
-=======
     progress,
->>>>>>> main
 )
 
 INVARIANTS = {

@@ -191,16 +191,13 @@ class Evidence(Struct, frozen=True, kw_only=True):
     schedules: list[Schedule] = []
     ticks: list[TickOf] = []
     schedule_calls: list[ScheduleCall] = []
-<<<<<<< HEAD
     hooks: list[Hook] = []
     received: list[Received] = []
     deliveries: list[Delivery] = []
     feed: list[FeedEntry] = []
     """Every event as it came by, where webhooks are judged: its job may be gone since."""
-=======
     progress: list[JobProgress] = []
     finished_steps: list[FinishedStep] = []
->>>>>>> main
 
 
 class Watch:
@@ -287,15 +284,12 @@ async def gather(
         schedules=schedules,
         ticks=[tick for schedule in schedules for tick in await _ticks(store, schedule.name)],
         schedule_calls=list(schedule_calls),
-<<<<<<< HEAD
         hooks=list(hooks),
         received=list(received),
         deliveries=[one for hook in hooks for one in await _deliveries(store, hook.asked.id)],
         feed=list(watch.feed),
-=======
         progress=list(those_with_any(await _each(ids, lambda job: progress_of(store, job)))),
         finished_steps=list(watch.finished_steps),
->>>>>>> main
     )
 
 

@@ -18,8 +18,8 @@ _MESSAGE = re.compile("msg_([0-9a-f]{32})_([0-9]+)")
 _TEST = "msg_test_"
 
 
-def i54_every_event_is_told(book: Casebook) -> Iterator[Finding]:
-    """I54: every committed event that a webhook wants was taken by its receiver."""
+def i58_every_event_is_told(book: Casebook) -> Iterator[Finding]:
+    """I58: every committed event that a webhook wants was taken by its receiver."""
     for life in book.hooks.values():
         for message, happened in life.owed.items():
             if message not in life.taken:
@@ -28,8 +28,8 @@ def i54_every_event_is_told(book: Casebook) -> Iterator[Finding]:
         yield from _gone_untold(book, life)
 
 
-def i55_nothing_else_is_told(book: Casebook) -> Iterator[Finding]:
-    """I55: what is told was committed, is as it was, and was asked for by the webhook that it came to."""
+def i59_nothing_else_is_told(book: Casebook) -> Iterator[Finding]:
+    """I59: what is told was committed, is as it was, and was asked for by the webhook that it came to."""
     for request in book.evidence.received:
         if request.hook not in book.hooks:
             yield None, f"{request.message} came to where no webhook leads"
@@ -45,8 +45,8 @@ def i55_nothing_else_is_told(book: Casebook) -> Iterator[Finding]:
                 yield _job_of(request), f"{_named(life)}: {request.message} says {wrong}"
 
 
-def i56_one_id(book: Casebook) -> Iterator[Finding]:
-    """I56: all tries of a message have one id, one body and a signature by the webhook's secret."""
+def i60_one_id(book: Casebook) -> Iterator[Finding]:
+    """I60: all tries of a message have one id, one body and a signature by the webhook's secret."""
     for life in book.hooks.values():
         bodies: dict[str, str] = {}
         for request in life.received:
@@ -60,8 +60,8 @@ def i56_one_id(book: Casebook) -> Iterator[Finding]:
                 yield _job_of(request), f"{_named(life)}: {request.message} is not signed by its secret"
 
 
-def i57_deliveries_are_true(book: Casebook) -> Iterator[Finding]:
-    """I57: what is on record as delivered was taken, and what was taken is on record as what it is."""
+def i61_deliveries_are_true(book: Casebook) -> Iterator[Finding]:
+    """I61: what is on record as delivered was taken, and what was taken is on record as what it is."""
     for life in book.hooks.values():
         for message, delivery in life.deliveries.items():
             if delivery.state is DeliveryState.DELIVERED and message not in life.taken:
@@ -76,7 +76,7 @@ def i57_deliveries_are_true(book: Casebook) -> Iterator[Finding]:
                     yield delivery.job, f"{_named(life)}: {message} still waits"
 
 
-INVARIANTS = (i54_every_event_is_told, i55_nothing_else_is_told, i56_one_id, i57_deliveries_are_true)
+INVARIANTS = (i58_every_event_is_told, i59_nothing_else_is_told, i60_one_id, i61_deliveries_are_true)
 
 
 def _gone_untold(book: Casebook, life: HookLife) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from tests.chaos.hook_stories import TERMS
 from tests.chaos.scene import Scene
 from tests.storage.backends import SqliteBackend
 
-HOOKS = {"I54", "I55", "I56", "I57"}
+HOOKS = {"I58", "I59", "I60", "I61"}
 
 
 @dataclass(frozen=True)
@@ -97,30 +97,30 @@ def _without(told: Told) -> Told:
 
 Forgery = Callable[[Told], Told]
 FORGERIES: list[tuple[set[str], str, Forgery]] = [
-    ({"I54", "I57"}, "a message that never came", _without),
-    ({"I54", "I57"}, "a message that was refused", lambda t: t.everywhere(answered=500)),
-    ({"I54"}, "an event that nobody fanned out", lambda t: t.hook(events=("onEnd", "onStart"))),
-    ({"I55"}, "a message that was not asked for", lambda t: t.hook(events=("failed",))),
-    ({"I55"}, "a message of another queue", lambda t: t.hook(queues=("other",))),
-    ({"I55"}, "a message of another namespace", lambda t: t.hook(namespace="other")),
-    ({"I55"}, "a message without the tag", lambda t: t.hook(tags=("red",))),
-    ({"I54", "I55"}, "a message to a place that no webhook leads to", lambda t: t.everywhere(hook=None)),
+    ({"I58", "I61"}, "a message that never came", _without),
+    ({"I58", "I61"}, "a message that was refused", lambda t: t.everywhere(answered=500)),
+    ({"I58"}, "an event that nobody fanned out", lambda t: t.hook(events=("onEnd", "onStart"))),
+    ({"I59"}, "a message that was not asked for", lambda t: t.hook(events=("failed",))),
+    ({"I59"}, "a message of another queue", lambda t: t.hook(queues=("other",))),
+    ({"I59"}, "a message of another namespace", lambda t: t.hook(namespace="other")),
+    ({"I59"}, "a message without the tag", lambda t: t.hook(tags=("red",))),
+    ({"I58", "I59"}, "a message to a place that no webhook leads to", lambda t: t.everywhere(hook=None)),
     (
-        {"I55", "I56"},
+        {"I59", "I60"},
         "a message that says something else",
         lambda t: t.request(body=t.first.body.replace('"succeeded"', '"failed"')),
     ),
-    ({"I55", "I56"}, "a message of no event", lambda t: t.renamed(f"msg_{uuid4().hex}_3")),
-    ({"I56"}, "a body that was changed", lambda t: t.request(body=t.first.body.replace(":", ": ", 1))),
+    ({"I59", "I60"}, "a message of no event", lambda t: t.renamed(f"msg_{uuid4().hex}_3")),
+    ({"I60"}, "a body that was changed", lambda t: t.request(body=t.first.body.replace(":", ": ", 1))),
     (
-        {"I56"},
+        {"I60"},
         "a signature of somebody else",
         lambda t: t.request(headers={**t.first.headers, "webhook-signature": "v1,AAAA"}),
     ),
-    ({"I56"}, "a message without a signature", lambda t: t.request(headers={"webhook-id": t.first.message})),
-    ({"I57"}, "a delivery under another number", lambda t: t.delivery(n=9)),
-    ({"I57"}, "a delivery that still waits", lambda t: t.delivery(state=DeliveryState.WAITING)),
-    ({"I57"}, "deliveries that are gone", lambda t: t.but(deliveries=[])),
+    ({"I60"}, "a message without a signature", lambda t: t.request(headers={"webhook-id": t.first.message})),
+    ({"I61"}, "a delivery under another number", lambda t: t.delivery(n=9)),
+    ({"I61"}, "a delivery that still waits", lambda t: t.delivery(state=DeliveryState.WAITING)),
+    ({"I61"}, "deliveries that are gone", lambda t: t.but(deliveries=[])),
 ]
 
 
