@@ -23,7 +23,7 @@ FAULTS = (
         number="F38",
         act=kill,
         what="the broker whose messages lead workers to jobs is killed, and all that it held is lost",
-        every=4.0,
+        every=10.0,
         at_once=1,
         counters=("named",),
     ),

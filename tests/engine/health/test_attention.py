@@ -203,10 +203,13 @@ async def test_a_queue_from_which_workers_cannot_receive_is_told_until_they_can(
     assert symptom.what.endswith(": not b")
     assert "TENURE_SQS_QUEUE_URL" in symptom.cure
 
+    await store.note_receiver("c", "https://sqs.example/1/jobs", "not c")
     await clock.advance(seconds(56))
     for id_ in "ab":
         await enlist(store, id_, MAIL)
-    [symptom] = [one for one in symptoms_of(await look(store)) if one.kind == "messages-away"]
+    seen = await look(store)
+    assert [(one.failing, one.workers) for one in seen.queues] == [(2, 2)]  # without the one that is silent
+    [symptom] = [one for one in symptoms_of(seen) if one.kind == "messages-away"]
     assert symptom.needs_person
 
     for id_ in "ab":

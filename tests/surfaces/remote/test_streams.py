@@ -15,6 +15,7 @@ from tenure.core.reports.reading import Filter
 from tenure.settings.http_limits import HttpLimits
 from tenure.storage.contract.store import Store
 from tenure.surfaces.remote.streams import SILENCE
+from tests.storage.backends import Backend
 from tests.storage.verbs import claim, found, settle, succeeded
 from tests.surfaces.http.calls.test_streams_killed import is_some, load, the_whole_feed
 from tests.surfaces.http.http_server import Api, serving
@@ -61,6 +62,7 @@ class Reader:
 @ONE_STORE_EACH
 async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_killed(
     server: RestartableServer,
+    backend: Backend,
     store: Store,
     worked: list[Store],
     kind: str,
@@ -90,7 +92,7 @@ async def test_nothing_is_missed_and_nothing_comes_twice_though_the_server_is_ki
         for queue in ("held", "slow"):
             owned = await claim(store, lines=[Line(queue, "mail")])
             await settle(store, [succeeded(each) for each in owned])
-    whole = await the_whole_feed(store)
+    whole = await the_whole_feed(store, backend)
     assert everything.seen == [(entry.event.job, entry.event.n) for entry in whole]
     assert some.seen == [(entry.event.job, entry.event.n) for entry in whole if is_some(entry)]
     assert one.seen == [(held.id, n) for n in (1, 2, 3)]

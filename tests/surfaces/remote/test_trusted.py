@@ -8,7 +8,6 @@ import pytest
 from tenure import State, Unreachable, Untrusted
 from tenure.core.values import key_text
 from tenure.storage.contract.store import Store
-from tests.ports import free_port
 from tests.storage.verbs import claim, settle, succeeded
 from tests.surfaces.http.http_server import Api
 from tests.surfaces.remote.restartable_server import (
@@ -31,7 +30,7 @@ async def test_over_tls_a_server_is_asked_as_ever(
     monkeypatch.setenv("SSL_CERT_FILE", str(made.file))
     async with (
         asyncio.timeout(PATIENCE),
-        between(int(api.server.url.rpartition(":")[2]), made.tls) as proxy,
+        between(port_of(api.server.url), made.tls) as proxy,
         open_client(kind, proxy.url) as client,
     ):
         proxy.cuts = ["before", "after", "head", "body"]
@@ -69,13 +68,26 @@ async def test_who_does_not_speak_tls_is_told_at_once(api: Api, kind: str) -> No
             await client.create("mail")
 
 
-async def test_who_goes_away_before_tls_is_agreed_upon_may_come_back(kind: str) -> None:
-    async with between(free_port()) as proxy:
+async def test_who_goes_away_before_tls_is_agreed_upon_may_come_back(
+    api: Api, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked again, for as long as the client has patience."""
+    made = Certificate(tmp_path, HERE)
+    monkeypatch.setenv("SSL_CERT_FILE", str(made.file))
+    async with between(port_of(api.server.url), made.tls) as secure, between(port_of(secure.url)) as proxy:
+        url = proxy.url.replace("http:", "https:")
+        proxy.cuts = ["before"] * 2
+        async with open_client(kind, url) as client:
+            await client.create("mail", {"to": "ada"})
+        assert proxy.made == 2
         proxy.cuts = ["before"] * 1000
-        async with open_client(kind, proxy.url.replace("http:", "https:"), timeout=1) as client:
+        async with open_client(kind, url, timeout=1) as client:
             with pytest.raises(Unreachable):
-                await client.create("mail")
-        assert proxy.made > 1
+                await client.create("mail", {"to": "ada"})
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
 
 
 async def test_authorities_that_cannot_be_read_are_named(
