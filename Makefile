@@ -5,7 +5,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-messages bench-pages bench-rivals \
-	chaos chaos-counts chaos-schedules lock clean
+	chaos chaos-counts chaos-schedules chaos-webhooks lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,7 +25,7 @@ check: ## run the checks alone: format, lint, types, import contracts
 long: ## run the tests that take more time the more they are to find
 	TENURE_POWER_CUTS=1000 $(PYTHON) -m pytest tests/storage/faults/test_power_cut.py
 	TENURE_MODEL_EXAMPLES=200 $(PYTHON) -m pytest tests/model
-	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py tests/chaos/test_schedules.py tests/chaos/test_messages.py \
+	TENURE_TEST_WHOLE=1 $(PYTHON) -m pytest tests/bench tests/browser tests/chaos/test_short.py tests/chaos/test_schedules.py tests/chaos/test_webhooks.py tests/chaos/test_messages.py \
 		tests/storage/contract/test_limits_crowded.py tests/storage/contract/test_migrate_killed.py \
 		tests/storage/postgres/claims/test_many_keys.py tests/examples tests/relay tests/storage/touched tests/surfaces tests/telemetry tests/testing tests/worker \
 		--deselect tests/surfaces/http/docs/test_document.py
@@ -79,6 +79,9 @@ chaos-counts: ## the same until every fault has struck as often as it must, half
 
 chaos-schedules: ## 200 schedules fire by the second while what fires them is killed and frozen (CHAOS_FLAGS)
 	$(PYTHON) -m chaos.schedules $(CHAOS_FLAGS)
+
+chaos-webhooks: ## 2,000 jobs are told of while receivers misbehave and what sends is killed (CHAOS_FLAGS)
+	$(PYTHON) -m chaos.webhooks $(CHAOS_FLAGS)
 
 lock: ## bring both locks in line with pyproject.toml (LOCK_FLAGS=--upgrade for newer versions)
 	$(COMPILE) --extra dev --output-file requirements-dev.lock pyproject.toml

@@ -12,6 +12,7 @@ from chaos.evidence import Clocks, Evidence, Outage, Sighting, Stay
 from chaos.kept_progress import JobProgress
 from chaos.ledger import Entry
 from chaos.schedules.lives import ScheduleLife, schedule_lives
+from chaos.webhooks.lives import HookLife, hooks_in
 from tenure.core.model import trail
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
@@ -132,6 +133,11 @@ class Casebook:
     def schedules(self) -> dict[ScheduleName, ScheduleLife]:
         """What is known of schedules."""
         return schedule_lives(self.evidence)
+
+    @cached_property
+    def hooks(self) -> dict[UUID, HookLife]:
+        """What is known of webhooks."""
+        return hooks_in(self.evidence)
 
     def outages_between(self, begin: datetime, end: datetime) -> list[Outage]:
         """The outages that may have touched a span of the store's time."""

@@ -10,6 +10,7 @@ from chaos.invariants import (
     accepted,
     attempts,
     cancelling,
+    hooks,
     keys,
     leases,
     leftovers,
@@ -35,6 +36,7 @@ _THEMES = (
     privacy,
     ticks,
     messages,
+    hooks,
     progress,
 )
 

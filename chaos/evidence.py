@@ -26,15 +26,17 @@ from chaos.kept_progress import (
 from chaos.ledger import Entry
 from chaos.messages.passages import Passage
 from chaos.schedules.calls import ScheduleCall, TickOf
+from chaos.webhooks.told import Hook, Received
 from tenure.core.model.job import Event, Job
 from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.reports.operations import LineStatus
-from tenure.core.reports.reading import Filter, Position
+from tenure.core.reports.reading import FeedEntry, Filter, Position
 from tenure.core.reports.retention import Retention
 from tenure.core.schedule.schedule import Schedule, ScheduleName
 from tenure.core.values.bounds import LARGEST_PAGE
+from tenure.core.webhooks.delivery import Delivery
 from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
@@ -189,6 +191,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     schedules: list[Schedule] = []
     ticks: list[TickOf] = []
     schedule_calls: list[ScheduleCall] = []
+    hooks: list[Hook] = []
+    received: list[Received] = []
+    deliveries: list[Delivery] = []
+    feed: list[FeedEntry] = []
+    """Every event as it came by, where webhooks are judged: its job may be gone since."""
     progress: list[JobProgress] = []
     finished_steps: list[FinishedStep] = []
 
@@ -196,8 +203,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Watch:
     """Looks at a store during a run: at its clock, and at every job that has moved since the last look."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_feed: bool = False) -> None:
         self.clocks: list[Clocks] = []
+        self.feed: list[FeedEntry] = []
+        self._keeps_feed = keeps_feed
         self.sightings: list[Sighting] = []
         self.finished_steps: list[FinishedStep] = []
         self._behind: Position | None = None
@@ -209,6 +218,8 @@ class Watch:
         touched: dict[UUID, None] = {}
         while entries := await store.feed(self._behind):
             self._behind = entries[-1].position
+            if self._keeps_feed:
+                self.feed += entries
             touched.update((entry.event.job, None) for entry in entries)
         seen = [job for job in await _each(touched, store.get) if job is not None]
         self.sightings += [Sighting(at, job) for job in seen]
@@ -240,6 +251,8 @@ async def gather(
     secrets: Sequence[Secret] = (),
     passages: Sequence[Passage] = (),
     schedule_calls: Sequence[ScheduleCall] = (),
+    hooks: Sequence[Hook] = (),
+    received: Sequence[Received] = (),
 ) -> Evidence:
     """Read all that a store has, and put it beside what others saw."""
     watch = watch or Watch()
@@ -271,6 +284,10 @@ async def gather(
         schedules=schedules,
         ticks=[tick for schedule in schedules for tick in await _ticks(store, schedule.name)],
         schedule_calls=list(schedule_calls),
+        hooks=list(hooks),
+        received=list(received),
+        deliveries=[one for hook in hooks for one in await _deliveries(store, hook.asked.id)],
+        feed=list(watch.feed),
         progress=list(those_with_any(await _each(ids, lambda job: progress_of(store, job)))),
         finished_steps=list(watch.finished_steps),
     )
@@ -319,6 +336,16 @@ async def _ticks(store: Store, name: ScheduleName) -> list[TickOf]:
     found: list[TickOf] = []
     while page := await store.ticks(name, before=found[-1].tick.place if found else None, limit=LARGEST_PAGE):
         found += [TickOf(name, one.tick) for one in page]
+    return found
+
+
+async def _deliveries(store: Store, webhook: UUID) -> list[Delivery]:
+    """The deliveries of a webhook, newest first."""
+    found: list[Delivery] = []
+    before = None
+    while page := await store.deliveries(webhook, before=before, limit=LARGEST_PAGE):
+        found += page
+        before = page[-1].noted_at, page[-1].message
     return found
 
 

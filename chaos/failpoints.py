@@ -28,8 +28,8 @@ from typing import Any, Literal, NamedTuple
 VARIABLE = "TENURE_TEST_FAILPOINTS"
 FIRED = "TENURE_TEST_FAILPOINTS_FIRED"
 
-Side = Literal["worker", "zygote", "api", "clock"]
-"""Who arms a place: the worker, the zygote for itself and its children, a server, or what fires schedules."""
+Side = Literal["worker", "zygote", "api", "clock", "relay"]
+"""Who arms a place: the worker, the zygote for itself and its children, a server, what fires or sends."""
 
 
 class Place(NamedTuple):
@@ -107,7 +107,16 @@ CLOCK_PLACES: dict[str, Place] = {
 }
 """Every failpoint of what fires schedules: what is due was read; it is about to be fired; it was."""
 
-_EVERY = {**PLACES, **API_PLACES, **CLOCK_PLACES}
+RELAY_PLACES: dict[str, Place] = {
+    "relay.read": Place("relay", _verb("scan"), "after"),
+    **_around("relay", "relay.fan_out", _verb("fan_out")),
+    "relay.taken": Place("relay", _verb("due_deliveries"), "after"),
+    **_around("relay", "relay.sent", "tenure.relay.egress:Egress.post"),
+    **_around("relay", "relay.settle", _verb("settle_deliveries")),
+}
+"""Every failpoint of what sends webhooks: around reading, recording, taking, sending and settling."""
+
+_EVERY = {**PLACES, **API_PLACES, **CLOCK_PLACES, **RELAY_PLACES}
 
 
 class Armed(NamedTuple):

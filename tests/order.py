@@ -18,6 +18,7 @@ LONG = (
     "tests/chaos/test_short.py",
     "tests/chaos/test_messages.py",
     "tests/chaos/test_schedules.py",
+    "tests/chaos/test_webhooks.py",
     "tests/worker/test_flooding.py",
     "tests/worker/test_failover.py",
     "tests/examples/image_service/test_service.py",

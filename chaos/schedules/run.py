@@ -13,12 +13,13 @@ from msgspec import Struct
 from chaos import checker, evidence
 from chaos.casebook import Casebook
 from chaos.checker import Violation
+from chaos.crew import LONGEST_FREEZE, Crew
 from chaos.evidence import Evidence, Terms
 from chaos.ground import Kind, prepared
 from chaos.schedules.app import app
 from chaos.schedules.calls import ScheduleCall
 from chaos.schedules.client import ScheduleClient
-from chaos.schedules.crew import LONGEST_FREEZE, Crew
+from chaos.schedules.crew import FIRING
 from chaos.schedules.load import Changes, schedules
 from tenure.core.schedule.schedule import TickOutcome
 from tenure.engine.client.registration import save_definitions
@@ -77,7 +78,7 @@ async def run(setup: Setup, folder: Path, server: OwnServer | None = None) -> Re
         store = await open_store(ground.direct)
         ends.push_async_callback(store.close)
         await save_definitions(store, app.specs(), "the run")
-        crew = Crew(ground, folder, setup.processes, random)
+        crew = Crew(FIRING, ground, folder, setup.processes, random)
         ends.push_async_callback(crew.close)
         await crew.open()
         client = ScheduleClient(store)

@@ -15,6 +15,7 @@ from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gathe
 from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
 from chaos.schedules.calls import ScheduleCall
+from chaos.webhooks.told import Hook, Received
 from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line
@@ -60,6 +61,8 @@ class Scene:
     history: list[Call] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
     schedule_calls: list[ScheduleCall] = field(default_factory=list)
+    hooks: list[Hook] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -134,6 +137,8 @@ class Scene:
             history=self.history,
             stays=stays,
             schedule_calls=self.schedule_calls,
+            hooks=self.hooks,
+            received=self.received,
         )
         return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
 

@@ -9,6 +9,7 @@ import pytest
 from chaos.checker import INVARIANTS, check
 from chaos.evidence import Terms, Watch, gather
 from tenure.storage.contract.store import Store
+from tests.chaos.test_messages import PLANTED as MESSAGES
 from tests.chaos.test_planted_api import SERVERS
 from tests.chaos.test_planted_sabotage import BY_FUNCTION, PLANTS
 from tests.chaos.test_planted_worker import CASES
@@ -27,6 +28,7 @@ SABOTAGE = {
     **{name: numbers for name, (numbers, _, _) in CASES.items()},
     **BY_FUNCTION,
     **SERVERS,
+    **MESSAGES,
 }
 
 

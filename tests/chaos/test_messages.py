@@ -129,6 +129,12 @@ async def test_a_sound_worker_removes_what_led_it_in_the_end(bench: Bench) -> No
     assert await bench.broken() == set()
 
 
+PLANTED = {
+    "a worker that removes what it has claimed": {"I52"},
+    "a worker that leaves what it has not claimed": {"I53"},
+}
+
+
 async def test_a_message_that_is_removed_before_the_end_is_noticed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.retention import Retention
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.core.values.failure import Failure
-from tests.chaos import test_planted_progress, test_planted_ticks
+from tests.chaos import test_planted_hooks, test_planted_progress, test_planted_ticks
 from tests.chaos.forged_evidence import Forger
 from tests.chaos.scene import TERMS, WIRE, Scene, play
 from tests.storage.backends import SqliteBackend
@@ -342,6 +342,7 @@ def test_every_invariant_has_been_seen_broken() -> None:
     everywhere = [
         *(broken for broken, _, _ in FORGERIES),
         *(broken for broken, _, _ in test_planted_ticks.FORGERIES),
+        *(broken for broken, _, _ in test_planted_hooks.FORGERIES),
         *(broken for broken, *_ in test_planted_progress.FORGERIES),
     ]
     assert {number for broken in everywhere for number in broken} == set(INVARIANTS)

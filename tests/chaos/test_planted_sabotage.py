@@ -17,13 +17,25 @@ from tenure.core.errors import StoreRefused, StoreUnavailable
 from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import Enqueued, NewJob
 from tenure.storage.sqlite.store import SqliteStore
-from tests.chaos import planted_bugs, planted_progress, planted_ticks, stories, tick_stories
+from tests.chaos import (
+    planted_bugs,
+    planted_hooks,
+    planted_progress,
+    planted_ticks,
+    stories,
+    tick_stories,
+)
 from tests.chaos.planted_bugs import TERMS, Plant, sqlite
 from tests.chaos.scene import Scene
 from tests.chaos.stories import Story
 from tests.storage.backends import Backend, PostgresBackend, SqliteBackend
 
-PLANTS = (*planted_bugs.PLANTS, *planted_ticks.PLANTS, *planted_progress.PLANTS)
+PLANTS = (
+    *planted_bugs.PLANTS,
+    *planted_ticks.PLANTS,
+    *planted_progress.PLANTS,
+    *planted_hooks.PLANTS,
+)
 CASES = [
     pytest.param(plant, kind, id=f"{kind}: {plant.name}")
     for plant in PLANTS

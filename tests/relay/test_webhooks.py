@@ -1,6 +1,8 @@
 """What sends webhooks, against real receivers, on both stores."""
 
 import json
+import time
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -229,6 +231,26 @@ async def test_without_webhooks_nothing_is_asked_of_the_store(store: Store, rece
         await _settled(store, webhook, 1)
         await store.delete_webhook(webhook)
         await until(lambda: _is_quiet(called))
+
+
+async def test_while_nothing_comes_little_is_asked_for_a_webhook(store: Store, receiver: Receiver) -> None:
+    """An idle process with a webhook writes only that it is there; its looks become fewer."""
+    called: list[str] = []
+    counted = timed(store, lambda verb, _seconds, _error: called.append(verb))
+    webhook = await hook(store, receiver.url)
+    async with relay_on(counted):
+        await end_jobs(store, 1)
+        await _settled(store, webhook, 1)
+        await until(lambda: called.count("outlook") > 3)
+        called.clear()
+        began = time.monotonic()
+        await until(lambda: called.count("outlook") > 12)
+        asked, took = Counter(called), time.monotonic() - began
+        assert asked["fan_out"] <= 1, asked
+        assert asked["take_cursor"] <= 2 + took / 3, (asked, took)
+        assert asked["scan"] <= 4 + took, (asked, took)
+        messages = await end_jobs(store, 1)
+        await until(lambda: messages[0] in receiver.messages())
 
 
 def _is_quiet(called: list[str]) -> bool:

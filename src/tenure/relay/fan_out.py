@@ -29,8 +29,12 @@ HOLD = timedelta(seconds=5)
 SAVE_EVERY = 1.0
 """Seconds after which a cursor is moved and taken anew though nothing was of interest."""
 
+RETAKE_EVERY = 3.0
+"""Seconds after which a cursor is taken anew that has not moved: before others may take it."""
+
 GLANCE = 0.5
-"""Seconds after which the feed is looked at without a hint."""
+LONGEST_GLANCE = 2.0
+"""Seconds after which the feed is looked at without a hint: at first, and when nothing has come for long."""
 
 AT_ONCE = 1000
 AT_ONCE_WITH_DOCUMENTS = 100
@@ -63,6 +67,7 @@ class FanOut:
         self._redaction = redaction
         self._subscriptions = Subscriptions(store)
         self._held: HeldCursor | None = None
+        self._resting = GLANCE
         self.recorded = 0
         """How many deliveries it has recorded: whoever sends them looks whether it has grown."""
 
@@ -107,12 +112,19 @@ class FanOut:
             if await self._move(held, deliveries, is_end=is_end):
                 self.recorded += len(deliveries)
             return 0.0
-        if time.monotonic() - held.at < SAVE_EVERY:
+        has_moved = held.position != held.cursor.position
+        held_for = time.monotonic() - held.at
+        if held_for < (SAVE_EVERY if has_moved else RETAKE_EVERY):
             self._held = held
-        elif held.position != held.cursor.position or held.audience.unreadable:
+        elif has_moved or held.audience.unreadable:
             # What is left to others is kept for them while somebody says so.
             await self._move(held)
-        return GLANCE if found.is_end else 0.0
+        return self._glance(has_moved=has_moved) if found.is_end else 0.0
+
+    def _glance(self, *, has_moved: bool) -> float:
+        """How long to rest at the end of the feed: longer each time that nothing has come."""
+        self._resting = GLANCE if has_moved else min(self._resting * 1.25, LONGEST_GLANCE)
+        return self._resting
 
     async def _move(
         self, held: HeldCursor, deliveries: Sequence[NewDelivery] = (), *, is_end: bool = False

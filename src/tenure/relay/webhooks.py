@@ -28,6 +28,9 @@ from tenure.storage.contract.store import Store
 PACE = 0.05
 """The least seconds between two looks at the feed: what happens meanwhile is read together."""
 
+QUIET_PACE = 0.25
+"""The same where the last look found nothing that anybody wants."""
+
 OTHERS_SHARE = 4
 """How many times as long as a look has taken the next one waits, where the feed was read to its end."""
 
@@ -91,12 +94,14 @@ class WebhookRelay:
         finally:
             self._tell_hearer()
         done = time.monotonic()
-        if self._fan_out.recorded > before:
+        has_recorded = self._fan_out.recorded > before
+        if has_recorded:
             self._tell_sender()
         if rest is None:
             return away_for() if self._has_cursor else IDLE
         # However many events there are, most of the time is left for other work.
-        self._may_look_at = done + (max(PACE, OTHERS_SHARE * (done - now)) if rest else done - now)
+        pace = PACE if has_recorded else QUIET_PACE
+        self._may_look_at = done + (max(pace, OTHERS_SHARE * (done - now)) if rest else done - now)
         return rest
 
     async def _send(self) -> float:

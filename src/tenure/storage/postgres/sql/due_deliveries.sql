@@ -44,11 +44,13 @@ due AS MATERIALIZED (
      ORDER BY first.place, first.next_at
      LIMIT :limit::integer
 ),
+-- Looked up by what they are, and not by their state as well: a plan made while there was none would read all that wait.
+-- What is due waits.
 taken AS (
     UPDATE tenure.delivery
        SET holder = :holder::text, next_at = tenure.now() + :hold_for::interval
       FROM due
-     WHERE delivery.webhook = due.webhook AND delivery.message = due.message AND delivery.state = 'waiting'
+     WHERE delivery.webhook = due.webhook AND delivery.message = due.message AND delivery.next_at <= tenure.now()
     RETURNING delivery.*
 ),
 -- One that has just recovered gets no more than ten a second.

@@ -41,8 +41,10 @@ reached (mark, job, n, is_end) AS MATERIALIZED (
          WHERE (SELECT count(*) FROM looked_at) = :most AND (SELECT count(*) FROM picked) < :limit
            AND (mark, job, n) <= (:until_mark, :until_job, :until_n)
          UNION ALL
-        SELECT max(:mark, (SELECT n FROM tenure_sequence WHERE name = 'mark')), 'ffffffff-ffff-ffff-ffff-ffffffffffff',
-               2147483647, 1)
+        -- The end is behind the last event, and does not move with what others write: nobody has to note that.
+        SELECT max(:mark, coalesce((SELECT max(mark) FROM tenure_event), 0),
+                   coalesce((SELECT max(mark) FROM tenure_job), 0)),
+               'ffffffff-ffff-ffff-ffff-ffffffffffff', 2147483647, 1)
      LIMIT 1
 ),
 standing (is_gone) AS MATERIALIZED (

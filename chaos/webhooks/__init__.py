@@ -1,0 +1,1 @@
+"""Runs after webhooks: receivers that misbehave, and what sends to them is killed."""
