@@ -264,7 +264,7 @@ PLANTS = (
         stories.delayed,
         Sabotage(
             {
-                "sqlite": (("promote.due", "WHERE timer.due_at <= :now", ""),),
+                "sqlite": (("promote.due", "timer.due_at <= :now AND", ""),),
                 "postgres": (("promote", "WHERE timer.due_at <= tenure.now()", ""),),
             }
         ),
@@ -273,7 +273,7 @@ PLANTS = (
         "a retry before its time",
         {"I23"},
         stories.backing_off,
-        sqlite(("promote.due", "WHERE timer.due_at <= :now", "")),
+        sqlite(("promote.due", "timer.due_at <= :now AND", "")),
     ),
     Plant(
         "progress written over a finished job",

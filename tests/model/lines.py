@@ -187,7 +187,7 @@ class Lines(Record):
             "fence": fence,
             "attempt": job.attempt + 1,
             "started_at": self.now,
-            "progress": None,
+            "progress": job.progress if job.suspensions else None,
         }
         owner = self.holdings[fence].worker
         owned = self.step(job, State.RUNNING, "started", "worker", actor=owner, **changed)

@@ -14,22 +14,27 @@ from tenure.core.model.states import TIMERS
 NUMBER = 9000
 KIND = "from_the_future"
 _SOURCE = Path(tenure.__file__).parent
-_KINDS = "('hold', 'scheduled', 'retry', 'resume', 'give_up')"
+_KINDS = "('hold', 'scheduled', 'retry', 'resume', 'wait', 'give_up')"
+_NEWER_KINDS = _KINDS.replace(")", f", '{KIND}')")
 _COLUMN = ", flavour)"
 
 _MIGRATIONS = {
-    "postgres": """\
+    "postgres": f"""\
 CREATE TABLE tenure.future (job uuid PRIMARY KEY);
 ALTER TABLE tenure.job ADD COLUMN flavour text;
 CREATE INDEX job_flavour ON tenure.job (flavour) WHERE flavour IS NOT NULL;
+CREATE INDEX timer_future ON tenure.timer (due_at, job) WHERE kind IN {_NEWER_KINDS};
 """,
-    "sqlite": """\
+    "sqlite": f"""\
 CREATE TABLE tenure_future (job TEXT PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID;
 ALTER TABLE tenure_job ADD COLUMN flavour TEXT;
 CREATE INDEX tenure_job_flavour ON tenure_job (flavour) WHERE flavour IS NOT NULL;
+CREATE INDEX tenure_timer_future ON tenure_timer (due_at, job) WHERE kind IN {_NEWER_KINDS};
 """,
 }
 _CATALOGUE = "table future\ncolumn future.job uuid NOT NULL\ncolumn job.flavour text\n"
+_NAMED_INDEX = "INDEXED BY tenure_timer_known"
+"""SQLite's statements name the index of the kinds that they know; PostgreSQL's find theirs by the kinds."""
 _ADDED = {
     "postgres": f"""\
 future AS (
@@ -61,7 +66,9 @@ def build(folder: Path, *, known: int) -> Path:
         own = copy / "storage" / store
         (own / f"migrations/{NUMBER}_future.sql").write_text(f"-- reads-from: {known}\n{text}")
         for verb in ("promote", "outlook"):
-            _edit(own / f"sql/{verb}.sql", re.escape(_KINDS), _KINDS.replace(")", f", '{KIND}')"))
+            _edit(own / f"sql/{verb}.sql", re.escape(_KINDS), _NEWER_KINDS)
+            if store == "sqlite":
+                _edit(own / f"sql/{verb}.sql", _NAMED_INDEX, "INDEXED BY tenure_timer_future")
     with (copy / "storage/postgres/catalogue.txt").open("a") as catalogue:
         catalogue.write(_CATALOGUE)
     _write_more_on_postgres(copy / "storage/postgres/sql/enqueue.sql")

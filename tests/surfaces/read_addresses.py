@@ -28,9 +28,10 @@ QUERIES = {
 
 
 def reads() -> Iterator[Route]:
-    """The routes that read what is in a store, without hints and feeds."""
+    """The routes that read what is in a store, without hints, feeds, and what is the holder of a lease's alone."""
     for route in (*PAGES, *ROUTES):
-        if route.method == "GET" and route.produces in {HTML, JSON} and route.scope is not None:
+        reads = route.method == "GET" and route.produces in {HTML, JSON} and route.scope is not None
+        if reads and not route.path.startswith("/v1/leases/"):
             yield route
 
 

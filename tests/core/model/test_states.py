@@ -229,8 +229,11 @@ class TestALostWorker:
     def test_the_reaper_touches_only_owned_jobs(self) -> None:
         assert {step.source for step in STEPS if step.by == "reaper"} == OWNED
 
-    def test_a_worker_touches_only_what_is_queued_or_owned(self) -> None:
-        assert {step.source for step in STEPS if step.by == "worker"} == {QUEUED, *OWNED}
+    def test_a_worker_touches_only_what_is_queued_or_owned_or_has_waited_for_nothing(self) -> None:
+        by_workers = [step for step in STEPS if step.by == "worker"]
+        assert {step.source for step in by_workers} == {QUEUED, *OWNED, SUSPENDED}
+        [at_once] = [step for step in by_workers if step.source is SUSPENDED]
+        assert (at_once.target, at_once.when) == (QUEUED, "what it waits for was there already")
 
 
 class TestCancelling:

@@ -13,7 +13,7 @@ from tenure.core.reports.reading import FeedEntry
 from tenure.storage.contract.store import Store
 from tests.storage.backends import PostgresBackend
 from tests.storage.postgres.lock_waits import until_waiting
-from tests.storage.verbs import claim, columns_of, enqueue_one, fed, note, settle, state_of, succeeded, trail
+from tests.storage.verbs import claim, columns_of, enqueue_one, fed, settle, state_of, succeeded
 
 
 async def insert_copy(foreign: asyncpg.Connection, backend: PostgresBackend, model: UUID) -> UUID:
@@ -168,11 +168,7 @@ async def _hand_back(store: Store, owned: Sequence[Claimed]) -> Collection[Lease
     return (await store.hand_back("a", unstarted=[one.lease for one in owned], killed=[])).lost
 
 
-async def _record(store: Store, owned: Sequence[Claimed]) -> Collection[Lease]:
-    return (await store.record("a", [trail(one, note()) for one in owned])).lost
-
-
-@pytest.mark.parametrize("verb", [_settle, _hand_back, _record])
+@pytest.mark.parametrize("verb", [_settle, _hand_back])
 async def test_a_workers_word_that_waited_stands_behind_the_cancel_it_did_not_see(
     store: Store,
     foreign: asyncpg.Connection,

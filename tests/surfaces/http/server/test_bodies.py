@@ -44,7 +44,10 @@ FORMS: dict[str, dict[str, str]] = {
 }
 """Rows 3 and 14."""
 
-NAMES = {"key": "mail", "version": 1, "queue": "q", "workerId": "w", "name": "n", "message": "m"}
+NAMES = {
+    **{"key": "mail", "version": 1, "queue": "q", "workerId": "w", "name": "n", "message": "m"},
+    **{"effect": "e", "signal": "s", "step": "s"},
+}
 
 
 async def test_where_no_body_is_wanted_an_empty_object_is_taken(api: Api) -> None:

@@ -63,7 +63,8 @@ class LineScan:
         self.after_line = 0  # where the next look-up goes on
         self.walked_to: dict[int, int] = {}  # of lines with very many ranks, the last one looked up
         self.has_guessed = False
-        """Whether places count as spent since the last look-up that may only have lacked room."""
+        """Whether, since the last look-up, places count as spent that may only have lacked room, or lack room
+        that may be there by now."""
         self._front_ends: dict[int, int] = {}  # of lines with ranks that were not looked up, the last before
         self._found_lines: set[int] = set()  # by the last look-up
         self._claimed_to: dict[Place, int] = {}  # the places on offer, each with its last claimed number
@@ -166,6 +167,11 @@ class LineScan:
         self._is_unsure = self._is_unsure or self.room.is_known
         if self._has_passed_over:
             self.forget()
+
+    def note_unknown_room(self) -> None:
+        """Jobs of this process have ended in lines that are not known here: their limits may be those of others."""
+        self.has_guessed = True
+        self.forget()
 
     def note_queued(self, place: Place, line: Line | None = None) -> None:
         """This process has put jobs in line at this place; `line` is which line that is, if known."""

@@ -142,7 +142,10 @@ class Turn(Bisection):
         ended = [(group["line"], len(group["places"])) for group in groups]
         is_known = all(line in scan.known for line, _ in ended)
         leaves_room = scan.note_turn(ended, begun)
-        if leaves_room or (not is_known and self._choice.may_free(report.lease.fence for report in given)):
+        if not is_known and self._choice.may_free(report.lease.fence for report in given):
+            scan.note_unknown_room()
+            leaves_room = True
+        if leaves_room:
             self._wakeups.queued()
             self._scans.note_room(besides=scan)
         self._note_ended(groups)
