@@ -12,7 +12,7 @@ from tenure.api.lease_shapes import CompleteBody, FailBody, HeartbeatBody, Lease
 
 PAGE = Path(__file__).parents[4] / "docs/how-to/workers-in-any-language.md"
 SHOWN = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-ANSWERS = [text for text in SHOWN if "…\": \"…" in text]
+ANSWERS = [text for text in SHOWN if '…": "…' in text]
 REQUESTS = [text for text in SHOWN if text not in ANSWERS]
 BODIES = (LeaseOrder, HeartbeatBody, StepBody, SuspendBody, SuspendBody, CompleteBody, FailBody)
 
