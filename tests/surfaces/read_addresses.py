@@ -28,7 +28,7 @@ QUERIES = {
 
 
 def reads() -> Iterator[Route]:
-    """The routes that read what is in a store, without hints, feeds, and what is the holder of a lease's alone."""
+    """The routes that read what is in a store: no hints, no feeds, nothing for holders of leases alone."""
     for route in (*PAGES, *ROUTES):
         reads = route.method == "GET" and route.produces in {HTML, JSON} and route.scope is not None
         if reads and not route.path.startswith("/v1/leases/"):

@@ -44,9 +44,10 @@ FORMS: dict[str, dict[str, str]] = {
 }
 """Rows 3 and 14."""
 
-NAMES = {
-    **{"key": "mail", "version": 1, "queue": "q", "workerId": "w", "name": "n", "message": "m"},
-    **{"effect": "e", "signal": "s", "step": "s"},
+NAMES = {"key": "mail", "version": 1, "queue": "q", "workerId": "w", "name": "n", "message": "m"} | {
+    "effect": "e",
+    "signal": "s",
+    "step": "s",
 }
 
 

@@ -169,7 +169,7 @@ class LineScan:
             self.forget()
 
     def note_unknown_room(self) -> None:
-        """Jobs of this process have ended in lines that are not known here: their limits may be those of others."""
+        """Jobs of this process have ended in lines not known here: their limits may be those of others."""
         self.has_guessed = True
         self.forget()
 
