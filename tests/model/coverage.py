@@ -19,6 +19,7 @@ _ENDED = {
     "Stopped": ("running to nothing", "cancelling to cancelled"),
     "Suspended": ("running to suspended", "running to failed", "cancelling to cancelled"),
 }
+_KEPT = ("intended", "done", "skipped")
 _HANDED_BACK = (
     *("not started: running to queued", "killed: running to queued", "killed: running to buried"),
     *("not started: running to queued, charged", "killed: running to queued, charged"),
@@ -61,7 +62,24 @@ _TRAILS = (
     *("spawn: nothing asked", "spawn: key taken", "spawn: of a running job", "spawn: of a cancelling job"),
     *("put_definitions: another before", "follow_up: nothing", "follow_up: some", "follow_up: all"),
 )
-_BY_LEASE = ("settle", "heartbeat", "hand_back", "record", "spawn")
+_PROGRESS = (
+    *(f"keep_steps: {status}: {answer}" for status in _KEPT for answer in ("kept", "lost", "differs")),
+    *(f"keep_steps: {was} to {status}" for was in ("intended", "cleared") for status in _KEPT),
+    *("keep_steps: waiting to done", "hand_back: has kept a step", "prune: spared for an effect in doubt"),
+    *(f"suspend: {kind}: {way}" for kind in ("time", "signal", "answer") for way in _ENDED["Suspended"]),
+    *("suspend: its step is waiting", "suspend: its step is done", "recall: a wait is over"),
+    *(f"signal: {became}" for became in ("kept", "resumed", "repeated", "differs", "finished")),
+    *(
+        f"answer: {said}: {verdict}"
+        for said in ("happened", "did not happen")
+        for verdict in ("resumed", "recorded", "repeated", "not-in-doubt")
+    ),
+    *("signal: unknown job", "answer: unknown job", "forget_steps: some", "forget_steps: none"),
+)
+_BY_LEASE = (
+    *("settle", "heartbeat", "hand_back", "record", "spawn"),
+    *("keep_steps", "suspend", "recall", "forget_steps"),
+)
 
 
 def of_step(source: State | None, target: State, event: str, by: str) -> str:
@@ -106,6 +124,7 @@ def all_landmarks() -> list[str]:
         *_LOOKS,
         *_FINISHED,
         *_TRAILS,
+        *_PROGRESS,
         *("claim: lines of equal priority", "claim: several priorities", "promote: equally due"),
     ]
 

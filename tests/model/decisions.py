@@ -30,13 +30,20 @@ def reported(job: Job, outcome: Outcome) -> State | None:
             return State.FAILED
 
 
-def handed_back(job: Job, *, is_killed: bool) -> State:
-    """Where it leads when the owner gives a job back."""
+def handed_back(job: Job, *, is_killed: bool, has_got_on: bool) -> State:
+    """Where it leads when the owner gives a job back, of which this attempt may have kept a step."""
     if job.state is State.CANCELLING:
         return State.CANCELLED
     if is_killed and job.policy.on_lost is OnLost.BURY:
         return State.BURIED
-    return State.QUEUED if is_refunded(job) or _has_attempts_left(job) else State.FAILED
+    return State.QUEUED if has_got_on or is_refunded(job) or _has_attempts_left(job) else State.FAILED
+
+
+def waiting(job: Job) -> State:
+    """Where it leads when a handler gives its slot back until something has come."""
+    if job.state is State.CANCELLING:
+        return State.CANCELLED
+    return State.SUSPENDED if job.suspensions < MOST_SUSPENSIONS else State.FAILED
 
 
 def reaped(job: Job) -> State:

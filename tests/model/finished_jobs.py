@@ -8,7 +8,7 @@ from tenure.core.model.job import Job, NewJob
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
 from tenure.core.reports.retention import Pruned, Retention
-from tests.model.trails import Trails
+from tests.model.kept_progress import KeptProgress
 
 _INHERITED = (
     *("definition", "version", "queue", "priority", "policy", "limits", "tags"),
@@ -16,7 +16,7 @@ _INHERITED = (
 )
 
 
-class WholeModel(Trails):
+class WholeModel(KeptProgress):
     """What a store must do, finished jobs included."""
 
     def replay(self, ids: Sequence[UUID], chosen: Sequence[Replayed], *, forced: bool) -> list[Replayed]:
@@ -63,7 +63,10 @@ class WholeModel(Trails):
         is_young, is_remembered = age < kept_for, job.key is not None and age < retention.keyed
         self.visited_if(is_young and not is_remembered, "prune: spared as young")
         self.visited_if(is_remembered and not is_young, "prune: spared for its key")
-        return not is_young and not is_remembered
+        if is_young or is_remembered:
+            return False
+        self.visited_if(self.is_in_doubt(job.id), "prune: spared for an effect in doubt")
+        return not self.is_in_doubt(job.id)
 
     def _removed(self, job: UUID) -> None:
         """With all that belongs to it: a later job with the same id or key is another job."""

@@ -95,7 +95,7 @@ class Model(Lines):
             target = State.CANCELLING if job.state is State.RUNNING else State.CANCELLED
             requested = self.step(job, target, target.value, "api", actor=actor, reason=reason)
             self.jobs[job.id] = replace(requested, cancel_requested_at=self.now)
-            self._ended_unheard(job)
+            self.ended_unheard(job)
             return True
 
         return self._answers("cancel", ids, cancelled)
@@ -210,15 +210,17 @@ class Model(Lines):
         return Settled(accepted, [lease for lease in given if lease not in accepted])
 
     def _handed_back(self, job: Job, *, is_killed: bool) -> State:
-        target = decisions.handed_back(job, is_killed=is_killed)
-        is_queued, is_refunded = target is State.QUEUED, decisions.is_refunded(job)
+        has_got_on = self.has_got_on(job)
+        target = decisions.handed_back(job, is_killed=is_killed, has_got_on=has_got_on)
+        is_queued, is_refunded = target is State.QUEUED, has_got_on or decisions.is_refunded(job)
+        self.visited_if(has_got_on and is_queued, "hand_back: has kept a step")
         how = "killed" if is_killed else "not started"
         charged = ", charged" if is_queued and not is_refunded else ""
         self.visited(f"hand_back: {how}: {job.state} to {target}{charged}")
         self.end(job, Ending.KILLED if is_killed else Ending.HANDED_BACK, GIVEN_BACK.get(target))
         changed: dict[str, Any] = {
             "attempt": job.attempt - (is_queued and is_refunded),
-            "hand_backs": job.hand_backs + (is_queued and is_refunded),
+            "hand_backs": job.hand_backs + (is_queued and is_refunded and not has_got_on),
             "failures": job.failures + (target in {State.FAILED, State.BURIED}),
         }
         event, reason = (
@@ -226,12 +228,13 @@ class Model(Lines):
             "killed before its end" if is_killed else how,
         )
         self.step(job, target, event, "worker", actor=self.owner(job), reason=reason, **changed)
-        self._ended_unheard(job)
+        self.ended_unheard(job)
         return target
 
     def promote(self, limit: int, chosen: Sequence[StepTaken]) -> list[StepTaken]:
         self.calls += 1
-        free = [job for job in self.jobs.values() if job.state in WAITING and due(job) <= self.now]
+        waiting = [job for job in self.jobs.values() if job.state in WAITING and job.due_at is not None]
+        free = [job for job in waiting if due(job) <= self.now]
         taken = [self.jobs[moved.job] for moved in chosen]
         self._follow("promote", taken, free, limit, lambda one, other: due(one) < due(other))
         self.visited_if(len({due(job) for job in taken}) < len(taken), "promote: equally due")
@@ -243,7 +246,7 @@ class Model(Lines):
         else:
             event = "resumed" if job.state is State.SUSPENDED else "queued"
             self.step(job, State.QUEUED, event, "clock", place=due(job).timestamp())
-        self._ended_unheard(job)
+        self.ended_unheard(job)
         return StepTaken(job.id, job.state, self.jobs[job.id].state)
 
     def reap(self, limit: int, chosen: Sequence[StepTaken]) -> list[StepTaken]:
@@ -265,13 +268,17 @@ class Model(Lines):
         event = "orphaned" if target is State.QUEUED else target.value
         failures = job.failures + (target is not State.CANCELLED)
         self.step(job, target, event, "reaper", reason="lease ran out", failures=failures)
-        self._ended_unheard(job)
+        self.ended_unheard(job)
         return StepTaken(job.id, job.state, target)
 
     def owe(self, job: Job) -> None:
         """A job has ended without its owner's report."""
 
-    def _ended_unheard(self, job: Job) -> None:
+    def has_got_on(self, job: Job) -> bool:
+        """Whether the attempt under way has kept a step."""
+        return False
+
+    def ended_unheard(self, job: Job) -> None:
         if self.jobs[job.id].state.is_final:
             self.owe(job)
 

@@ -15,6 +15,7 @@ from tenure.core.model.job import Job
 from tenure.core.model.lease import Lease
 from tenure.core.reports.operations import LineStatus, PauseScope
 from tenure.core.reports.reading import Position
+from tenure.core.values.bounds import LARGEST_PAGE
 from tests.model.finished_jobs import WholeModel
 from tests.storage.backends import Backend
 
@@ -103,6 +104,7 @@ class Side:
 
     async def compare_all(self) -> None:
         """All jobs and their records: nothing may have crept in where nothing has changed."""
+        await self.compare_progress(range(1, len(self.numbered) + 1))
         for number, job in enumerate(self.numbered, 1):
             self.compare(f"job {number}", await self.store.get(job), self.model.get(job))
             await self._compare_records(number, job)
@@ -110,6 +112,18 @@ class Side:
             self.compare(
                 f"log of job {number}", await self.store.logs(job, **reading), self.model.logs(job, **reading)
             )
+
+    async def compare_progress(self, numbers: Iterable[int]) -> None:
+        """What these jobs have kept and wait for, and all effects in doubt."""
+        jobs = self.ids(dict.fromkeys(numbers))
+        waits = {job: wait for job in jobs if (wait := self.model.open_wait(job))}
+        self.compare("what is waited for", await self.store.open_waits(jobs), waits)
+        for job in jobs:
+            self.compare("steps", await self.store.steps(job), self.model.steps(job))
+            told = sorted(await self.store.signals(job), key=lambda one: one.name)
+            self.compare("signals", told, self.model.signals(job))
+        doubts = await self.store.effects_in_doubt(limit=LARGEST_PAGE)
+        self.compare("effects in doubt", doubts, self.model.effects_in_doubt()[:LARGEST_PAGE])
 
     async def _compare_records(self, number: int, job: UUID) -> None:
         events, attempts = await self.store.events(job), await self.store.attempts(job)

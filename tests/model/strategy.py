@@ -21,6 +21,17 @@ from tests.model.operator_requests import (
     Resume,
     SetLimit,
 )
+from tests.model.progress_requests import (
+    DRAFTS,
+    WAITS,
+    AnswerEffect,
+    ForgetSteps,
+    KeepSteps,
+    ProgressInEveryWay,
+    Recall,
+    Suspend,
+    Tell,
+)
 from tests.model.reads import Look, ReadOn
 from tests.model.requests import (
     LINES,
@@ -215,6 +226,14 @@ _trails = st.builds(
     notes=st.lists(st.sampled_from(list(NOTES)), max_size=2),
 )
 
+
+def _each_with(choices: Iterable[str]) -> SearchStrategy[list[tuple[Held, str]]]:
+    """Leases, each with one of several."""
+    return st.lists(st.tuples(_shown, st.sampled_from(list(choices))), min_size=1, max_size=4)
+
+
+_STOPPED = [State.SUSPENDED, *FINAL]
+
 _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (14, OWNED, _turns),
     (10, [State.QUEUED], _claims(st.sampled_from(["a", "b"]), _limits)),
@@ -271,6 +290,22 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     (3, State, st.builds(FollowUp, lines=_lines, limit=_limits)),
     (2, State, st.builds(Register, hooked=st.lists(st.sampled_from(["mail", "post"]), unique=True))),
     (2, State, _all(*State).flatmap(lambda jobs: st.just(Words(jobs)))),
+    (5, OWNED, st.builds(KeepSteps, by=_speakers, kept=_each_with(DRAFTS))),
+    (4, OWNED, st.builds(Suspend, by=_speakers, waits=_each_with(WAITS))),
+    (3, OWNED, st.builds(Recall, by=_speakers, shown=_leases)),
+    (2, OWNED, st.builds(ForgetSteps, by=_speakers, shown=_leases, prefix=st.sampled_from(["", "ch"]))),
+    (
+        4,
+        State,
+        st.builds(
+            Tell,
+            jobs=_jobs(State.SUSPENDED, State.RUNNING),
+            name=st.sampled_from(["approved", "late"]),
+            body=st.sampled_from(["true", "1"]),
+        ),
+    ),
+    (3, State, st.builds(AnswerEffect, jobs=_jobs(*_STOPPED), happened=st.booleans())),
+    (1, State, st.just(ProgressInEveryWay())),
     (1, [State.RUNNING], st.builds(UseUpNotes, jobs=_jobs(State.RUNNING))),
     (1, [State.RUNNING], st.builds(UseUpSuspensions, jobs=_jobs(State.RUNNING))),
 ]
