@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from tenure.core.model.durable import (
     EffectAnswer,
     Signal,
@@ -18,11 +20,11 @@ from tests.model.operator_requests import Prune
 from tests.model.requests import Cancel, Enqueue, HandBack, Promote, Reap, SettleAndClaim, UseUpSuspensions
 from tests.model.store_and_model import Held, Side
 
-_CHARGE = {"name": "charge", "kind": StepKind.ONCE, "call": "c"}
+_CHARGE = StepDraft(name="charge", kind=StepKind.ONCE, status=StepStatus.INTENDED, call="c")
 DRAFTS: dict[str, StepDraft] = {
-    "charge begins": StepDraft(**_CHARGE, status=StepStatus.INTENDED),
-    "charge is done": StepDraft(**_CHARGE, status=StepStatus.DONE, body=Document('{"paid":1}')),
-    "charge is skipped": StepDraft(**_CHARGE, status=StepStatus.SKIPPED),
+    "charge begins": _CHARGE,
+    "charge is done": replace(_CHARGE, status=StepStatus.DONE, body=Document('{"paid":1}')),
+    "charge is skipped": replace(_CHARGE, status=StepStatus.SKIPPED),
     "page": StepDraft(name="page", kind=StepKind.STEP, status=StepStatus.DONE, body=Document("7")),
     "page of other code": StepDraft(name="page", kind=StepKind.STEP, status=StepStatus.DONE, call="other"),
     "nap is over": StepDraft(name="nap", kind=StepKind.SLEEP, status=StepStatus.DONE),

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import sys
 from asyncio.subprocess import PIPE, create_subprocess_exec
 from base64 import b64encode
@@ -145,9 +146,8 @@ async def shot(page: Page, name: str) -> None:
 
 
 async def test_a_port_that_is_taken_is_said() -> None:
-    port = free_port()
-    holder = await asyncio.start_server(lambda _, __: None, "127.0.0.1", port)
-    async with holder:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
         process = await create_subprocess_exec(
             *(sys.executable, "-m", "examples.image_service", "--port", str(port)), cwd=ROOT, stderr=PIPE
         )

@@ -84,12 +84,13 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def spoil_page(path: Path, size: int, chance: Random) -> None:
-    """Overwrite one page but the first with noise, or with zeros."""
-    start = size * chance.randrange(1, path.stat().st_size // size)
+def spoil_pages(path: Path, size: int, count: int, chance: Random) -> None:
+    """Overwrite some pages but the first with noise, or with zeros. Many belong to tables without rows."""
+    pages = chance.sample(range(1, path.stat().st_size // size), count)
     with path.open("r+b") as file:
-        file.seek(start)
-        file.write(chance.choice((bytes(size), chance.randbytes(size))))
+        for page in pages:
+            file.seek(size * page)
+            file.write(chance.choice((bytes(size), chance.randbytes(size))))
 
 
 def make_pipe(path: Path) -> Path:

@@ -22,7 +22,7 @@ from tests.storage.verbs import claim, enqueue_one, job_in, record_of
 PAGE = 4096
 HARMS: dict[str, Callable[[Path, Random], None]] = {
     "bytes of the header": lambda path, chance: damaged_files.flip(path, 0, 100, 2, chance),
-    "a whole page": lambda path, chance: damaged_files.spoil_page(path, PAGE, chance),
+    "whole pages": lambda path, chance: damaged_files.spoil_pages(path, PAGE, 3, chance),
     "the end cut off": lambda path, chance: damaged_files.cut_off(path, chance.random()),
 }
 # What a flipped byte makes of a value; SQLite checks constraints only when it writes.
