@@ -120,13 +120,15 @@ class ReplayAgain(NamedTuple):
 
 
 class ClaimPastPause(NamedTuple):
-    """A queue is paused while another one has jobs."""
+    """A queue, or a definition, is paused while another one has jobs."""
 
     async def make(self, side: Side) -> None:
-        await Enqueue([{"line": "mail"}, {"line": "slow"}]).make(side)
-        await Pause("default", None).make(side)
-        await ClaimAll(list(LINES)).make(side)
-        await Resume(["default"]).make(side)
+        await Resume(list(PAUSABLE)).make(side)
+        for paused in ("default", "any mail"):
+            await Enqueue([{"line": line} for line in LINES]).make(side)
+            await Pause(paused, None).make(side)
+            await ClaimAll(list(LINES)).make(side)
+            await Resume([paused]).make(side)
 
 
 async def _claim_unprepared(side: Side, served: tuple[Line, ...]) -> None:

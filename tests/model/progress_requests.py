@@ -16,7 +16,7 @@ from tenure.core.model.durable import (
     WaitKind,
 )
 from tenure.core.values.documents import Document
-from tests.model.operator_requests import Prune
+from tests.model.operator_requests import PAUSABLE, Prune, Resume
 from tests.model.requests import Cancel, Enqueue, HandBack, Promote, Reap, SettleAndClaim, UseUpSuspensions
 from tests.model.store_and_model import Held, Side
 
@@ -134,6 +134,7 @@ class ProgressInEveryWay(NamedTuple):
     """Jobs keep steps, are lost, and go on; wait, and are told; have effects in doubt that are answered."""
 
     async def make(self, side: Side) -> None:
+        await Resume(list(PAUSABLE)).make(side)
         before = len(side.numbered)
         numbers = [before + n for n in range(1, 10)]
         latest = [Held(job, 0) for job in numbers]
@@ -182,7 +183,8 @@ class ProgressInEveryWay(NamedTuple):
     async def _use_up(self, side: Side, numbers: list[int]) -> None:
         """The rest ends while it waits: cancelled, or suspended too often; one effect stays in doubt."""
         latest = [Held(job, 0) for job in numbers]
-        await UseUpSuspensions(numbers[:3]).make(side)
+        await UseUpSuspensions([*numbers[:3], numbers[4]]).make(side)
+        await SettleAndClaim("a", [(latest[4], "suspended")], ["post"], limit=0, lease_for=30).make(side)
         await Cancel(numbers[3:6], reason=None).make(side)
         kinds = ("nap", "approved", "charge")
         await Suspend("a", list(zip(latest, kinds * 3, strict=False))).make(side)

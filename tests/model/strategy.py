@@ -33,6 +33,7 @@ from tests.model.progress_requests import (
     Tell,
 )
 from tests.model.reads import Look, ReadOn
+from tests.model.refused_leases import LeasesRefusedInEveryWay
 from tests.model.requests import (
     LINES,
     OUTCOMES,
@@ -306,6 +307,7 @@ _USEFUL: list[tuple[int, Iterable[State], SearchStrategy[Request]]] = [
     ),
     (3, State, st.builds(AnswerEffect, jobs=_jobs(*_STOPPED), happened=st.booleans())),
     (1, State, st.just(ProgressInEveryWay())),
+    (1, State, st.just(LeasesRefusedInEveryWay())),
     (1, [State.RUNNING], st.builds(UseUpNotes, jobs=_jobs(State.RUNNING))),
     (1, [State.RUNNING], st.builds(UseUpSuspensions, jobs=_jobs(State.RUNNING))),
 ]
