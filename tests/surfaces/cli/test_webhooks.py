@@ -51,6 +51,8 @@ def test_a_webhook_is_created_shown_changed_and_deleted(tmp_path: Path, migrated
     assert (wide["definitions"], wide["withParams"]) == ([], False)
     text = tenure(tmp_path, "webhooks", "show", webhook, "--database", migrated)
     assert "failed, custom:paid" in text.stdout
+    facts = [" ".join(line.split()) for line in text.stdout.splitlines()]
+    assert {"delivered 0 in the last 24 h", "given up 0 that are still on record"} <= set(facts)
     listed = tenure(tmp_path, "webhooks", "list", "--database", migrated)
     assert listed.stdout.splitlines()[1].split()[:2] == [webhook, URL]
     gone = tenure(tmp_path, "webhooks", "delete", webhook, "--database", migrated)

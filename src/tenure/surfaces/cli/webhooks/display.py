@@ -46,8 +46,9 @@ def print_webhook(item: WebhookItem, deliveries: Sequence[DeliveryItem]) -> None
         "sent along": " and ".join(sent) or "nothing",
         "tries": f"{item.tries}, of {item.timeout_seconds:g} s at most",
         "waiting": f"{item.waiting:,}" + (f", since {moment(item.oldest_waiting_at)}" * bool(item.waiting)),
-        "last 24 h": f"{item.delivered:,} delivered, {item.dead:,} given up",
-        "last delivered": moment(item.delivered_at),
+        "delivered": f"{item.delivered:,} in the last 24 h"
+        + (f", the last one {moment(item.delivered_at)}" * bool(item.delivered_at)),
+        "given up": f"{item.dead:,} that are still on record",
         "created": moment(item.created_at) + (f", by key {item.created_by}" if item.created_by else ""),
         "revision": str(item.revision),
     }
