@@ -29,6 +29,7 @@ LONG = (
     "tests/surfaces/http/docs/test_document.py",
     "tests/relay/test_killed.py",
     "tests/relay/test_webhooks.py",
+    "tests/relay/test_idle.py",
     "tests/storage/touched/",
 )
 """What takes ten seconds or more, the longest first."""

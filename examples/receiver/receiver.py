@@ -34,6 +34,7 @@ class Receiver(BaseHTTPRequestHandler):
         try:
             event = webhooks.verify(body, dict(self.headers), SECRETS)
         except webhooks.NotVerified as refused:
+            print("refused:", refused, flush=True)
             self.send_error(400, explain=str(refused))
             return
         is_new = store(event, body)
@@ -41,8 +42,8 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response(204)
         self.end_headers()
 
-    def log_request(self, *_: object) -> None:
-        """Print events alone."""
+    def log_message(self, *_: object) -> None:
+        """Print events, and why one was refused, and nothing else."""
 
 
 def store(event: webhooks.WebhookEvent, body: bytes) -> bool:

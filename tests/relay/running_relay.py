@@ -7,13 +7,16 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from tenure.core.signals import Signal
+from tenure.core.values.failure import Failure
+from tenure.core.webhooks.delivery import Delivery, DeliveryState
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
 from tenure.engine.upkeep.caretaker import Caretaker
 from tenure.relay.webhooks import WebhookRelay
 from tenure.settings.settings import Settings
 from tenure.storage.contract.store import Store
-from tests.storage.verbs import claim, enqueue_one, settle, succeeded, unrecoverable
+from tests.storage.verbs import BOOM, claim, enqueue_one, settle, succeeded, unrecoverable
+from tests.until import until
 
 ALLOW = ("127.0.0.0/8",)
 SECRET = random_secret()
@@ -52,9 +55,20 @@ async def end_jobs(store: Store, number: int, **fields: Any) -> list[str]:
     return [f"msg_{job.hex}_3" for job in jobs]
 
 
-async def fail_job(store: Store, **fields: Any) -> UUID:
+async def fail_job(store: Store, error: Failure = BOOM) -> UUID:
     """A job that becomes a dead letter."""
-    job = await enqueue_one(store, **fields)
+    job = await enqueue_one(store)
     [owned] = await claim(store)
-    await settle(store, [unrecoverable(owned)])
+    await settle(store, [unrecoverable(owned, error)])
     return job
+
+
+async def settled(store: Store, webhook_id: UUID, number: int) -> list[Delivery]:
+    """The deliveries of a webhook, once so many were delivered."""
+
+    async def found() -> list[Delivery]:
+        listed = await store.deliveries(webhook_id, limit=200)
+        delivered = [one for one in listed if one.state is DeliveryState.DELIVERED]
+        return listed if len(delivered) >= number else []
+
+    return await until(found)

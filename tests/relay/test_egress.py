@@ -73,7 +73,7 @@ async def test_every_address_of_a_name_must_pass_before_one_is_connected(
     """S1.77: 1.1.1.1 may be reached, and not by plain http."""
     status, problem, _ = await _post(receiver, Names(found))
     assert status is None
-    assert str(problem).startswith("blocked: hooks.test leads to ")
+    assert str(problem).startswith("blocked: hooks.test leads to a refused address: ")
     assert "TENURE_WEBHOOK_ALLOW" in str(problem)
     assert receiver.connections == 0
 

@@ -3,13 +3,18 @@
 import asyncio
 import os
 import sys
+from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 from tenure.core.values.documents import write
+from tenure.core.webhooks.delivery import DeliveryState
 from tenure.storage.contract.store import Store
-from tests.relay.receiver import Receiver
+from tests.relay import receiver as receivers
+from tests.relay.receiver import Receiver, answer
 from tests.relay.running_relay import ALLOW, SECRET, end_jobs, hook
 from tests.storage.verbs import enqueue_one
+from tests.until import until
 from tests.worker.running_worker import ROOT
 from tests.worker.worker_process import Ledger, worker_process
 
@@ -27,6 +32,24 @@ async def test_a_worker_tells_of_the_jobs_that_it_runs(
         requests = await receiver.has(2)
     assert set(receiver.messages()) == {f"msg_{job.hex}_2", f"msg_{job.hex}_3"}
     assert all(one.fits(SECRET) for one in requests)
+
+
+async def test_a_worker_runs_its_jobs_while_receivers_hang_and_flood(
+    address: str, store: Store, receiver: Receiver, tmp_path: Path
+) -> None:
+    """S1.73: an endpoint that takes nothing delays neither a job nor what others are told."""
+    receiver.paths |= {"/hang": receivers.hang, "/flood": answer(500, body=b"x" * 10_000_000)}
+    bad = [await hook(store, receiver.url + path, timeout=timedelta(seconds=30)) for path in receiver.paths]
+    await hook(store, f"{receiver.url}/good")
+    params = write({**Ledger(tmp_path).params, "name": "ran"})
+    async with worker_process(address, **ALLOWED):
+        await enqueue_one(store, "short", params=params)
+        await until(lambda: {one.target for one in receiver.requests} >= {"/hang", "/flood"})
+        jobs = [await enqueue_one(store, "short", params=params) for _ in range(10)]
+        await until(lambda: {f"msg_{job.hex}_3" for job in jobs} <= set(receiver.messages("/good")))
+    for webhook in bad:
+        states = Counter(one.state for one in await store.deliveries(webhook))
+        assert states == {DeliveryState.WAITING: 11}
 
 
 async def test_a_server_without_an_app_sends_as_well(address: str, store: Store, receiver: Receiver) -> None:

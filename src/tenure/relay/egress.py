@@ -29,7 +29,7 @@ KEPT_FOR = 5.0
 """Seconds for which a connection without a request is kept: shorter than most servers keep theirs."""
 
 LONGEST_HEADER = 100
-_LISTED = "; TENURE_WEBHOOK_ALLOW lists what may be reached beyond that"
+_LISTED = "; TENURE_WEBHOOK_ALLOW of the process that sends lists what may be reached beyond that"
 
 
 class AddressRefused(Exception):
@@ -74,7 +74,8 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         for text in found:
             refusal = self._reach.refusal(ip_address(text), port, is_plain=self._is_plain)
             if refusal is not None:
-                raise AddressRefused(f"blocked: {host} leads to {refusal}{_LISTED}")
+                named = "" if text == host else f"{host} leads to a refused address: "
+                raise AddressRefused(f"blocked: {named}{refusal}{_LISTED}")
         return found
 
 

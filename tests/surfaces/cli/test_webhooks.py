@@ -51,6 +51,8 @@ def test_a_webhook_is_created_shown_changed_and_deleted(tmp_path: Path, migrated
     assert (wide["definitions"], wide["withParams"]) == ([], False)
     text = tenure(tmp_path, "webhooks", "show", webhook, "--database", migrated)
     assert "failed, custom:paid" in text.stdout
+    facts = [" ".join(line.split()) for line in text.stdout.splitlines()]
+    assert {"delivered 0 in the last 24 h", "given up 0 that are still on record"} <= set(facts)
     listed = tenure(tmp_path, "webhooks", "list", "--database", migrated)
     assert listed.stdout.splitlines()[1].split()[:2] == [webhook, URL]
     gone = tenure(tmp_path, "webhooks", "delete", webhook, "--database", migrated)
@@ -100,9 +102,13 @@ def test_deliveries_are_listed_and_sent_again(tmp_path: Path, migrated: str) -> 
     paused = tenure(tmp_path, "webhooks", "pause", webhook, "--reason", "moving", "--database", migrated)
     assert paused.stdout == f"webhook {webhook} is paused\n"
     assert "paused by " in tenure(tmp_path, "webhooks", "show", webhook, "--database", migrated).stdout
+    tested = tenure(tmp_path, "webhooks", "test", webhook, "--database", migrated)
+    assert (tested.returncode, "note: the webhook is paused" in tested.stderr) == (0, True)
+    waits = tenure(tmp_path, "webhooks", "deliveries", webhook, "--database", migrated)
+    assert [row.split()[-2:] for row in waits.stdout.splitlines()[1:]] == [["-", "-"]] * 2
     assert told(tmp_path, migrated, "resume", webhook, "--catch-up")["state"] == "delivering"
     assert [action for action, _, _ in audit_of(migrated)] == [
-        f"webhooks {verb}" for verb in ("create", "test", "redeliver", "redeliver", "pause", "resume")
+        f"webhooks {verb}" for verb in ("create", "test", "redeliver", "redeliver", "pause", "test", "resume")
     ]
 
 

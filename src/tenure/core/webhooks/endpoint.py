@@ -47,7 +47,8 @@ def check_url(url: str, allow: Iterable[str] = ()) -> Endpoint:
     for text in _addresses(endpoint.host):
         problem = reach.refusal(ip_address(text), endpoint.port, is_plain=endpoint.is_plain)
         if problem is not None:
-            raise InvalidInput("url", f"leads to {endpoint.host}: {problem}", _LISTED)
+            named = "" if text == endpoint.host else f"{endpoint.host} leads to a refused address: "
+            raise InvalidInput("url", f"{named}{problem}", _LISTED)
     if endpoint.is_plain and not reach.is_widened:
         raise InvalidInput("url", "begins with http://", f"use https://, or {_LISTED}")
     return endpoint

@@ -13,6 +13,8 @@ from tenure.surfaces.cli.changes import Changes, with_changes
 from tenure.surfaces.cli.database import Parts, redaction_in_force
 from tenure.surfaces.cli.output import is_terminal, print_json
 
+PAUSED = "the webhook is paused: this is sent when it is resumed with --catch-up, and given up otherwise"
+
 
 async def items_of(webhooks: Webhooks, found: Sequence[KnownWebhook]) -> list[WebhookItem]:
     figures, redaction = await webhooks.figures(found), redaction_in_force()
@@ -80,13 +82,17 @@ def deliver(
     work: Callable[[Webhooks], Awaitable[Delivery]],
     as_json: bool,
 ) -> None:
-    """Send something on record, and print what is sent."""
+    """Send something on record, and print what is sent; that it waits for a paused webhook is said, too."""
 
-    async def sending(changes: Changes) -> Delivery:
-        return await changes.make(f"webhooks {verb}", target, lambda: work(changes.client.webhooks))
+    async def sending(changes: Changes) -> tuple[Delivery, KnownWebhook]:
+        own = changes.client.webhooks
+        sent = await changes.make(f"webhooks {verb}", target, lambda: work(own))
+        return sent, await own.look(sent.webhook)
 
-    sent = delivery_item(with_changes(parts, database, sending), redaction_in_force())
+    sent, webhook = with_changes(parts, database, sending)
     if as_json:
-        print_json(sent)
-    else:
-        click.echo(sent.message)
+        print_json(delivery_item(sent, redaction_in_force()))
+        return
+    click.echo(sent.message)
+    if webhook.paused_at is not None:
+        click.echo(f"note: {PAUSED}", err=True)

@@ -12,7 +12,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.core.webhooks.address import host_in
 from tenure.core.webhooks.delivery import Delivery, DeliveryState
-from tenure.core.webhooks.webhook import Webhook
+from tenure.core.webhooks.webhook import KnownWebhook, Webhook
 from tenure.engine.client.client import JobClient
 from tenure.engine.webhooks.webhooks import MadeSecret, Webhooks
 from tenure.surfaces.cli.changes import Changes, operator, with_changes
@@ -195,16 +195,17 @@ def deliveries(
 ) -> None:
     """List what became of the deliveries of a webhook, the latest first."""
 
-    async def work(client: JobClient) -> list[Delivery]:
-        await client.webhooks.look(webhook)
+    async def work(client: JobClient) -> tuple[KnownWebhook, list[Delivery]]:
+        known = await client.webhooks.look(webhook)
         which = None if state is None else DeliveryState(state)
-        return await client.webhooks.deliveries(webhook, state=which, limit=limit)
+        return known, await client.webhooks.deliveries(webhook, state=which, limit=limit)
 
-    found = [delivery_item(one, redaction_in_force()) for one in with_client(parts, database, work)]
+    known, listed = with_client(parts, database, work)
+    found = [delivery_item(one, redaction_in_force()) for one in listed]
     if as_json:
         print_json({"items": found})
     elif found:
-        print_deliveries(found)
+        print_deliveries(known, found)
     elif is_terminal():
         click.echo("no deliveries", err=True)
 

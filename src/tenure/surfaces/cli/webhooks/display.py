@@ -6,6 +6,7 @@ import click
 
 from tenure.api.webhook_shapes import DeliveryItem, WebhookItem
 from tenure.core.values.text import plain
+from tenure.core.webhooks.webhook import KnownWebhook
 from tenure.surfaces.cli.output import moment, table
 
 
@@ -46,19 +47,20 @@ def print_webhook(item: WebhookItem, deliveries: Sequence[DeliveryItem]) -> None
         "sent along": " and ".join(sent) or "nothing",
         "tries": f"{item.tries}, of {item.timeout_seconds:g} s at most",
         "waiting": f"{item.waiting:,}" + (f", since {moment(item.oldest_waiting_at)}" * bool(item.waiting)),
-        "last 24 h": f"{item.delivered:,} delivered, {item.dead:,} given up",
-        "last delivered": moment(item.delivered_at),
+        "delivered": f"{item.delivered:,} in the last 24 h"
+        + (f", the last one {moment(item.delivered_at)}" * bool(item.delivered_at)),
+        "given up": f"{item.dead:,} that are still on record",
         "created": moment(item.created_at) + (f", by key {item.created_by}" if item.created_by else ""),
         "revision": str(item.revision),
     }
     _print_facts(facts)
     if deliveries:
         click.echo()
-        print_deliveries(deliveries)
+        print_deliveries(item, deliveries)
 
 
-def print_deliveries(items: Sequence[DeliveryItem]) -> None:
-    """A line for each delivery, the latest first."""
+def print_deliveries(webhook: KnownWebhook | WebhookItem, items: Sequence[DeliveryItem]) -> None:
+    """A line for each delivery of a webhook, the latest first."""
     rows = [
         (
             one.message,
@@ -67,7 +69,7 @@ def print_deliveries(items: Sequence[DeliveryItem]) -> None:
             str(one.tries),
             "-" if one.status is None else str(one.status),
             "-" if one.took_seconds is None else f"{one.took_seconds:.3f} s",
-            moment(one.next_at),
+            _next_try(webhook, one),
             plain(one.problem) if one.problem else "-",
         )
         for one in items
@@ -88,5 +90,13 @@ def _state(item: WebhookItem) -> str:
         why = f": {plain(item.reason)}" if item.reason else ""
         return f"paused by {plain(item.paused_by or '')}{why}"
     if item.state == "failing":
-        return f"failing since {moment(item.failing_since)}, {item.failures:,} tries in a row"
+        tries = "1 try" if item.failures == 1 else f"{item.failures:,} tries in a row"
+        return f"failing since {moment(item.failing_since)}: {tries}"
     return item.state
+
+
+def _next_try(webhook: KnownWebhook | WebhookItem, one: DeliveryItem) -> str:
+    """When a delivery may be tried: not while its webhook is paused, nor before that is tried at all."""
+    if one.next_at is None or webhook.paused_at is not None:
+        return "-"
+    return moment(max(one.next_at, webhook.closed_until or one.next_at))
