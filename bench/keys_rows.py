@@ -26,6 +26,9 @@ BATCH = FEW * AT_ONCE
 NEW_AT_ONCE = 2
 """The same of keys that are new; each brings so many slots with it."""
 
+SPARE_TURNS = 10
+"""Turns that no round takes: the last jobs of a stock have too few keys for a whole claim to run at once."""
+
 _names = count(1)
 
 
@@ -62,7 +65,7 @@ def drain_row(at: Place) -> Measured:
 def _draining(at: Place, store: str, keys: int) -> Callable[[], Round]:
     home = _home(at, store)
     rounds = 2 * (at.size.side_pairs + at.size.repeats)
-    _enqueue(home, keys, jobs=max(at.size.keys, rounds * at.size.key_turns * BATCH))
+    _enqueue(home, keys, jobs=max(at.size.keys, (rounds * at.size.key_turns + SPARE_TURNS) * BATCH))
     if isinstance(home, Database):
         home.tidy()
     return partial(_timed, home, lambda opened: loop.turns(opened, batch=BATCH, count=at.size.key_turns))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tenure.core.model.job import NewJob
-from tenure.core.model.lease import Claimed, Pulse
+from tenure.core.model.lease import Claimed, Line, Order, Pulse
 from tenure.core.model.limit import Limit
 from tenure.core.model.outcome import Report
 from tenure.core.model.policy import OnLost, Policy
@@ -96,6 +96,27 @@ async def test_the_end_of_an_attempt_frees_its_places(store: Store, clock: Clock
     assert await held(store) == [0, 0]
     assert len(await claim(store) + await claim(store)) == 1
     assert await held(store) == [1, 1]
+
+
+@pytest.mark.parametrize("looks", ["before", "in the same call"])
+async def test_the_end_of_an_attempt_leaves_its_places_to_lines_that_it_was_not_claimed_with(
+    store: Store, looks: str
+) -> None:
+    """The call that ends it claims the job that waited for them; its orders name but one of the lines."""
+    post = Line("default", "post")
+    await enqueue_one(store, limits=LIMITS)
+    [owned] = await claim(store)
+    waiting = [await enqueue_one(store, "post", limits=LIMITS) for _ in range(2)]
+    order = Order(worker="a", lines=(post,), limit=2)
+    if looks == "before":
+        assert (await store.settle_and_claim([], order)).claimed == []
+
+    for job in waiting:
+        [owned] = (await store.settle_and_claim([succeeded(owned)], order)).claimed
+        assert owned.lease.job == job
+
+    assert (await store.settle_and_claim([succeeded(owned)], order)).claimed == []
+    assert await held(store) == [0, 0]
 
 
 @pytest.mark.parametrize("way", ["kill", "loss"])

@@ -11,6 +11,7 @@ from tests.storage.backends import PostgresBackend
 from tests.storage.faults.own_server import OwnServer
 from tests.storage.postgres.conftest import backend, foreign, store
 from tests.storage.postgres.relay import Relay
+from tests.until import until
 
 __all__ = ["backend", "foreign", "store"]  # fixtures of tests/storage/postgres, for the tests here too
 
@@ -67,8 +68,10 @@ def own_server() -> Iterator[OwnServer]:
 @pytest.fixture
 async def own_dsn(own_server: OwnServer) -> str:
     """An empty, migrated database on the server that may be stopped; its clock is the real one."""
+    await until(lambda: own_server.is_deserted)
     dsn = own_server.create_database(f"own_{uuid4().hex}")
     await migrate(dsn)
+    await until(lambda: own_server.is_deserted)
     return dsn
 
 

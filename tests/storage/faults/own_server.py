@@ -28,6 +28,12 @@ class OwnServer(PostgresServer):
         """The process that starts all others of the server; None while it is stopped."""
         return self._process.pid if self._process else None
 
+    @property
+    def is_deserted(self) -> bool:
+        """Whether it serves nobody: a process of it outlives its client a little, and keeps its place."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+        return not any("127.0.0.1(" in _title(child) for child in children.split())
+
     def stop_at_once(self) -> None:
         """Stop as `pg_ctl stop -m immediate` does: no transaction is finished, no client is notified."""
         if self._process:
@@ -39,3 +45,11 @@ class OwnServer(PostgresServer):
         """Start, which recovers from disk."""
         if not self._folder or not self._run(self._folder):
             raise PostgresUnavailable("PostgreSQL did not start again")
+
+
+def _title(process: str) -> str:
+    """What a process of the server calls itself; one that serves a client names its address."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

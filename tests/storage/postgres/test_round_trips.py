@@ -13,6 +13,10 @@ from tenure.storage.postgres.store import PostgresStore
 from tenure.storage.postgres.wire.pool import Connection
 from tests.storage.backends import PostgresBackend
 from tests.storage.verbs import MAIL, enqueue_one, succeeded
+from tests.until import until
+
+TURN = "AS place (line, rank, after, turn)"
+"""Stands in a turn, and in no look for lines."""
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ class SentStatements:
     """The statements that a store sends, as its driver logs them."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         self._is_logged = asyncio.Event()
 
     async def attach(self, connection: Connection) -> None:
@@ -42,10 +46,10 @@ class SentStatements:
     async def statements(self) -> list[str]:
         """Their texts."""
         await self._is_logged.wait()
-        return self._texts
+        return self.texts
 
     def _note(self, query: asyncpg.connection.LoggedQuery) -> None:
-        self._texts.append(query.query)
+        self.texts.append(query.query)
         self._is_logged.set()
 
 
@@ -67,6 +71,26 @@ async def test_settling_and_claiming_is_one_round_trip(single: PostgresStore) ->
 
     assert (len(second.settled.accepted), len(second.claimed)) == (3, 3)
     assert await sent.count() == 1
+
+
+@pytest.mark.parametrize("held", [(), (Limit("api", "", 3),)])
+async def test_jobs_of_lines_that_an_order_does_not_name_cost_its_turn_no_look(
+    single: PostgresStore, held: tuple[Limit, ...]
+) -> None:
+    """Where there are enough jobs, and none of them waits for what those that end leave."""
+    line = Line("default", "post")
+    await single.enqueue([NewJob(definition="mail") for _ in range(12)])
+    await single.enqueue([NewJob(definition="post", limits=held) for _ in range(3)])
+    first, *others = (await single.settle_and_claim([], Order(worker="a", lines=(line,), limit=3))).claimed
+    order = Order(worker="a", lines=(MAIL,), limit=3)
+    await single.settle_and_claim([succeeded(first)], order)
+    sent = await watch(single)
+
+    for one in others:
+        assert len((await single.settle_and_claim([succeeded(one)], order)).claimed) == 3
+
+    await until(lambda: sum(TURN in text for text in sent.texts) == 2)
+    assert [text for text in sent.texts if TURN not in text and not text.startswith("NOTIFY")] == []
 
 
 @pytest.mark.parametrize("held", [(), (Limit("api", "", 3),)])

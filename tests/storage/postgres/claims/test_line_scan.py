@@ -140,6 +140,20 @@ def test_who_has_passed_a_line_over_looks_again_when_told_of_news() -> None:
     assert [places.is_stale, plenty.is_stale] == [True, False]
 
 
+def test_who_has_passed_a_line_over_looks_again_when_jobs_of_unknown_lines_have_ended() -> None:
+    """Once: a look-up tells what room there is. A process that knows of plenty of jobs does not look."""
+    places = looked_up(found(1, limits=(7,)))
+    plenty = looked_up(found(1), found(2, limits=(7,), free=1))
+    for known in (places, plenty):
+        offered(known)
+        known.note_unknown_room()
+    assert [places.is_stale, plenty.is_stale] == [True, False]
+    assert [places.has_guessed, plenty.has_guessed] == [True, True]
+    look_up(places, found(1, limits=(7,)))
+    assert not places.is_stale
+    assert not places.has_guessed
+
+
 def test_only_so_many_limited_lines_go_into_a_turn_as_can_fill_it() -> None:
     """The free slots of each are locked while it lasts; lines without limits cost nothing."""
     limited = [found(n, limits=(n,), free=1) for n in range(1, 30)]

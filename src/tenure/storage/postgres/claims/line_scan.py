@@ -169,9 +169,12 @@ class LineScan:
             self.forget()
 
     def note_unknown_room(self) -> None:
-        """Jobs of this process have ended in lines not known here: their limits may be those of others."""
+        """Jobs of this process have ended in lines not known here: their limits may be those of known ones.
+
+        A claim that is short looks again in the same call; one that is not, only if a line was passed over.
+        """
         self.has_guessed = True
-        self.forget()
+        self.note_room()
 
     def note_queued(self, place: Place, line: Line | None = None) -> None:
         """This process has put jobs in line at this place; `line` is which line that is, if known."""
